@@ -1,0 +1,1 @@
+"""What happens, in order, and nothing else; and the command line."""

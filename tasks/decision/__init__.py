@@ -1,0 +1,1 @@
+"""Gates to verdict, and the record that every report renders."""

@@ -1,0 +1,325 @@
+"""The decision record: the one truth about one recipient's release, which every report renders.
+
+Nothing here decides or measures; ``tasks.decision.verdict`` fills the record. No field holds a data value: figures,
+counts, hashes, names of columns and of levels only.
+"""
+
+import hashlib
+import json
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+SCHEMA_VERSION = "releasegate/decision/1"
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Fact(BaseModel):
+    """A part of the record: no unknown fields, never changed after it is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Verdict(StrEnum):
+    """What the gate says of a release."""
+
+    APPROVED = "approved"
+    AWAITING_REVIEW = "awaiting review"
+    BLOCKED = "blocked"
+
+
+class Interval(Fact):
+    """A confidence interval around an estimate."""
+
+    low: float
+    high: float
+    level: float
+
+
+class GateResult(Fact):
+    """One gate: what was measured, against which threshold, and whether it passed."""
+
+    id: str
+    title: str
+    unit: str = ""
+    measured: float | None = Field(description="None where the stage that measures it did not run.")
+    interval: Interval | None = Field(default=None, description="None for exact figures.")
+    comparison: Literal["at most", "at least", "is"]
+    threshold: float
+    passed: bool
+    because: str
+    evidence_sha256: Sha256 | None = None
+
+
+class DatasetFact(Fact):
+    """The file that came in and the one that would leave."""
+
+    title: str
+    source: str
+    source_sha256: Sha256
+    output_sha256: Sha256 | None = None
+    rows_in: int
+    rows_out: int | None = None
+    columns_in: int
+    columns_out: int
+
+
+class PopulationFact(Fact):
+    """The population that risk is measured against."""
+
+    source: str
+    sha256: Sha256
+    people: int
+    distinct_tuples: int
+    sampling_fraction: float = Field(description="Records over people.")
+
+
+class PolicyFact(Fact):
+    """The policy that was applied."""
+
+    id: str
+    version: str
+    sha256: Sha256
+    risk_threshold: float
+    validity_days: int
+    small_cell: int
+
+
+class CodeFact(Fact):
+    """The program that decided."""
+
+    version: str
+    commit: str
+    lock_sha256: Sha256
+
+
+class AgreementFact(Fact):
+    """The data use agreement in force."""
+
+    id: str
+    expires: date
+
+
+class RecipientFact(Fact):
+    """Who is to receive the release, and on what terms."""
+
+    id: str
+    organisation: str
+    purpose: str
+    agreement: AgreementFact
+    controls: tuple[str, ...] = ()
+    prior_release_ids: tuple[str, ...] = ()
+    benefit: float
+    loss: float
+    gain: float
+    cost: float
+
+
+class FieldFact(Fact):
+    """One column of the data: its role and what was done to it."""
+
+    name: str
+    role: str
+    type: str
+    description: str = ""
+    safe_harbor: str
+    known_probability: float | None = None
+    distinct_values: int
+    levels: tuple[str, ...] = Field(default=(), description="Treatment name of each hierarchy level, finest first.")
+    groups_per_level: tuple[int, ...] = ()
+    records_per_level: tuple[int, ...] = Field(default=(), description="Released records by level of generalization.")
+    information_kept: float | None = Field(default=None, description="1 − loss, between 0 and 1 (quasi-identifiers).")
+    treatment: str
+
+
+class CheckFact(Fact):
+    """One validation expectation: counts only."""
+
+    expectation: str
+    column: str = ""
+    passed: bool
+    checked: int
+    failed: int
+
+
+class ValidationFact(Fact):
+    """The outcome of the validation stage."""
+
+    passed: bool
+    checks: tuple[CheckFact, ...]
+    evidence_sha256: Sha256
+
+
+class Bin(Fact):
+    """Records whose figure lies in (low, high]."""
+
+    low: float
+    high: float
+    records: int
+
+
+class RiskFigure(Fact):
+    """One risk over all records of a file."""
+
+    maximum: float
+    mean: float
+    records: int
+    over_threshold: int = Field(description="Records whose risk exceeds the policy's threshold.")
+    histogram: tuple[Bin, ...]
+
+
+class RiskView(Fact):
+    """Identity-disclosure risk of one file, from the field's three attackers."""
+
+    prosecutor: RiskFigure = Field(description="The attacker knows that the target is in the file: 1/class size.")
+    journalist: RiskFigure = Field(description="The attacker picks a target in the population: 1/people in the cell.")
+    marketer: float = Field(description="Expected share of records an attacker with the population links rightly.")
+    smallest_class: int
+    classes: int
+    below_small_cell: float = Field(description="Share of records in classes smaller than the policy's small cell.")
+
+
+class TransparentRisk(Fact):
+    """Risk from a recipient who knows the hierarchies and the rule (effective sizes n_T), beside the naive claim (n_p)."""
+
+    maximum_risk: float
+    mean_risk: float
+    attacked_share: float
+    attacked_records: int
+    expected_reidentifications: float
+    smallest_effective_group: int
+    naive_maximum_risk: float
+    naive_attacked_share: float
+    naive_expected_reidentifications: float
+    histogram: tuple[Bin, ...]
+    attack_group_size: float = Field(description="A record of a smaller effective group is worth an attempt: gain/cost.")
+
+
+class PolicyOutcome(Fact):
+    """Payoffs of one generalization method on these data under these stakes."""
+
+    method: str
+    publisher_payoff: float
+    adversary_payoff: float
+    information_kept: float
+    most_specific_share: float
+    mean_generalization: float
+    naive_attacked_share: float
+    transparent_attacked_share: float
+    naive_expected_reidentifications: float
+    transparent_expected_reidentifications: float
+    chosen: bool = False
+
+
+class GameFact(Fact):
+    """The game as it was played: rule, weights, lattice, and every method's outcome for comparison."""
+
+    method: str
+    weights: dict[str, float]
+    lattice_nodes: int
+    cube_cells: int
+    cube_form: Literal["dense", "sparse"]
+    distinct_tuples: int
+    cell_weights: str
+    minimum_class_size: int
+    suppressed_records: int
+    outcomes: tuple[PolicyOutcome, ...]
+
+
+class ZipTableFact(Fact):
+    """The Safe Harbor table of three-digit ZIP codes that was applied."""
+
+    census: str
+    sha256: Sha256
+    restricted_prefixes: tuple[str, ...]
+
+
+class RiskFact(Fact):
+    """What was at risk before, what remains, and what was asked."""
+
+    threats: tuple[str, ...]
+    threshold: float
+    initial: RiskView
+    residual: RiskView
+    transparent: TransparentRisk
+    game: GameFact
+    zip_table: ZipTableFact | None = None
+
+
+class NotAssessed(Fact):
+    """A stage that did not run, and why."""
+
+    stage: str
+    reason: str
+
+
+class DecoyFact(Fact):
+    """That decoys exist, how many, and a commitment to them; never which."""
+
+    count: int
+    commitment_sha256: Sha256
+
+
+class Review(Fact):
+    """One reviewer's vote."""
+
+    reviewer: str
+    role: str
+    vote: Literal["approve", "reject"]
+    reason: str
+    at: datetime
+    record_sha256: Sha256
+
+
+class DecisionRecord(Fact):
+    """Everything that a decision rests on."""
+
+    schema_version: Literal["releasegate/decision/1"] = SCHEMA_VERSION
+    release_id: Sha256
+    title: str
+    decision: Verdict
+    reasons: tuple[str, ...]
+    gates: tuple[GateResult, ...]
+    recipient: RecipientFact
+    dataset: DatasetFact
+    population: PopulationFact
+    policy: PolicyFact
+    code: CodeFact
+    seed_commitment_sha256: Sha256
+    request_sha256: Sha256
+    fields: tuple[FieldFact, ...]
+    validation: ValidationFact
+    risk: RiskFact | None
+    not_assessed: tuple[NotAssessed, ...]
+    decoys: DecoyFact | None = None
+    requested_by: str
+    requested_at: datetime
+    decided_at: datetime
+    expert: str | None = None
+    reviews_required: int
+    reviews: tuple[Review, ...] = ()
+    valid_from: date
+    valid_until: date
+    supersedes: Sha256 | None = None
+    prev_record_sha256: Sha256 = Field(description="Head of the ledger when the decision was recorded.")
+
+
+def canonical_json(document: object) -> bytes:
+    """The one byte form of a document: sorted keys, no spaces, UTF-8, no NaN.
+
+    Raises
+    ------
+    ValueError
+        If the document holds a NaN or an infinity.
+    """
+    if isinstance(document, BaseModel):
+        document = document.model_dump(mode="json")
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def digest(document: object) -> str:
+    """SHA-256 of a document's canonical bytes."""
+    return hashlib.sha256(canonical_json(document)).hexdigest()

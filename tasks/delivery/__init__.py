@@ -1,0 +1,1 @@
+"""The released file: writing it, reading it back, sealing the bundle."""

@@ -1,0 +1,115 @@
+"""The errors of the gate.
+
+Every message says what is wrong, where, what was expected, what was got and what to do; none carries a data
+value: a place is a file, a path in a document, a column or row positions.
+
+::
+
+    ReleasegateError
+    ├── BadInput            exit 2: the request or the data cannot be used
+    │   ├── RequestError        the request document
+    │   ├── DataError           the microdata file
+    │   ├── HierarchyError      a generalization hierarchy
+    │   ├── PopulationError     the population table
+    │   └── WorkspaceError      a path, a permission, the disk
+    ├── StageFailed         exit 3: a stage could not finish, so the release is blocked
+    └── TamperingFound      exit 3: stored bytes or ledger rows differ from what was recorded
+"""
+
+from collections.abc import Iterable
+
+_SHOWN_POSITIONS = 5
+
+
+class ReleasegateError(Exception):
+    """Base of all errors that are meant to be read by the person at the terminal.
+
+    Parameters
+    ----------
+    what : str
+        One clause that names the problem.
+    where : str
+        File, document path, column or row positions.
+    expected, got : str
+        What the gate needs and what it found, described without any data value.
+    fix : str
+        What the reader can do about it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", expected: str = "", got: str = "", fix: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.got = got
+        self.fix = fix
+        super().__init__(what, where, expected, got, fix)
+
+    def fields(self) -> dict[str, str]:
+        """The parts of the message that are not empty, in reading order."""
+        parts = {
+            "what": self.what,
+            "where": self.where,
+            "expected": self.expected,
+            "got": self.got,
+            "fix": self.fix,
+        }
+        return {name: text for name, text in parts.items() if text}
+
+    def __str__(self) -> str:
+        labels = {"what": "", "where": "where: ", "expected": "expected: ", "got": "got: ", "fix": "to do: "}
+        return "\n  ".join(labels[name] + text for name, text in self.fields().items())
+
+
+class BadInput(ReleasegateError):
+    """The request or the data cannot be used; nothing is written but a ledger entry."""
+
+    exit_code = 2
+
+
+class RequestError(BadInput):
+    """The request document is not readable or not valid."""
+
+
+class DataError(BadInput):
+    """The microdata file is not readable or does not match its request."""
+
+
+class HierarchyError(BadInput):
+    """A generalization hierarchy is not a tree over its domain."""
+
+
+class PopulationError(BadInput):
+    """The population table is not readable or does not cover the data."""
+
+
+class WorkspaceError(BadInput):
+    """A path is outside the workspace, or cannot be written."""
+
+
+class StageFailed(ReleasegateError):
+    """A stage could not finish; the release is blocked."""
+
+    exit_code = 3
+
+
+class TamperingFound(ReleasegateError):
+    """Stored bytes or ledger rows differ from what was recorded."""
+
+    exit_code = 3
+
+
+def row_positions(positions: Iterable[int]) -> str:
+    """Name rows by position, counted from 1 at the first record, without showing any value.
+
+    >>> row_positions([0, 4, 9])
+    'rows 1, 5, 10'
+    >>> row_positions(range(7))
+    'rows 1, 2, 3, 4, 5 and 2 more'
+    """
+    rows = [int(position) + 1 for position in positions]
+    shown = ", ".join(str(row) for row in rows[:_SHOWN_POSITIONS])
+    rest = len(rows) - _SHOWN_POSITIONS
+    noun = "row" if len(rows) == 1 else "rows"
+    return f"{noun} {shown}" + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,1 @@
+"""The re-identification game and what else can generalize quasi-identifiers."""

@@ -1,0 +1,1 @@
+"""Attacks on what is released, by an intruder who knows the method."""

@@ -1,0 +1,1 @@
+"""Reading data and populations; hierarchies, lattice, classes and count cube."""

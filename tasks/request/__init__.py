@@ -1,0 +1,1 @@
+"""The release request, its policy and recipients."""

@@ -1,0 +1,1 @@
+"""Prosecutor, journalist and marketer risk."""

@@ -1,0 +1,1 @@
+"""Expectations derived from the request, and the value-free projection of their results."""
