@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-SCHEMA_VERSION = "releasegate/decision/1"
+SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -182,7 +182,7 @@ class RiskView(Fact):
 
 
 class TransparentRisk(Fact):
-    """Risk from a recipient who knows the hierarchies and the rule (effective sizes n_T), beside the naive claim (n_p)."""
+    """Risk from a recipient who knows hierarchies and rule (effective sizes n_T), beside the naive claim (n_p)."""
 
     maximum_risk: float
     mean_risk: float
@@ -194,7 +194,9 @@ class TransparentRisk(Fact):
     naive_attacked_share: float
     naive_expected_reidentifications: float
     histogram: tuple[Bin, ...]
-    attack_group_size: float = Field(description="A record of a smaller effective group is worth an attempt: gain/cost.")
+    attack_group_size: float = Field(
+        description="A record of a smaller effective group is worth an attempt: gain/cost."
+    )
 
 
 class PolicyOutcome(Fact):

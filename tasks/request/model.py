@@ -134,7 +134,9 @@ class Attribute(Part):
         default=None, description="Probability that the value is publicly known of a person."
     )
     sensitivity: Sensitivity | None = None
-    allowed_values: tuple[str, ...] | None = Field(default=None, description="Closed domain of a column without a hierarchy.")
+    allowed_values: tuple[str, ...] | None = Field(
+        default=None, description="Closed domain of a column without a hierarchy."
+    )
     minimum: float | None = Field(default=None, allow_inf_nan=False)
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
@@ -186,7 +188,9 @@ class Stakes(Part):
     benefit: Money = Field(description="Publisher's benefit of sharing a record in full detail, V.")
     loss: Money = Field(description="Publisher's loss when a record is re-identified, L.")
     cost: Money = Field(description="Recipient's cost of an attempt on one record, c.")
-    gain: Money | None = Field(default=None, description="Recipient's gain from a re-identified record; L where not given.")
+    gain: Money | None = Field(
+        default=None, description="Recipient's gain from a re-identified record; L where not given."
+    )
 
 
 class AdversaryTerms(Part):
@@ -232,7 +236,9 @@ class Recipient(Part):
     purpose: Text
     agreement: Agreement
     stakes: Stakes
-    method: Method | None = Field(default=None, description="Generalization for this recipient, in place of the policy's.")
+    method: Method | None = Field(
+        default=None, description="Generalization for this recipient, in place of the policy's."
+    )
     controls: tuple[Text, ...] = Field(default=(), description="Technical and contractual controls at the recipient.")
     prior_release_ids: tuple[Text, ...] = ()
     adversary: AdversaryTerms | None = None
@@ -246,7 +252,7 @@ class GeneralizationPolicy(Part):
     cell_weights: Literal["population", "data"] = "population"
     information_loss: Literal["declared", "printed", "table7"] = Field(
         default="declared",
-        description="Attribute weights: each attribute's own, all ones (the paper's eq. 1), or the paper's Table 7 (sex free).",
+        description="Attribute weights: each attribute's own, all ones (paper, eq. 1), or the paper's Table 7 (sex free).",
     )
     minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
@@ -309,7 +315,7 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.TRANSPARENT_MAXIMUM,
         at_most=0.09,
-        because="Maximum risk of 0.09 set by EMA Policy 0070 and by Health Canada's Public Release of Clinical Information.",
+        because="Maximum risk of 0.09 set by EMA Policy 0070 and Health Canada's Public Release of Clinical Information.",
     ),
     Gate(
         measure=Measure.TRANSPARENT_ATTACKED,
@@ -371,7 +377,9 @@ class Policy(Part):
         if len(set(measures)) != len(measures):
             raise ValueError("two gates judge the same measure")
         if not any(measure.value.startswith("transparent.") for measure in measures):
-            raise ValueError("at least one gate must judge a transparent.* measure, the risk from an informed recipient")
+            raise ValueError(
+                "at least one gate must judge a transparent.* measure, the risk from an informed recipient"
+            )
         return self
 
 
