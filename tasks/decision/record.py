@@ -137,6 +137,7 @@ class FieldFact(Fact):
 class CheckFact(Fact):
     """One validation expectation: counts only."""
 
+    id: str = Field(default="", description="Check, Great Expectations type and column; unique in the record.")
     expectation: str
     column: str = ""
     passed: bool
@@ -144,11 +145,31 @@ class CheckFact(Fact):
     failed: int
 
 
+class SkippedCheck(Fact):
+    """A validation check that was not made, and why; it neither passed nor failed."""
+
+    id: str
+    expectation: str
+    column: str = ""
+    reason: str
+
+
+class ObservedCount(Fact):
+    """Records counted for the reader in validation, without a verdict."""
+
+    id: str
+    description: str
+    column: str = ""
+    records: int
+
+
 class ValidationFact(Fact):
     """The outcome of the validation stage."""
 
     passed: bool
     checks: tuple[CheckFact, ...]
+    skipped: tuple[SkippedCheck, ...] = ()
+    observed: tuple[ObservedCount, ...] = ()
     evidence_sha256: Sha256
 
 
