@@ -1,0 +1,94 @@
+"""What every solver of the game is given: hierarchies, stakes, the population's counts and the tuples to decide on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.microdata.cube import CellCounts, cells_at
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.lattice import Lattice
+from tasks.microdata.tuples import Counts
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The game over one dataset and one population, under one recipient's stakes."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    loss: InformationLoss
+    payoffs: Payoffs
+    people: CellCounts
+    """People in each cell of the population."""
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """All strategies."""
+        return Lattice.of(self.hierarchies)
+
+    def evaluate(self, codes: Codes, levels: Codes) -> tuple[Floats, Counts]:
+        """Released value v and group size n_p of leaf codes at given levels.
+
+        Parameters
+        ----------
+        codes, levels : arrays of shape (n_tuples, n_attributes)
+
+        Returns
+        -------
+        value : array of shape (n_tuples,)
+            v(g), between 0 and V.
+        people : array of shape (n_tuples,)
+            n_p(g).
+        """
+        cells = cells_at(codes, levels, self.hierarchies)
+        return self.payoffs.benefit * self.loss.kept(cells), self.people.count(cells)
+
+    def canonical(self, cells: Codes) -> Codes:
+        """Cells with each group named at the lowest level that holds the same values."""
+        finest = np.empty_like(cells)
+        for axis, hierarchy in enumerate(self.hierarchies):
+            finest[:, axis] = hierarchy.finest[cells[:, axis]]
+        return finest
+
+
+def allowed_nodes(lattice: Lattice, floor: Codes | None) -> NDArray[np.bool_] | None:
+    """Strategies at least as general as a floor of levels; shape (n_rows, n_nodes), None where all are allowed."""
+    if floor is None:
+        return None
+    allowed: NDArray[np.bool_] = np.all(lattice.nodes[None, :, :] >= floor[:, None, :], axis=2)
+    return allowed
+
+
+def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple[NDArray[np.intp], Codes]:
+    """Fold tuples whose strategies have the same values and the same floor.
+
+    v depends on a tuple only through the sizes of its groups, so few profiles stand for many tuples.
+
+    Returns
+    -------
+    profile : array of shape (n_tuples,)
+        Profile of each tuple.
+    members : array of shape (n_profiles,)
+        One tuple of each profile.
+    """
+    columns: list[NDArray[np.intp]] = []
+    for axis, hierarchy in enumerate(problem.hierarchies):
+        sizes = hierarchy.sizes[hierarchy.positions]
+        _, kind = np.unique(sizes, axis=0, return_inverse=True)
+        columns.append(kind.ravel()[codes[:, axis]])
+    if floor is not None:
+        columns.extend(floor.T.astype(np.intp))
+    return fold(columns)
+
+
+def fold(columns: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], Codes]:
+    """Number the distinct rows of some code columns, renumbering before the range outgrows an integer."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        number = number * (int(column.max(initial=0)) + 1) + column
+        number = np.unique(number, return_inverse=True)[1]
+    _, members = np.unique(number, return_index=True)
+    return number.astype(np.intp), members.astype(np.int32)

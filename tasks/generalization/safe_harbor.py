@@ -1,0 +1,91 @@
+"""HIPAA Safe Harbor as a generalization: three-digit ZIP codes, ages over 89 in one group, all else as collected.
+
+Source: 45 CFR 164.514(b)(2)(i)(B) and (C). It is a global recoding, the same for everybody, and serves as yardstick and
+as the floor of the SH-Friendly game. A Safe Harbor group that no level of the hierarchy has (such as 000) gets an axis
+position after the hierarchy's own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.errors import RequestError
+from tasks.generalization.zip3 import RESTRICTED_LABEL, ZipTable
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.request.model import SafeHarborRule
+
+OLDEST_AGE_SHOWN = 89
+AGE_LABEL = "90+"
+
+
+@dataclass(frozen=True)
+class SafeHarborAxis:
+    """Safe Harbor's grouping of one attribute."""
+
+    positions: Codes
+    """Axis position of each leaf's group, shape (n_leaves,)."""
+    floor: Codes
+    """Least level of the hierarchy that is at least as general, shape (n_leaves,)."""
+    extra_labels: tuple[str, ...]
+    """Labels of groups that the hierarchy lacks; their positions follow its axis."""
+    extra_sizes: NDArray[np.int64]
+    """Domain values in each of those groups."""
+
+
+def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> SafeHarborAxis:
+    """Safe Harbor's grouping of an attribute.
+
+    Raises
+    ------
+    RequestError
+        If the rule is ``age`` and a value of the hierarchy is not a whole number.
+    """
+    labels = np.array(_labels(hierarchy, rule, table), dtype=object)
+    names, group = np.unique(labels.astype(str), return_inverse=True)
+    positions = np.empty(hierarchy.n_leaves, dtype=np.int32)
+    floor = np.empty(hierarchy.n_leaves, dtype=np.int32)
+    extra_labels: list[str] = []
+    extra_sizes: list[int] = []
+    for number, name in enumerate(names):
+        leaves = np.flatnonzero(group == number)
+        level = _covering_level(hierarchy, leaves)
+        position = int(hierarchy.positions[leaves[0], level])
+        if hierarchy.sizes[position] == len(leaves):
+            position = int(hierarchy.finest[position])
+        else:
+            position = hierarchy.axis_length + len(extra_labels)
+            extra_labels.append(str(name))
+            extra_sizes.append(len(leaves))
+        positions[leaves] = position
+        floor[leaves] = level
+    return SafeHarborAxis(positions, floor, tuple(extra_labels), np.array(extra_sizes, dtype=np.int64))
+
+
+def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequence[str]:
+    leaves = hierarchy.labels[0]
+    if rule is SafeHarborRule.ZIP:
+        shown = {leaf: table.shown(leaf) for leaf in leaves}
+        return [
+            part if part == RESTRICTED_LABEL else part + "*" * (len(leaf) - len(part)) for leaf, part in shown.items()
+        ]
+    if rule is SafeHarborRule.AGE:
+        try:
+            ages = [int(leaf) for leaf in leaves]
+        except ValueError:
+            raise RequestError(
+                "the Safe Harbor rule for ages needs ages in years",
+                where=f"attributes.{hierarchy.name}.safe_harbor",
+                expected="a hierarchy whose values are whole numbers",
+                got="values that are not",
+                fix="set safe_harbor: none, or give the ages in years",
+            ) from None
+        return [AGE_LABEL if age > OLDEST_AGE_SHOWN else leaf for age, leaf in zip(ages, leaves, strict=True)]
+    return leaves
+
+
+def _covering_level(hierarchy: Hierarchy, leaves: NDArray[np.intp]) -> int:
+    """Least level at which one group holds all these leaves."""
+    same = (hierarchy.groups[leaves] == hierarchy.groups[leaves[0]]).all(axis=0)
+    return int(np.argmax(same))

@@ -1,0 +1,39 @@
+"""Generalization hierarchies in ARX's CSV form: ``leaf;level 1;…;top``, one row a leaf."""
+
+import csv
+from pathlib import Path
+
+from tasks.errors import HierarchyError
+from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+
+DELIMITER = ";"
+
+
+def read_arx(name: str, path: Path) -> Hierarchy:
+    """Read a hierarchy from an ARX CSV file, UTF-8, semicolons between labels.
+
+    Raises
+    ------
+    HierarchyError
+        If the file cannot be read, or its rows are no tree (see ``hierarchy_from_rows``).
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = [row for row in csv.reader(lines, delimiter=DELIMITER) if row]
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise HierarchyError(
+            "the hierarchy cannot be read",
+            where=path.name,
+            expected="a readable UTF-8 CSV file with semicolons",
+            got=type(error).__name__,
+            fix="check the file's encoding and permissions",
+        ) from None
+    return hierarchy_from_rows(name, rows, path.name)
+
+
+def write_arx(hierarchy: Hierarchy, path: Path) -> None:
+    """Write a hierarchy as an ARX CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, delimiter=DELIMITER, lineterminator="\n")
+        for leaf in hierarchy.groups:
+            writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])

@@ -1,0 +1,253 @@
+"""Reading tables of microdata and of population counts: CSV, gzipped CSV and Parquet.
+
+Every cell of microdata is read as text, so that nothing is guessed: types are checked later against the request.
+Messages name columns and rows, never a value; a library's own message may quote one and is therefore never passed on.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from tasks.errors import DataError, PopulationError, row_positions
+from tasks.request.model import Dataset, Population, ReleaseRequest
+
+_BLOCK_BYTES = 64 * 1024 * 1024
+_HASH_BYTES = 1024 * 1024
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, read in pieces."""
+    hasher = hashlib.sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(_HASH_BYTES):
+            hasher.update(piece)
+    return hasher.hexdigest()
+
+
+def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
+    """Read the microdata of a request, its columns in the order of the request.
+
+    Parameters
+    ----------
+    path : Path
+        CSV, ``.gz`` of one, or Parquet.
+    request : ReleaseRequest
+        Names every column of the file; the dataset part says how cells are separated and which mean “no value”.
+
+    Returns
+    -------
+    DataFrame of shape (n_records, n_columns)
+        Every column of string type, missing cells as NA.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, has no records, or its columns are not those of the request.
+    """
+    table = _read_table(path, request.dataset)
+    _check_columns(table.column_names, tuple(request.attributes), path)
+    if table.num_rows == 0:
+        raise DataError(
+            "the file has no records",
+            where=path.name,
+            expected="a header and at least one record",
+            got="a header only",
+            fix="export the file again",
+        )
+    columns = {
+        name: pd.array(_without_missing(table[name], request.dataset.missing), dtype=pd.StringDtype("pyarrow"))
+        for name in request.attributes
+    }
+    return pd.DataFrame(columns, copy=False)
+
+
+def _read_table(path: Path, dataset: Dataset) -> pa.Table:
+    if path.stat().st_size == 0:
+        raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
+    if _is_parquet(path):
+        return _read_parquet_as_text(path)
+    return _read_csv(path, dataset.delimiter, dataset.encoding)
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(4) == b"PAR1"
+
+
+def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
+    uneven: list[int] = []
+
+    def note_uneven(row: pacsv.InvalidRow) -> str:
+        uneven.append((row.number or 2) - 2)
+        return "skip"
+
+    try:
+        with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
+            names = _header(path, delimiter, encoding)
+            table = pacsv.read_csv(
+                stream,
+                read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding, use_threads=False),
+                parse_options=pacsv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note_uneven
+                ),
+                convert_options=pacsv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False, null_values=[]
+                ),
+            )
+    except (pa.ArrowException, OSError, UnicodeError, LookupError, EOFError) as error:
+        raise DataError(
+            "the file cannot be read as CSV",
+            where=path.name,
+            expected=f"text in {encoding} with “{delimiter}” between cells",
+            got=_kind(error),
+            fix="check dataset.encoding and dataset.delimiter, or export the file again",
+        ) from None
+    if uneven:
+        raise DataError(
+            "records have more or fewer cells than the header",
+            where=f"{path.name}, {row_positions(uneven)}",
+            expected=f"{len(names)} cells in every record",
+            got=f"{len(uneven)} records with another number",
+            fix="quote cells that hold the delimiter or a line break",
+        )
+    return table
+
+
+def _header(path: Path, delimiter: str, encoding: str) -> list[str]:
+    with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
+        reader = pacsv.open_csv(
+            stream,
+            read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding, use_threads=False),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
+            ),
+        )
+        return list(reader.schema.names)
+
+
+def _kind(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, UnicodeError) or "UTF8" in text or "UTF-8" in text:
+        return "bytes that are not of this encoding"
+    if "straddling" in text:
+        return f"a record longer than {_BLOCK_BYTES // 2**20} MiB"
+    if isinstance(error, LookupError):
+        return "an encoding that is not known"
+    return type(error).__name__
+
+
+def _read_parquet_as_text(path: Path) -> pa.Table:
+    table = read_parquet(path, DataError)
+    try:
+        return pa.table({name: pc.cast(table[name], pa.large_string()) for name in table.column_names})
+    except (pa.ArrowException, KeyError):
+        raise DataError(
+            "a column of the Parquet file cannot be read as text, or its name occurs twice",
+            where=path.name,
+            expected="columns of text, numbers or dates, each with a name of its own",
+            fix="convert nested or binary columns before the release",
+        ) from None
+
+
+def read_parquet(path: Path, error_class: type[DataError] | type[PopulationError]) -> pa.Table:
+    """Read a Parquet file, naming only its kind of fault."""
+    try:
+        return pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise error_class(
+            "the file cannot be read as Parquet",
+            where=path.name,
+            expected="an undamaged Parquet file",
+            got=type(error).__name__,
+            fix="export it again",
+        ) from None
+
+
+def _without_missing(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
+    tokens = pa.array(list(missing), type=column.type)
+    return pc.if_else(pc.is_in(column, value_set=tokens), pa.scalar(None, type=column.type), column)
+
+
+def _check_columns(found: Sequence[str], declared: Sequence[str], path: Path) -> None:
+    repeated = sorted({name for name in found if list(found).count(name) > 1})
+    missing = [name for name in declared if name not in found]
+    undeclared = [position for position, name in enumerate(found, start=1) if name not in declared]
+    if repeated or missing or undeclared:
+        problems = []
+        if missing:
+            problems.append("missing: " + ", ".join(missing))
+        if undeclared:
+            problems.append("undeclared: columns " + ", ".join(str(position) for position in undeclared))
+        if repeated:
+            problems.append(f"{len(repeated)} names used twice")
+        raise DataError(
+            "the columns of the file are not those of the request",
+            where=path.name,
+            expected=f"the {len(declared)} attributes of the request, each once",
+            got="; ".join(problems),
+            fix="declare every column under attributes, with its role, or remove it from the file",
+        )
+
+
+def read_population(path: Path, population: Population, columns: Sequence[str]) -> tuple[pd.DataFrame, np.ndarray]:
+    """Read the population's counts by quasi-identifier values.
+
+    Returns
+    -------
+    values : DataFrame of shape (n_cells, n_columns)
+        The quasi-identifiers as text.
+    counts : array of shape (n_cells,), int64
+        People in each cell, at least 0.
+
+    Raises
+    ------
+    PopulationError
+        If the file cannot be read, a column is missing, or a count is not a whole number from 0.
+    """
+    if path.stat().st_size == 0:
+        raise PopulationError("the population is empty", where=path.name, expected="a table of counts")
+    if _is_parquet(path):
+        table = read_parquet(path, PopulationError)
+    else:
+        try:
+            table = _read_csv(path, ",", "utf-8")
+        except DataError as error:
+            raise PopulationError(error.what, where=error.where, expected=error.expected, got=error.got) from None
+    missing = [name for name in (*columns, population.count) if name not in table.column_names]
+    if missing:
+        raise PopulationError(
+            "the population lacks columns",
+            where=path.name,
+            expected="a column for each quasi-identifier and one for the count",
+            got="missing: " + ", ".join(missing),
+            fix="add the columns, or name the count column under population.count",
+        )
+    counts = _counts(table[population.count], path, population.count)
+    values = pd.DataFrame(
+        {name: pd.array(pc.cast(table[name], pa.large_string()), dtype=pd.StringDtype("pyarrow")) for name in columns},
+        copy=False,
+    )
+    return values, counts
+
+
+def _counts(column: pa.ChunkedArray, path: Path, name: str) -> np.ndarray:
+    try:
+        counts = pc.cast(column, pa.int64())
+        valid = counts.null_count == 0 and (len(counts) == 0 or pc.min(counts).as_py() >= 0)
+    except pa.ArrowException:
+        valid = False
+    if not valid or len(column) == 0 or pc.sum(counts).as_py() == 0:
+        raise PopulationError(
+            "the population's counts are not usable",
+            where=f"{path.name}, column {name}",
+            expected="whole numbers from 0, not all of them 0, none missing",
+            fix="correct the counts",
+        )
+    return np.asarray(counts.to_numpy(), dtype=np.int64)

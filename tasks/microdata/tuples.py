@@ -1,0 +1,153 @@
+"""Distinct quasi-identifier tuples with their counts: what every method works on in place of records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.errors import BadInput, DataError, PopulationError, row_positions
+from tasks.microdata.hierarchy import Codes, Hierarchy
+
+Counts = NDArray[np.int64]
+_KEY_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Distinct combinations of leaf codes, sorted, with the number of records (or people) of each."""
+
+    codes: Codes
+    """Leaf code of each quasi-identifier, shape (n_tuples, n_attributes)."""
+    counts: Counts
+    """Records or people of each tuple, shape (n_tuples,)."""
+    keys: Counts
+    """Mixed-radix number of each tuple, growing; shape (n_tuples,)."""
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def total(self) -> int:
+        """Records or people of all tuples."""
+        return int(self.counts.sum())
+
+    def find(self, keys: Counts) -> NDArray[np.intp]:
+        """Number of the tuple with each key; −1 where there is none."""
+        if len(self) == 0:
+            return np.full(len(keys), -1, dtype=np.intp)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
+        return np.where(self.keys[place] == keys, place, -1)
+
+
+def radix_strides(sizes: Sequence[int]) -> Counts:
+    """Strides that number all combinations of codes below ``sizes``, last code fastest.
+
+    Raises
+    ------
+    BadInput
+        If there are more combinations than a 64-bit number can name.
+    """
+    strides = np.ones(len(sizes), dtype=object)
+    for axis in range(len(sizes) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * int(sizes[axis + 1])
+    combinations = int(strides[0]) * int(sizes[0])
+    if combinations >= _KEY_LIMIT:
+        raise BadInput(
+            "the quasi-identifiers have more combinations than can be numbered",
+            where=f"{len(sizes)} quasi-identifiers",
+            expected="the product of their hierarchies' groups below 2^62",
+            got=f"about 2^{combinations.bit_length() - 1}",
+            fix="use fewer quasi-identifiers or coarser domains",
+        )
+    return strides.astype(np.int64)
+
+
+def leaf_keys(codes: Codes, hierarchies: Sequence[Hierarchy]) -> Counts:
+    """Mixed-radix number of each row of leaf codes."""
+    strides = radix_strides([hierarchy.n_leaves for hierarchy in hierarchies])
+    keys = np.zeros(len(codes), dtype=np.int64)
+    for axis, stride in enumerate(strides):
+        keys += codes[:, axis] * stride
+    return keys
+
+
+def distinct_tuples(
+    codes: Codes, hierarchies: Sequence[Hierarchy], weights: Counts | None = None
+) -> tuple[Tuples, NDArray[np.intp]]:
+    """Fold rows into distinct tuples.
+
+    Parameters
+    ----------
+    codes : array of shape (n_rows, n_attributes)
+        Leaf codes.
+    hierarchies : sequence of Hierarchy
+        One an attribute.
+    weights : array of shape (n_rows,), optional
+        People that each row stands for; one where not given.
+
+    Returns
+    -------
+    tuples : Tuples
+    inverse : array of shape (n_rows,)
+        Tuple of each row.
+    """
+    keys = leaf_keys(codes, hierarchies)
+    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    counts = np.bincount(inverse, weights=weights, minlength=len(distinct))
+    return Tuples(codes=codes[first], counts=np.rint(counts).astype(np.int64), keys=distinct), inverse
+
+
+def encode(
+    frame: pd.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    where: str,
+    error_class: type[DataError] | type[PopulationError] = DataError,
+) -> Codes:
+    """Leaf codes of the quasi-identifiers of each row.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Text columns named as the hierarchies.
+    hierarchies : mapping of str to Hierarchy
+        In the order of the codes wanted.
+    where : str
+        Name of the file, for messages.
+    error_class : class
+        What to raise: ``DataError``, or ``PopulationError`` for a population.
+
+    Returns
+    -------
+    array of shape (n_rows, n_attributes), int32
+
+    Raises
+    ------
+    DataError or PopulationError
+        If a cell is missing or its value is not in the hierarchy; names column and rows, not the value.
+    """
+    codes = np.empty((len(frame), len(hierarchies)), dtype=np.int32)
+    for axis, (name, hierarchy) in enumerate(hierarchies.items()):
+        missing = frame[name].isna().to_numpy()
+        if missing.any():
+            raise error_class(
+                "a quasi-identifier has missing values",
+                where=f"{where}, column {name}, {row_positions(np.flatnonzero(missing))}",
+                expected="a value in every record",
+                got=f"{int(missing.sum())} without",
+                fix="complete the records or leave them out of the file",
+            )
+        levels, values = pd.factorize(frame[name])
+        leaves = hierarchy.encode(np.asarray(values, dtype=object))
+        codes[:, axis] = leaves[levels]
+        unknown = np.flatnonzero(codes[:, axis] < 0)
+        if len(unknown):
+            raise error_class(
+                "values are missing from a hierarchy",
+                where=f"{where}, column {name}, {row_positions(unknown)}",
+                expected=f"one of the {hierarchy.n_leaves} values of the hierarchy",
+                got=f"{int((leaves < 0).sum())} other values in {len(unknown)} records",
+                fix="add the values to the hierarchy or correct the records",
+            )
+    return codes

@@ -1,0 +1,32 @@
+"""A method's outcome on the data: payoffs, attacks and information kept, claimed and as an informed recipient sees it."""
+
+import numpy as np
+
+from tasks.decision.record import PolicyOutcome
+from tasks.generalization.game import Payoffs
+from tasks.generalization.play import Played, Table
+
+
+def policy_outcome(table: Table, played: Played, payoffs: Payoffs, *, chosen: bool = False) -> PolicyOutcome:
+    """Averages over all records of the data (Wan et al. 2015, Table 7), beside the transparent figures.
+
+    The payoffs are those that the method claims, from n_p; the shares attacked and the expected re-identifications are
+    given from n_p and from n_T.
+    """
+    records, total = table.data.counts, table.data.total
+    value = payoffs.benefit * played.kept
+    intensity = played.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies)
+    claimed, informed = payoffs.attacked(played.people), payoffs.attacked(played.effective)
+    return PolicyOutcome(
+        method=played.method.value,
+        publisher_payoff=float(records @ payoffs.publisher(value, played.people) / total),
+        adversary_payoff=float(records @ payoffs.adversary(played.people) / total),
+        information_kept=float(records @ played.kept / total),
+        most_specific_share=float(records[intensity == 0].sum() / total),
+        mean_generalization=float(records @ intensity / total),
+        naive_attacked_share=float(records[claimed].sum() / total),
+        transparent_attacked_share=float(records[informed].sum() / total),
+        naive_expected_reidentifications=float((records / np.maximum(played.people, 1))[claimed].sum()),
+        transparent_expected_reidentifications=float((records / np.maximum(played.effective, 1))[informed].sum()),
+        chosen=chosen,
+    )
