@@ -17,6 +17,7 @@ value: a place is a file, a path in a document, a column or row positions.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 _SHOWN_POSITIONS = 5
 
@@ -68,8 +69,53 @@ class BadInput(ReleasegateError):
     exit_code = 2
 
 
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a document: what it is, where it stands, what was expected and got, and what to do."""
+
+    what: str
+    path: str
+    line: int
+    column: int
+    expected: str
+    got: str
+    fix: str
+
+    @property
+    def place(self) -> str:
+        """Path in the document with line and column, both counted from 1."""
+        return f"{self.path or 'the document'} (line {self.line}, column {self.column})"
+
+
 class RequestError(BadInput):
-    """The request document is not readable or not valid."""
+    """The request document is not readable or not valid.
+
+    ``problems`` holds every mistake that was found, in the order of the document; it is empty where the document
+    could not be read at all. With one problem the error's own parts are that problem's.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        expected: str = "",
+        got: str = "",
+        fix: str = "",
+        problems: tuple[Problem, ...] = (),
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, got=got, fix=fix)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        if len(self.problems) < 2:
+            return super().__str__()
+        lines = [self.what, f"  where: {self.where}"]
+        for number, problem in enumerate(self.problems, start=1):
+            lines.append(f"  {number}. {problem.place}: {problem.what}")
+            labelled = (("expected", problem.expected), ("got", problem.got), ("to do", problem.fix))
+            lines.extend(f"     {label}: {text}" for label, text in labelled if text)
+        return "\n".join(lines)
 
 
 class DataError(BadInput):

@@ -252,7 +252,7 @@ class GeneralizationPolicy(Part):
     cell_weights: Literal["population", "data"] = "population"
     information_loss: Literal["declared", "printed", "table7"] = Field(
         default="declared",
-        description="Attribute weights: each attribute's own, all ones (paper, eq. 1), or the paper's Table 7 (sex free).",
+        description="Attribute weights: each attribute's own, all ones (paper, eq. 1), or the paper's Table 7.",
     )
     minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
@@ -315,7 +315,7 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.TRANSPARENT_MAXIMUM,
         at_most=0.09,
-        because="Maximum risk of 0.09 set by EMA Policy 0070 and Health Canada's Public Release of Clinical Information.",
+        because="Maximum risk of EMA Policy 0070 and of Health Canada's Public Release of Clinical Information.",
     ),
     Gate(
         measure=Measure.TRANSPARENT_ATTACKED,

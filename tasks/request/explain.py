@@ -1,0 +1,277 @@
+"""Mistakes of a request in plain words: what was expected, what was got, what to do.
+
+Only words are made here; ``tasks.request.load`` reads the document and raises the error.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from tasks.request.document import Location, Mistake
+from tasks.request.model import Measure
+from tasks.request.places import annotation_at, described, model_at, printable, shows_value, value_at
+
+_KINDS: dict[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list",
+    dict: "a mapping of names to values",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "greater than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_OUT_OF_RANGE = ("out of range", "", "correct the number")
+_EMPTY = ("empty", "", "fill in the value")
+_NOT_A_DATE = ("not a date", "a date of the calendar as YYYY-MM-DD, such as 2030-12-31", "correct the date")
+_DIGITS = "write the number in digits, without quotes, units or thousands separators"
+_WRONG = {
+    **dict.fromkeys(_BOUNDS, _OUT_OF_RANGE),
+    "enum": ("not one of the choices", "", ""),
+    "literal_error": ("not one of the choices", "", ""),
+    "finite_number": ("not a finite number", "a finite number", "write the number in digits"),
+    "string_type": ("not text", "text", "put the value in quotes, so that YAML reads it as text"),
+    "string_too_short": _EMPTY,
+    "too_short": _EMPTY,
+    "string_too_long": ("too long", "", "shorten it"),
+    "string_pattern_mismatch": (
+        "not a usable id",
+        "1 to 64 small letters, digits, dots, hyphens or underscores, a letter or digit first",
+        "rename it",
+    ),
+    "date_type": _NOT_A_DATE,
+    "date_parsing": _NOT_A_DATE,
+    "date_from_datetime_parsing": _NOT_A_DATE,
+    "date_from_datetime_inexact": _NOT_A_DATE,
+    "int_type": ("not a whole number", "", _DIGITS),
+    "int_parsing_size": ("not a whole number", "", _DIGITS),
+    "float_type": ("not a number", "", _DIGITS),
+    "bool_type": ("not a yes or no", "", "write true or false, without quotes"),
+    "tuple_type": ("not a list", "", "begin every item with “- ”, or put them in brackets"),
+    "dict_type": ("not a mapping", "", "write “name: value” lines below it, indented"),
+    "model_type": ("not a mapping", "", "write its keys below it, indented"),
+}
+"""What is wrong, what was expected (where it does not follow from the place) and what to do, by kind of error."""
+
+
+def explained(error: ErrorDetails, data: Any) -> Mistake | None:
+    """One mistake that pydantic found, in plain words.
+
+    Parameters
+    ----------
+    error : ErrorDetails
+        As ``ValidationError.errors()`` lists it.
+    data : object
+        The document's values.
+
+    Returns
+    -------
+    Mistake or None
+        None where the error only follows from others of the same list.
+    """
+    location: Location = error["loc"]
+    kind, context, value = error["type"], error.get("ctx", {}), value_at(data, location)
+    if location[-1:] == ("[key]",):
+        mistake = Mistake(location[:-1], "an unusable name", "1 to 2000 characters of text", "another", "rename it")
+    elif kind == "missing":
+        mistake = _missing(location)
+    elif kind == "extra_forbidden":
+        mistake = _unknown_key(location)
+    elif kind == "value_error":
+        mistake = _broken_rule(location, str(context["error"]), value)
+    elif kind == "too_short" and isinstance(value, list) and len(value) >= context["min_length"]:
+        return None
+    elif value is None:
+        mistake = Mistake(location, "no value", _described_type(location), "nothing", "fill in the value")
+    else:
+        mistake = _wrong_value(kind, context, location, value)
+    return mistake
+
+
+def _missing(location: Location) -> Mistake:
+    return Mistake(location, "a missing key", _described_type(location), "nothing", f"add “{location[-1]}: …”")
+
+
+def _unknown_key(location: Location) -> Mistake:
+    model = model_at(location[:-1])
+    names = [] if model is None else list(model.model_fields)
+    key = str(location[-1])
+    closest = difflib.get_close_matches(key, names, n=1)
+    got = "another key" if location[0] == "attributes" else f"“{printable(key)}”"
+    fix = f"did you mean “{closest[0]}”?" if closest else "remove the key, or move it to where it belongs"
+    return Mistake(location, "an unknown key", _either(names), got, fix, at_key=True)
+
+
+def _wrong_value(kind: str, context: Mapping[str, Any], location: Location, value: object) -> Mistake:
+    what, expected, fix = _WRONG.get(kind, ("the wrong kind of value", "", "write the kind that is expected"))
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        expected = f"a number {words} {_plain(context[name])}"
+    elif kind in ("enum", "literal_error"):
+        fix = _suggestion(value, location)
+    elif kind == "string_type" and not isinstance(value, int | float):
+        fix = "write one text in place of it"
+    elif kind == "string_too_long":
+        expected = f"at most {context['max_length']} characters"
+    elif kind == "int_type" and isinstance(value, float):
+        fix = "write it without a decimal point"
+    return Mistake(location, what, expected or _described_type(location), described(value, shows_value(location)), fix)
+
+
+def _suggestion(value: object, location: Location) -> str:
+    choices = _choices(annotation_at(location))
+    closest = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.4)
+    return f"did you mean “{closest[0]}”?" if closest else "take one of the choices"
+
+
+def _described_type(location: Location) -> str:
+    """What belongs at a place: its kind, and what the model says of it."""
+    annotation = annotation_at(location)
+    parent = model_at(location[:-1]) if location else None
+    field = None if parent is None else parent.model_fields.get(str(location[-1]))
+    description = "" if field is None or not field.description else f" — {field.description.rstrip('.')}"
+    return _kind_of(annotation) + description
+
+
+def _kind_of(annotation: Any) -> str:
+    choices = _choices(annotation)
+    if choices:
+        return _either(choices)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        names = [name for name, field in annotation.model_fields.items() if field.is_required()]
+        return "a mapping" + (f" with {_all_of(names)}" if names else f" of {_either(list(annotation.model_fields))}")
+    origin = get_origin(annotation) or annotation
+    return _KINDS.get(origin, getattr(origin, "__name__", "a value").lower())
+
+
+def _choices(annotation: Any) -> list[str]:
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return [choice.value for choice in annotation]
+    if get_origin(annotation) is Literal:
+        return [str(choice) for choice in get_args(annotation)]
+    return []
+
+
+def _either(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" or {names[-1]}"
+
+
+def _all_of(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else f"{number}"
+
+
+def _broken_rule(location: Location, message: str, value: object) -> Mistake:
+    """A rule that relates several keys; the model's own message says what it asks."""
+    for sign, explain in RULES.items():
+        if sign in message:
+            step, got, fix = explain(value)
+            return Mistake((*location, *step), "a rule of the request is broken", message, got, fix)
+    return Mistake(location, "a rule of the request is broken", message, "something else", "change the part to fit")
+
+
+Explanation = tuple[Location, str, str]
+
+
+def _repeated(items: Sequence[Mapping[str, Any]], key: str) -> int:
+    seen = [item[key] for item in items]
+    return next(index for index, value in enumerate(seen) if value in seen[:index])
+
+
+def _two_gates(policy: Any) -> Explanation:
+    index = _repeated(policy["gates"], "measure")
+    return ("gates", index, "measure"), f"{policy['gates'][index]['measure']} again", "keep one gate for the measure"
+
+
+def _two_recipients(request: Any) -> Explanation:
+    index = _repeated(request["recipients"], "id")
+    got = f"“{request['recipients'][index]['id']}” again"
+    return ("recipients", index, "id"), got, "give every recipient an id of its own"
+
+
+def _given(part: Any) -> str:
+    names = [name for name in ("file", "intervals", "prefixes", "groups") if part.get(name) is not None]
+    return _all_of(names) if names else "none of them"
+
+
+def _wrong_side(gate: Any) -> Explanation:
+    given = [side for side in ("at_most", "at_least") if gate.get(side) is not None]
+    fix = "set “at_least” where more is better, as for a class size or kept information; “at_most” for every risk"
+    return (), _all_of(given) if given else "neither at_most nor at_least", fix
+
+
+def _threshold(gate: Any) -> Explanation:
+    side = "at_least" if gate.get("at_least") is not None else "at_most"
+    return (side,), f"the number {gate[side]}", "correct the threshold; a risk or share of 9 % is written 0.09"
+
+
+def _record_id(request: Any) -> Explanation:
+    name = request["dataset"]["record_id"]
+    declared = request["attributes"].get(name)
+    got = "a name that is not among the attributes" if declared is None else f"the role “{declared['role']}”"
+    return ("dataset", "record_id"), got, "name the column that numbers the records and give it that role"
+
+
+def _widths(levels: Any) -> Explanation:
+    return ("widths",), ", ".join(str(width) for width in levels["widths"]), "take widths such as 5, 10, 20"
+
+
+def _lengths(levels: Any) -> Explanation:
+    return ("keep",), ", ".join(str(length) for length in levels["keep"]), "take lengths such as 4, 3, 2"
+
+
+RULES: dict[str, Callable[[Any], Explanation]] = {
+    "maximum must be greater than minimum": lambda _: (("maximum",), "a smaller or equal number", "correct the bounds"),
+    "the domain must hold at most": lambda _: (("maximum",), "more", "take narrower bounds, or a hierarchy file"),
+    "each width must be a larger multiple": _widths,
+    "the kept lengths must shrink": _lengths,
+    "give exactly one of file": lambda part: ((), _given(part), "keep one of them"),
+    "a quasi-identifier needs a hierarchy": lambda _: (
+        (),
+        "no hierarchy",
+        "add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
+    ),
+    "only a quasi-identifier has a hierarchy": lambda part: (
+        ("hierarchy",),
+        f"a hierarchy for the role “{part['role']}”",
+        "remove the hierarchy, or make the attribute a quasi-identifier",
+    ),
+    "only a sensitive attribute has sensitivity": lambda part: (
+        ("sensitivity",),
+        f"weights for the role “{part['role']}”",
+        "remove the weights, or make the attribute sensitive",
+    ),
+    "minimum must not exceed maximum": lambda _: (("minimum",), "a greater number", "correct the bounds"),
+    "and only that": _wrong_side,
+    "the threshold of": _threshold,
+    "two gates judge the same measure": _two_gates,
+    "at least one gate must judge a transparent": lambda _: (
+        ("gates",),
+        "gates of other measures only",
+        f"add a gate for {Measure.TRANSPARENT_MAXIMUM.value}, such as at_most: 0.09",
+    ),
+    "two recipients have one id": _two_recipients,
+    "dataset.record_id must name an attribute": _record_id,
+    "at least one attribute must be a quasi-identifier": lambda _: (
+        ("attributes",),
+        "none",
+        "give the role to the attributes that a recipient could know of a person, with their hierarchies",
+    ),
+    "dataset and population must be different": lambda _: (
+        ("population", "path"),
+        "one file for both",
+        "name the table of population counts",
+    ),
+}
+"""What the model's validators say, by the words that tell them apart, and how to explain each."""
