@@ -158,8 +158,8 @@ def _sparse(problem: Problem, people: SparseCube, weights: SparseCube, rule: Rul
                 child_node = int(lattice.number(child[None, :])[0])
                 parents = cells_at(members[child_node], levels, hierarchies).astype(np.int64) @ people.strides
                 place = np.searchsorted(numbers, parents)
-                split = np.bincount(place, weights=best[child_node], minlength=len(keys))
-                _take_better(value, choice, split, axis)
+                shares = np.bincount(place, weights=best[child_node], minlength=len(keys))
+                _take_better(value, choice, shares.astype(np.float64), axis)
         best[node], choices.by_node[node] = value, choice
     return Partition(hierarchies, choices, float(best[len(lattice) - 1].sum()))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
-from tasks.microdata.cube import CellCounts, cells_at
+from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
@@ -21,7 +21,7 @@ class Problem:
     hierarchies: tuple[Hierarchy, ...]
     loss: InformationLoss
     payoffs: Payoffs
-    people: CellCounts
+    people: DenseCube | SparseCube
     """People in each cell of the population."""
 
     @cached_property

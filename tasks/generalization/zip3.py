@@ -21,7 +21,9 @@ CENSUS = "US Census Bureau, 2010 Census ZCTA populations, in union with the HHS 
 RESTRICTED_LABEL = "000"
 PEOPLE_NEEDED = 20_000
 
-HHS_LIST_2000 = frozenset("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())
+HHS_LIST_2000 = frozenset(
+    f"{prefix:03}" for prefix in (36, 59, 63, 102, 203, 556, 692, 790, 821, 823, 830, 831, 878, 879, 884, 890, 893)
+)
 
 
 @dataclass(frozen=True)
