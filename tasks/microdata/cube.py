@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +16,6 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples, radix_strides
 
 _COUNT_BYTES = 8
-
-
-class CellCounts(Protocol):
-    """People in cells, whichever way they are stored."""
-
-    form: str
-
-    def count(self, cells: Codes) -> Counts:
-        """People in each cell; cells of shape (n_cells, n_attributes) in axis positions."""
-        ...
-
-    def __len__(self) -> int:
-        """Cells held."""
-        ...
 
 
 @dataclass(frozen=True)

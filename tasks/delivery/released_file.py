@@ -1,0 +1,147 @@
+"""The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
+
+Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
+order of collection nor the record id can be told. Text cells that a spreadsheet would run as a formula get a leading
+apostrophe.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+from numpy.typing import NDArray
+
+from tasks.errors import StageFailed
+from tasks.generalization.play import Table
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import ReleaseRequest, ValueType
+
+_FORMULA = r"^([=+@\t\r]|-(?:[^0-9.]|$))"
+_SAFE = r"'\1"
+
+
+def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
+    """A permutation of rows that only the holder of the seed can repeat.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : bytes
+        Secret, at least 16 bytes.
+    """
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed)))
+    return generator.permutation(n_rows)
+
+
+def released_table(
+    frame: pd.DataFrame,
+    request: ReleaseRequest,
+    table: Table,
+    *,
+    cells: Codes,
+    tuple_of_record: NDArray[np.int32],
+    keep: NDArray[np.bool_],
+    seed: bytes,
+) -> pa.Table:
+    """The outbound columns of the records that are kept, generalized and reordered.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_records, n_columns)
+        The microdata as text.
+    request : ReleaseRequest
+    table : Table
+        Labels of the axis positions.
+    cells : array of shape (n_tuples, n_attributes)
+        Released cell of each tuple.
+    tuple_of_record : array of shape (n_records,)
+    keep : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    seed : bytes
+        Seed of the row order.
+    """
+    kept = np.flatnonzero(keep[tuple_of_record])
+    rows = kept[keyed_order(len(kept), seed)]
+    tuples = tuple_of_record[rows]
+    axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
+    columns: dict[str, pa.Array] = {}
+    for name in request.outbound:
+        if name in axis_of:
+            labels = pa.array(table.axis_labels[axis_of[name]])
+            columns[name] = labels.take(pa.array(cells[tuples, axis_of[name]]))
+        else:
+            column = pa.array(frame[name].array.take(rows), type=pa.large_string())
+            columns[name] = _harmless(column) if request.attributes[name].type is ValueType.TEXT else column
+    return pa.table(columns)
+
+
+def _harmless(column: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=_SAFE)
+
+
+def write_csv(released: pa.Table, path: Path) -> None:
+    """Write the released file: UTF-8, commas, a header, quotes where needed, empty cells for missing values."""
+    try:
+        with path.open("xb") as stream:
+            pacsv.write_csv(released, stream, pacsv.WriteOptions(quoting_style="needed"))
+    except (pa.ArrowException, OSError) as error:
+        raise StageFailed(
+            "the released file cannot be written",
+            where=path.name,
+            expected="room and permission to write",
+            got=type(error).__name__,
+            fix="free disk space in the workspace or correct its permissions, then run the release again",
+        ) from None
+
+
+def read_cells(path: Path, names: Sequence[str], table: Table) -> Codes:
+    """Cells of the rows of a released file, read back from its bytes.
+
+    Returns
+    -------
+    array of shape (n_rows, n_attributes)
+        Axis positions.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read, or a label is none of the hierarchy's.
+    """
+    try:
+        released = pacsv.read_csv(
+            path,
+            read_options=pacsv.ReadOptions(block_size=64 * 1024 * 1024),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=list(names),
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise _not_as_written(path, type(error).__name__) from None
+    cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
+    for axis, name in enumerate(names):
+        position_of: dict[str, int] = {}
+        for position, label in enumerate(table.axis_labels[axis]):
+            position_of.setdefault(label, position)
+        codes, labels = pd.factorize(released[name].to_pandas())
+        positions = np.array([position_of.get(label, -1) for label in labels], dtype=np.int32)
+        if (positions < 0).any():
+            raise _not_as_written(path, f"unknown labels in column {name}")
+        cells[:, axis] = positions[codes]
+    return cells
+
+
+def _not_as_written(path: Path, got: str) -> StageFailed:
+    return StageFailed(
+        "the released file is not what was written",
+        where=path.name,
+        expected="the labels of the hierarchies in every quasi-identifier",
+        got=got,
+        fix="do not release it; check the disk and run the release again",
+    )

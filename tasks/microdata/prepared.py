@@ -1,0 +1,118 @@
+"""What one reading of data and population leaves for all later stages: hierarchies and distinct tuples.
+
+Records appear only as the number of their tuple. The file is private to the workspace and removed with the run.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.errors import PopulationError, StageFailed
+from tasks.microdata.hierarchies import build_hierarchies
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.read import read_population
+from tasks.microdata.tuples import Tuples, distinct_tuples, encode
+from tasks.request.load import LoadedRequest
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Data and population in integer form."""
+
+    hierarchies: dict[str, Hierarchy]
+    data: Tuples
+    population: Tuples
+    tuple_of_record: NDArray[np.int32]
+    """Tuple of each record, in the order of the file; shape (n_records,)."""
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the population has each record's tuple, shape (n_records,)."""
+        found: NDArray[np.bool_] = self.population.find(self.data.keys) >= 0
+        return found[self.tuple_of_record]
+
+
+def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
+    """Code the microdata and read the population that a request names.
+
+    Parameters
+    ----------
+    loaded : LoadedRequest
+    frame : DataFrame
+        The microdata, as ``read_microdata`` gives it.
+
+    Raises
+    ------
+    DataError, HierarchyError, PopulationError, WorkspaceError
+        If a file cannot be read, or a quasi-identifier is missing or outside its hierarchy.
+    """
+    request = loaded.request
+    names = request.quasi_identifiers
+    path = loaded.resolve(request.population.path, "population.path")
+    values, counts = read_population(path, request.population, names)
+    hierarchies = build_hierarchies(loaded, {"population": values, "data": frame})
+    trees = list(hierarchies.values())
+    codes = encode(frame, hierarchies, request.dataset.path)
+    data, tuple_of_record = distinct_tuples(codes, trees)
+    people = encode(values, hierarchies, request.population.path, PopulationError)
+    population, _ = distinct_tuples(people[counts > 0], trees, counts[counts > 0])
+    return Prepared(hierarchies, data, population, tuple_of_record.astype(np.int32))
+
+
+def save(prepared: Prepared, path: Path) -> None:
+    """Write to an ``.npz`` file without pickled objects."""
+    labels = {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()}
+    arrays: dict[str, Any] = {
+        "labels": np.frombuffer(json.dumps(labels).encode(), dtype=np.uint8),
+        "tuple_of_record": prepared.tuple_of_record,
+        **_tuple_arrays("data", prepared.data),
+        **_tuple_arrays("population", prepared.population),
+        **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
+    }
+    np.savez(path, **arrays)
+
+
+def load(path: Path) -> Prepared:
+    """Read what ``save`` wrote.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            labels = json.loads(arrays["labels"].tobytes())
+            hierarchies = {
+                name: Hierarchy(name, tuple(tuple(level) for level in levels), arrays[f"groups_{axis}"])
+                for axis, (name, levels) in enumerate(labels.items())
+            }
+            return Prepared(
+                hierarchies, _tuples("data", arrays), _tuples("population", arrays), arrays["tuple_of_record"]
+            )
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise StageFailed(
+            "an intermediate file cannot be read",
+            where=path.name,
+            expected="the file that the preparation wrote",
+            got=type(error).__name__,
+            fix="run the release again",
+        ) from None
+
+
+def _tuple_arrays(name: str, tuples: Tuples) -> dict[str, NDArray[np.integer]]:
+    return {f"{name}_codes": tuples.codes, f"{name}_counts": tuples.counts, f"{name}_keys": tuples.keys}
+
+
+def _tuples(name: str, arrays: Mapping[str, NDArray[np.integer]]) -> Tuples:
+    return Tuples(
+        codes=arrays[f"{name}_codes"].astype(np.int32),
+        counts=arrays[f"{name}_counts"].astype(np.int64),
+        keys=arrays[f"{name}_keys"].astype(np.int64),
+    )
