@@ -1,0 +1,181 @@
+"""One entry of the ledger: its fields, its hash, and the form in which it is stored.
+
+Nothing here touches a database or a clock.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple, Self
+
+from tasks.decision.record import canonical_json, digest
+from tasks.errors import TamperingFound
+
+GENESIS = "0" * 64
+"""What the first entry names as the hash of the entry before it."""
+
+MAXIMUM_BODY_BYTES = 65_536
+"""A body holds figures, hashes and reasons; one larger than this is taken for data and refused."""
+
+
+class Event(StrEnum):
+    """What an entry records. ``tasks.ledger.bodies`` makes the bodies that verification relies on."""
+
+    REQUESTED = "requested"
+    """A request was received."""
+    REFUSED = "refused"
+    """The request or its data cannot be used (bad input)."""
+    VALIDATED = "validated"
+    """The validation stage has finished, whatever it found."""
+    ASSESSED = "assessed"
+    """A recipient's generalization and risk have been computed."""
+    FAILED = "failed"
+    """A stage could not finish; the release is blocked."""
+    DECIDED = "decided"
+    """A recipient's verdict, with the digest of its record."""
+    RELEASED = "released"
+    """A recipient's copy is part of the bundle that is being published."""
+    PUBLISHED = "published"
+    """The sealed bundle, named by the digest of its manifest, may be moved to its place."""
+
+
+class Row(NamedTuple):
+    """An entry as it is stored. Fields read from a damaged file may be of any type."""
+
+    sequence: int
+    at: str
+    event: str
+    release_id: str | None
+    recipient: str | None
+    actor: str
+    body: str
+    prev_sha256: str
+    sha256: str
+
+    def computed_sha256(self) -> str | None:
+        """SHA-256 of the canonical JSON of every other field, as stored; None where they cannot be text."""
+        fields = self._asdict()
+        del fields["sha256"]
+        try:
+            return digest(fields)
+        except (TypeError, ValueError):
+            return None
+
+    def is_intact(self) -> bool:
+        """Whether the stored hash is the hash of the stored fields."""
+        return self.computed_sha256() == self.sha256
+
+
+class Head(NamedTuple):
+    """The end of the chain: what to anchor outside the ledger, and what a decision record names."""
+
+    sequence: int
+    """Number of the last entry; 0 for an empty ledger."""
+    sha256: str
+    """Its hash; GENESIS for an empty ledger."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the ledger."""
+
+    sequence: int
+    """Its place in the chain, from 1."""
+    at: datetime
+    """When it happened, in UTC."""
+    event: Event
+    """What happened."""
+    release_id: str | None
+    """The release it concerns; None where a request was refused before it had one."""
+    recipient: str | None
+    """The recipient it concerns; None where it concerns all of them."""
+    actor: str
+    """Who caused it: a person, a schedule or a program."""
+    body: Mapping[str, object]
+    """What else there is to know: figures, hashes, reasons; never a data value."""
+    prev_sha256: str
+    """Hash of the entry before it."""
+    sha256: str
+    """Hash of all of the above."""
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        """The entry that a row stores.
+
+        Raises
+        ------
+        TamperingFound
+            If the row's hash is not the hash of its fields, or the fields are not those of an entry.
+        """
+        place = f"ledger entry {row.sequence}"
+        if not row.is_intact():
+            raise TamperingFound(
+                "an entry of the ledger was edited",
+                where=place,
+                expected="fields that give the recorded SHA-256",
+                got="another SHA-256",
+                fix="Stop releasing; restore the ledger from a backup and find out who changed it.",
+            )
+        try:
+            return cls(
+                row.sequence,
+                datetime.fromisoformat(row.at).astimezone(UTC),
+                Event(row.event),
+                row.release_id,
+                row.recipient,
+                row.actor,
+                json.loads(row.body),
+                row.prev_sha256,
+                row.sha256,
+            )
+        except (TypeError, ValueError):
+            raise TamperingFound(
+                "an entry of the ledger cannot be read",
+                where=place,
+                expected="a time, an event and a JSON body that this version knows",
+                got="something else",
+                fix="Read the ledger with the version that wrote it, or restore it from a backup.",
+            ) from None
+
+
+def new_row(
+    head: Head,
+    event: Event,
+    *,
+    release_id: str | None,
+    recipient: str | None,
+    actor: str,
+    body: Mapping[str, object],
+    at: datetime,
+) -> Row:
+    """The row that continues the chain at `head`.
+
+    Raises
+    ------
+    ValueError
+        If `at` has no time zone, `actor` is empty, or `body` is not JSON, holds a NaN or is too large.
+    """
+    if at.tzinfo is None:
+        raise ValueError("the time of a ledger entry needs a time zone")
+    if not actor.strip():
+        raise ValueError("a ledger entry needs an actor")
+    stamp = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    unsigned = Row(
+        head.sequence + 1, stamp, event.value, release_id, recipient, actor, _body_text(body), head.sha256, ""
+    )
+    sha256 = unsigned.computed_sha256()
+    if sha256 is None:
+        raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode")
+    return unsigned._replace(sha256=sha256)
+
+
+def _body_text(body: Mapping[str, object]) -> str:
+    try:
+        text = canonical_json(dict(body))
+    except (TypeError, ValueError):
+        raise ValueError("the body of a ledger entry must be JSON without NaN") from None
+    if len(text) > MAXIMUM_BODY_BYTES:
+        raise ValueError(f"the body of a ledger entry must not exceed {MAXIMUM_BODY_BYTES} bytes")
+    return text.decode().rstrip("\n")

@@ -1,0 +1,276 @@
+"""The ledger: an append-only, hash-chained record of every request, decision, release and refusal.
+
+What it protects against, and what not: an edited, removed or inserted row, a rewritten link and damaged bytes are
+found. Whoever can write the file can also rewrite all of it, or cut its end; that shows only against a head noted
+elsewhere, so every signed report carries one, and a bundle's decision records name the head of their time.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import BigInteger, Column, Connection, Engine, Index, Integer, MetaData, Select, Table, Text, select
+
+from tasks.errors import WorkspaceError
+from tasks.ledger import sqlite as database
+from tasks.ledger.chain import ChainCheck
+from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
+
+_METADATA = MetaData()
+_ENTRY = Table(
+    "entry",
+    _METADATA,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("event", Text, nullable=False),
+    Column("release_id", Text),
+    Column("recipient", Text),
+    Column("actor", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("prev_sha256", Text, nullable=False, unique=True),
+    Column("sha256", Text, nullable=False),
+    Index("entry_by_release", "release_id", "recipient"),
+)
+_CHUNK = 1000
+
+
+class Ledger:
+    """An open ledger. Made by `open`; use it as a context manager.
+
+    It may be used from several threads, one at a time, and the file by several processes at once.
+    """
+
+    def __init__(self, path: Path, engine: Engine, connection: Connection) -> None:
+        self.path = path
+        self._engine = engine
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Self:
+        """Open the ledger at a path.
+
+        Parameters
+        ----------
+        path : Path
+            The ledger's file; its folder must exist.
+        create : bool
+            Make a new ledger, of mode 0600, where there is none.
+
+        Raises
+        ------
+        WorkspaceError
+            If the file is missing (with `create` false), cannot be written, or is of another version.
+        TamperingFound
+            If the file is not a ledger.
+        """
+        try:
+            if not path.exists():
+                if not create:
+                    raise WorkspaceError(
+                        "there is no ledger",
+                        where=str(path),
+                        expected="the ledger of the workspace",
+                        got="no such file",
+                        fix="Check the path; a ledger that has disappeared must be restored from a backup.",
+                    )
+                database.create(path, _METADATA.create_all)
+            engine = database.connect(path)
+            connection = engine.connect()
+            try:
+                with connection.begin():
+                    database.check_format(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+        except OSError:
+            raise WorkspaceError(
+                "the ledger cannot be created",
+                where=str(path),
+                expected="an existing folder that can be written to, with space left",
+                got="the system refused",
+                fix="Check that the folder exists, its permissions and the free space.",
+            ) from None
+        except database.DATABASE_ERRORS as error:
+            raise database.translate(error, path) from None
+        return cls(path, engine, connection)
+
+    def close(self) -> None:
+        """Close the file; what is appended is already on disk."""
+        self._connection.close()
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make the appends of a block atomic: all of them are on disk when it ends, or none after an error.
+
+        Other writers wait meanwhile. A block within a block is part of the outer one.
+
+        Raises
+        ------
+        WorkspaceError
+            If the disk is full, the file cannot be written, or another process keeps it locked.
+        TamperingFound
+            If the ledger's guards were changed.
+        """
+        with self._session(write=True):
+            yield
+
+    def append(
+        self,
+        event: Event,
+        *,
+        release_id: str | None,
+        recipient: str | None,
+        actor: str,
+        body: Mapping[str, object],
+        at: datetime,
+    ) -> Entry:
+        """Add an entry at the end of the chain; on disk on return, or at the end of the open transaction.
+
+        Parameters
+        ----------
+        event : Event
+            What happened.
+        release_id, recipient : str or None
+            What it concerns; None where it concerns no release, or all recipients.
+        actor : str
+            Who caused it.
+        body : mapping
+            JSON without NaN; never a data value.
+        at : datetime
+            When it happened, with a time zone.
+
+        Raises
+        ------
+        ValueError
+            If `at` has no time zone, `actor` is empty, or `body` is not JSON, holds a NaN or is too large.
+        WorkspaceError
+            If the disk is full, the file cannot be written, or another process keeps it locked.
+        TamperingFound
+            If the last entry was edited or the ledger's guards were changed; nothing is added to such a ledger.
+        """
+        with self._session(write=True) as connection:
+            head = self._head(connection)
+            row = new_row(head, event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
+            connection.execute(_ENTRY.insert().values(row._asdict()))
+            return Entry.from_row(row)
+
+    def entries(
+        self, release_id: str | None = None, recipient: str | None = None, event: Event | None = None
+    ) -> tuple[Entry, ...]:
+        """The entries that match every given term, oldest first.
+
+        Raises
+        ------
+        TamperingFound
+            If one of them was edited. Whether one is missing, `verify` tells.
+        """
+        query = _ordered()
+        for column, term in ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient)):
+            if term is not None:
+                query = query.where(column == term)
+        if event is not None:
+            query = query.where(_ENTRY.c.event == event.value)
+        with self._session() as connection:
+            return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
+
+    def head(self) -> Head:
+        """The number and hash of the last entry; ``(0, GENESIS)`` for an empty ledger.
+
+        Raises
+        ------
+        TamperingFound
+            If the last entry was edited.
+        """
+        with self._session() as connection:
+            return self._head(connection)
+
+    def verify(self, anchors: Mapping[int, str] | None = None) -> int:
+        """Check every entry, every link, the guards and the file.
+
+        Parameters
+        ----------
+        anchors : mapping of int to str, optional
+            Heads noted outside the ledger: SHA-256 by sequence. Without one, a cut end is not found.
+
+        Returns
+        -------
+        int
+            Number of entries verified.
+
+        Raises
+        ------
+        TamperingFound
+            Naming the first wrong entry by its sequence and what is wrong: edited, missing, out of the chain,
+            other than an anchor; or, where all entries are right, changed guards or damaged pages.
+        """
+        check = ChainCheck(anchors or {})
+        with self._session() as connection:
+            try:
+                for row in _stored(connection):
+                    check.add(row)
+            except database.DATABASE_ERRORS:
+                raise database.damaged(self.path, f"entry {check.head.sequence + 1} cannot be read") from None
+            count = check.finish()
+            database.check_guards(connection, self.path)
+            database.check_pages(connection, self.path)
+        return count
+
+    @contextmanager
+    def _session(self, *, write: bool = False) -> Iterator[Connection]:
+        """The connection within a transaction: the open one, or one of its own."""
+        with self._lock:
+            try:
+                if self._connection.in_transaction():
+                    yield self._connection
+                    return
+                self._connection.execution_options(write=write)
+                with self._connection.begin():
+                    if write:
+                        database.check_guards(self._connection, self.path)
+                    yield self._connection
+            except database.DATABASE_ERRORS as error:
+                raise database.translate(error, self.path) from None
+
+    @staticmethod
+    def _head(connection: Connection) -> Head:
+        stored = connection.execute(select(_ENTRY).order_by(_ENTRY.c.sequence.desc()).limit(1)).one_or_none()
+        if stored is None:
+            return Head(0, GENESIS)
+        last = Entry.from_row(Row(*stored))
+        return Head(last.sequence, last.sha256)
+
+
+def _ordered() -> Select[tuple[object, ...]]:
+    return select(_ENTRY).order_by(_ENTRY.c.sequence)
+
+
+def _stored(connection: Connection) -> Iterator[Row]:
+    """All rows in order; where a chunk cannot be read, one by one up to the first that cannot."""
+    size = _CHUNK
+    query = _ordered()
+    while True:
+        try:
+            chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
+        except database.DATABASE_ERRORS:
+            if size == 1:
+                raise
+            size = 1
+            continue
+        yield from chunk
+        if len(chunk) < size:
+            return
+        query = _ordered().where(_ENTRY.c.sequence > chunk[-1].sequence)
