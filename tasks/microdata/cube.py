@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ class DenseCube:
 
     counts: NDArray[np.integer]
     """People in each cell; one axis an attribute, of its hierarchy's ``axis_length``."""
-    form: str = "dense"
+    form: Literal["dense"] = "dense"
 
     def __len__(self) -> int:
         return int(self.counts.size)
@@ -87,7 +88,7 @@ class SparseCube:
     people: Tuples
     reach: Tuples
     hierarchies: Sequence[Hierarchy]
-    form: str = "sparse"
+    form: Literal["sparse"] = "sparse"
     _nodes: dict[tuple[int, ...], tuple[Counts, Counts]] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -30,6 +30,8 @@ class Prepared:
     population: Tuples
     tuple_of_record: NDArray[np.int32]
     """Tuple of each record, in the order of the file; shape (n_records,)."""
+    distinct_values: dict[str, int]
+    """Distinct values of each column of the microdata, missing left out."""
 
     @property
     def covered(self) -> NDArray[np.bool_]:
@@ -62,14 +64,16 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     data, tuple_of_record = distinct_tuples(codes, trees)
     people = encode(values, hierarchies, request.population.path, PopulationError)
     population, _ = distinct_tuples(people[counts > 0], trees, counts[counts > 0])
-    return Prepared(hierarchies, data, population, tuple_of_record.astype(np.int32))
+    distinct_values = {name: int(frame[name].nunique()) for name in frame.columns}
+    return Prepared(hierarchies, data, population, tuple_of_record.astype(np.int32), distinct_values)
 
 
 def save(prepared: Prepared, path: Path) -> None:
     """Write to an ``.npz`` file without pickled objects."""
     labels = {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()}
     arrays: dict[str, Any] = {
-        "labels": np.frombuffer(json.dumps(labels).encode(), dtype=np.uint8),
+        "labels": _json_array(labels),
+        "distinct_values": _json_array(prepared.distinct_values),
         "tuple_of_record": prepared.tuple_of_record,
         **_tuple_arrays("data", prepared.data),
         **_tuple_arrays("population", prepared.population),
@@ -94,7 +98,11 @@ def load(path: Path) -> Prepared:
                 for axis, (name, levels) in enumerate(labels.items())
             }
             return Prepared(
-                hierarchies, _tuples("data", arrays), _tuples("population", arrays), arrays["tuple_of_record"]
+                hierarchies,
+                _tuples("data", arrays),
+                _tuples("population", arrays),
+                arrays["tuple_of_record"],
+                json.loads(arrays["distinct_values"].tobytes()),
             )
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise StageFailed(
@@ -104,6 +112,10 @@ def load(path: Path) -> Prepared:
             got=type(error).__name__,
             fix="run the release again",
         ) from None
+
+
+def _json_array(document: object) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
 
 
 def _tuple_arrays(name: str, tuples: Tuples) -> dict[str, NDArray[np.integer]]:

@@ -1,9 +1,9 @@
 """Identity-disclosure risk of a file: prosecutor, journalist, marketer, and the recipient who knows the method.
 
-Prosecutor and journalist risk are as El Emam & Dankar define them (*Protecting Privacy Using k-Anonymity*, JAMIA 2008):
-one over the class in the file, one over the people who match it in the population. Marketer risk (Dankar & El Emam
-2010) is the share of records expected to be linked rightly when all are tried, which with the population's own counts is
-the mean journalist risk.
+Prosecutor and journalist risk are as El Emam & Dankar define them (*Protecting Privacy Using k-Anonymity*, JAMIA
+2008): one over the class in the file, one over the people who match it in the population. Marketer risk (Dankar & El
+Emam 2010) is the share of records expected to be linked rightly when all are tried, which with the population's own
+counts is the mean journalist risk.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A method's outcome on the data: payoffs, attacks and information kept, claimed and as an informed recipient sees it."""
+"""A method's outcome on the data: payoffs, attacks and information kept; claimed, and to an informed recipient."""
 
 import numpy as np
 

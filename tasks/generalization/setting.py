@@ -1,0 +1,44 @@
+"""From a request and its prepared data to the game: table, stakes and weights."""
+
+import numpy as np
+
+from tasks.generalization.game import Floats, Payoffs, information_loss_weights
+from tasks.generalization.play import Table
+from tasks.generalization.safe_harbor import safe_harbor_axis
+from tasks.generalization.zip3 import zip_table
+from tasks.microdata.prepared import Prepared
+from tasks.request.model import Recipient, ReleaseRequest
+
+_MEBIBYTE = 2**20
+
+
+def game_table(request: ReleaseRequest, prepared: Prepared) -> Table:
+    """Data, population and Safe Harbor's grouping of every quasi-identifier."""
+    return Table(
+        hierarchies=tuple(prepared.hierarchies.values()),
+        safe_harbor=tuple(
+            safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
+            for name, hierarchy in prepared.hierarchies.items()
+        ),
+        data=prepared.data,
+        population=prepared.population,
+        memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
+    )
+
+
+def payoffs_of(recipient: Recipient) -> Payoffs:
+    """The recipient's stakes; its gain is the publisher's loss where the request does not say otherwise."""
+    stakes = recipient.stakes
+    return Payoffs(
+        benefit=stakes.benefit,
+        loss=stakes.loss,
+        gain=stakes.loss if stakes.gain is None else stakes.gain,
+        cost=stakes.cost,
+    )
+
+
+def weights_of(request: ReleaseRequest) -> Floats:
+    """Weight of each quasi-identifier in the information loss, in the order of the request."""
+    names = request.quasi_identifiers
+    declared = [request.attributes[name].weight for name in names]
+    return np.asarray(information_loss_weights(request.policy.generalization.information_loss, names, declared))

@@ -1,0 +1,238 @@
+"""All figures of one recipient's release: risk before and after, the game, the fields, and what the gates judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decision.record import FieldFact, GameFact, PolicyOutcome, RiskFact, RiskView, TransparentRisk, ZipTableFact
+from tasks.errors import StageFailed
+from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.suppression import class_sizes, suppressed
+from tasks.generalization.zip3 import zip_table
+from tasks.linkage.transparency import cell_numbers
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import Measure, Method, Recipient, ReleaseRequest, Role, SafeHarborRule
+from tasks.risk.identity import risk_view, transparent_risk
+from tasks.risk.outcome import policy_outcome
+
+THREATS = (
+    "Prosecutor: knows that the target is in the file.",
+    "Journalist: picks any target in the population.",
+    "Marketer: links as many records as possible.",
+    "Informed recipient: knows the hierarchies, the rule and the stakes, and has the population's counts.",
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one recipient's generalized file carries."""
+
+    risk: RiskFact
+    fields: tuple[FieldFact, ...]
+    figures: dict[Measure, float]
+
+
+def released_tuples(table: Table, played: Played, minimum_class_size: int) -> NDArray[np.bool_]:
+    """Whether each tuple's records are released.
+
+    Raises
+    ------
+    StageFailed
+        If the minimum class size suppresses every record.
+    """
+    kept = ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, minimum_class_size)
+    if not kept.any():
+        raise StageFailed(
+            "every record would be suppressed",
+            where="policy.generalization.minimum_class_size",
+            expected="at least one class of that size",
+            got="none",
+            fix="lower the minimum class size or generalize more",
+        )
+    return kept
+
+
+def residual_risk(
+    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Payoffs, threshold: float, *, small_cell: int
+) -> tuple[RiskView, TransparentRisk]:
+    """Risk of the records that are released."""
+    records = table.data.counts[kept]
+    people, effective = played.people[kept], played.effective[kept]
+    classes = class_sizes(cell_numbers(played.cells[kept], table.axis_sizes), records)
+    return (
+        risk_view(classes, people, records, threshold, small_cell),
+        transparent_risk(people, effective, records, payoffs),
+    )
+
+
+def gate_figures(
+    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Payoffs, risk: tuple[RiskView, TransparentRisk]
+) -> dict[Measure, float]:
+    """Every figure that a gate can judge; payoff and information count suppressed records as nothing."""
+    residual, transparent = risk
+    records, total = table.data.counts, table.data.total
+    informed = payoffs.publisher(payoffs.benefit * played.kept, played.effective)
+    return {
+        Measure.TRANSPARENT_MAXIMUM: transparent.maximum_risk,
+        Measure.TRANSPARENT_MEAN: transparent.mean_risk,
+        Measure.TRANSPARENT_ATTACKED: transparent.attacked_share,
+        Measure.TRANSPARENT_EXPECTED: transparent.expected_reidentifications,
+        Measure.PROSECUTOR_MAXIMUM: residual.prosecutor.maximum,
+        Measure.PROSECUTOR_MEAN: residual.prosecutor.mean,
+        Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
+        Measure.JOURNALIST_MEAN: residual.journalist.mean,
+        Measure.SMALLEST_CLASS: float(residual.smallest_class),
+        Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
+        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
+        Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
+    }
+
+
+def score(
+    table: Table,
+    played: Played,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    distinct_values: Mapping[str, int],
+    *,
+    compare: Sequence[Method] = tuple(Method),
+) -> Score:
+    """Score a played method for one recipient.
+
+    Parameters
+    ----------
+    table : Table
+    played : Played
+        The method chosen for the recipient.
+    request : ReleaseRequest
+    recipient : Recipient
+    distinct_values : mapping of str to int
+        Distinct values of each column of the microdata.
+    compare : sequence of Method
+        Methods to report beside the chosen one; those that leave some record no strategy are left out.
+
+    Raises
+    ------
+    StageFailed
+        If nothing is left to release.
+    """
+    policy, payoffs, weights = request.policy, payoffs_of(recipient), weights_of(request)
+    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
+    residual = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    records = table.data.counts
+    place = table.population.find(table.data.keys)
+    own_people = np.where(place >= 0, table.population.counts[place], 0)
+    zips = any(attribute.safe_harbor is SafeHarborRule.ZIP for attribute in request.attributes.values())
+    risk = RiskFact(
+        threats=THREATS,
+        threshold=policy.risk_threshold,
+        initial=risk_view(records, own_people, records, policy.risk_threshold, policy.small_cell),
+        residual=residual[0],
+        transparent=residual[1],
+        game=GameFact(
+            method=played.method.value,
+            weights=dict(zip(request.quasi_identifiers, weights.tolist(), strict=True)),
+            lattice_nodes=int(np.prod([hierarchy.n_levels for hierarchy in table.hierarchies])),
+            cube_cells=table.cube_cells,
+            cube_form=table.people.form,
+            distinct_tuples=len(table.data),
+            cell_weights=policy.generalization.cell_weights,
+            minimum_class_size=policy.generalization.minimum_class_size,
+            suppressed_records=int(records[~kept].sum()),
+            outcomes=compare_methods(
+                table, played, payoffs, weights, cell_weights=policy.generalization.cell_weights, methods=compare
+            ),
+        ),
+        zip_table=_zip_fact() if zips else None,
+    )
+    return Score(
+        risk=risk,
+        fields=_fields(table, played, kept, request, distinct_values),
+        figures=gate_figures(table, played, kept, payoffs, residual),
+    )
+
+
+def compare_methods(
+    table: Table, chosen: Played, payoffs: Payoffs, weights: Floats, *, cell_weights: str, methods: Sequence[Method]
+) -> tuple[PolicyOutcome, ...]:
+    """Outcomes of several methods under the same stakes, the chosen one marked."""
+    outcomes = []
+    for method in methods:
+        if method is chosen.method:
+            outcomes.append(policy_outcome(table, chosen, payoffs, chosen=True))
+            continue
+        try:
+            other = play(table, method, payoffs, weights, cell_weights)
+        except StageFailed:
+            continue
+        outcomes.append(policy_outcome(table, other, payoffs))
+    return tuple(outcomes)
+
+
+def _zip_fact() -> ZipTableFact:
+    table = zip_table()
+    return ZipTableFact(census=table.census, sha256=table.sha256, restricted_prefixes=tuple(sorted(table.restricted)))
+
+
+def _fields(
+    table: Table,
+    played: Played,
+    kept: NDArray[np.bool_],
+    request: ReleaseRequest,
+    distinct_values: Mapping[str, int],
+) -> tuple[FieldFact, ...]:
+    axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
+    fields = []
+    for name, attribute in request.attributes.items():
+        details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
+        fields.append(
+            FieldFact(
+                name=name,
+                role=attribute.role.value,
+                type=attribute.type.value,
+                description=attribute.description or "",
+                safe_harbor=attribute.safe_harbor.value,
+                known_probability=attribute.known_probability,
+                distinct_values=distinct_values[name],
+                treatment=_treatment(attribute.role, played.method),
+                **details,
+            )
+        )
+    return tuple(fields)
+
+
+def _treatment(role: Role, method: Method) -> str:
+    if role is Role.DIRECT:
+        return "removed"
+    if role is Role.QUASI:
+        return f"generalized ({method.value})"
+    return "released as collected"
+
+
+def _generalized(table: Table, played: Played, kept: NDArray[np.bool_], axis: int) -> dict[str, object]:
+    hierarchy = table.hierarchies[axis]
+    cells, records = played.cells[kept, axis], table.data.counts[kept]
+    levels = _released_levels(table, played.levels[kept, axis], cells, axis)
+    per_level = np.bincount(levels, weights=records, minlength=hierarchy.n_levels)
+    sizes = np.concatenate([hierarchy.sizes, table.safe_harbor[axis].extra_sizes])
+    lost = np.log(sizes[cells]) / max(np.log(hierarchy.n_leaves), 1e-12)
+    return {
+        "levels": tuple(
+            "as collected" if level == 0 else "withheld" if level == hierarchy.n_levels - 1 else f"level {level}"
+            for level in range(hierarchy.n_levels)
+        ),
+        "groups_per_level": tuple(len(labels) for labels in hierarchy.labels),
+        "records_per_level": tuple(int(count) for count in per_level),
+        "information_kept": float(1.0 - records @ lost / records.sum()),
+    }
+
+
+def _released_levels(table: Table, played: Codes, cells: Codes, axis: int) -> Codes:
+    """Level of each released group; a group that only Safe Harbor has counts as its covering level."""
+    hierarchy = table.hierarchies[axis]
+    own = cells < hierarchy.axis_length
+    return np.where(own, hierarchy.axis_levels[np.where(own, cells, 0)], played)
