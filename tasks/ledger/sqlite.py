@@ -17,8 +17,11 @@ from sqlalchemy.pool import NullPool
 from tasks.errors import ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.entry import GENESIS
 
-DATABASE_ERRORS = (DBAPIError, sqlite3.Error)
-"""What a call on the database can raise; ``translate`` makes one of our errors of it."""
+DATABASE_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
+"""What a call on the database can raise; ``translate`` makes one of our errors of it.
+
+SQLite quotes a damaged schema in its message, and Python fails to decode that.
+"""
 
 _SCHEMA_VERSION = 1
 _LOCK_WAIT_SECONDS = 30.0
@@ -193,7 +196,7 @@ def translate(error: Exception, path: Path) -> ReleasegateError:
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     where = str(path)
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code == sqlite3.SQLITE_CORRUPT or isinstance(cause, UnicodeDecodeError):
         return damaged(path, "pages that cannot be read")
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
         return _no_ledger(path)

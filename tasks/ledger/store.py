@@ -125,8 +125,23 @@ class Ledger:
         TamperingFound
             If the ledger's guards were changed.
         """
-        with self._session(write=True):
-            yield
+        with self._lock:
+            if self._connection.in_transaction():
+                yield
+                return
+            with self._translated():
+                self._connection.execution_options(write=True)
+                transaction = self._connection.begin()
+            try:
+                with self._translated():
+                    database.check_guards(self._connection, self.path)
+                yield
+            except BaseException:
+                with self._translated():
+                    transaction.rollback()
+                raise
+            with self._translated(), transaction:
+                pass  # commits on leaving, and rolls back where that fails
 
     def append(
         self,
@@ -162,10 +177,10 @@ class Ledger:
         TamperingFound
             If the last entry was edited or the ledger's guards were changed; nothing is added to such a ledger.
         """
-        with self._session(write=True) as connection:
-            head = self._head(connection)
-            row = new_row(head, event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
-            connection.execute(_ENTRY.insert().values(row._asdict()))
+        with self.transaction():
+            row = new_row(self.head(), event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
+            with self._translated():
+                self._connection.execute(_ENTRY.insert().values(row._asdict()))
             return Entry.from_row(row)
 
     def entries(
@@ -184,7 +199,7 @@ class Ledger:
                 query = query.where(column == term)
         if event is not None:
             query = query.where(_ENTRY.c.event == event.value)
-        with self._session() as connection:
+        with self._reading() as connection:
             return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
 
     def head(self) -> Head:
@@ -195,8 +210,12 @@ class Ledger:
         TamperingFound
             If the last entry was edited.
         """
-        with self._session() as connection:
-            return self._head(connection)
+        with self._reading() as connection:
+            stored = connection.execute(select(_ENTRY).order_by(_ENTRY.c.sequence.desc()).limit(1)).first()
+        if stored is None:
+            return Head(0, GENESIS)
+        last = Entry.from_row(Row(*stored))
+        return Head(last.sequence, last.sha256)
 
     def verify(self, anchors: Mapping[int, str] | None = None) -> int:
         """Check every entry, every link, the guards and the file.
@@ -218,7 +237,7 @@ class Ledger:
             other than an anchor; or, where all entries are right, changed guards or damaged pages.
         """
         check = ChainCheck(anchors or {})
-        with self._session() as connection:
+        with self._reading() as connection:
             try:
                 for row in _stored(connection):
                     check.add(row)
@@ -230,28 +249,23 @@ class Ledger:
         return count
 
     @contextmanager
-    def _session(self, *, write: bool = False) -> Iterator[Connection]:
-        """The connection within a transaction: the open one, or one of its own."""
-        with self._lock:
-            try:
-                if self._connection.in_transaction():
-                    yield self._connection
-                    return
-                self._connection.execution_options(write=write)
-                with self._connection.begin():
-                    if write:
-                        database.check_guards(self._connection, self.path)
-                    yield self._connection
-            except database.DATABASE_ERRORS as error:
-                raise database.translate(error, self.path) from None
+    def _reading(self) -> Iterator[Connection]:
+        """The connection within a transaction: the open one, or one of its own that sees one state of the file."""
+        with self._lock, self._translated():
+            if self._connection.in_transaction():
+                yield self._connection
+                return
+            self._connection.execution_options(write=False)
+            with self._connection.begin():
+                yield self._connection
 
-    @staticmethod
-    def _head(connection: Connection) -> Head:
-        stored = connection.execute(select(_ENTRY).order_by(_ENTRY.c.sequence.desc()).limit(1)).one_or_none()
-        if stored is None:
-            return Head(0, GENESIS)
-        last = Entry.from_row(Row(*stored))
-        return Head(last.sequence, last.sha256)
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Our own errors in place of the database's. The caller's code never runs within it."""
+        try:
+            yield
+        except database.DATABASE_ERRORS as error:
+            raise database.translate(error, self.path) from None
 
 
 def _ordered() -> Select[tuple[object, ...]]:

@@ -94,7 +94,7 @@ def test_the_files_of_an_open_ledger_are_private(path: Path) -> None:
 
 
 def test_every_commit_is_synced(path: Path) -> None:
-    with Ledger.open(path) as ledger, ledger._session() as connection:
+    with Ledger.open(path) as ledger, ledger._reading() as connection:
         pragmas = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
             for name in ("journal_mode", "synchronous", "recursive_triggers")
@@ -127,6 +127,18 @@ def test_a_refused_entry_leaves_the_ledger_usable(path: Path) -> None:
     with Ledger.open(path) as ledger:
         with pytest.raises(ValueError, match="NaN"):
             add(ledger, body={"risk": float("nan")})
+        add(ledger)
+        assert ledger.verify() == 1
+
+
+def test_an_error_of_the_caller_passes_unchanged(path: Path) -> None:
+    def misread() -> None:
+        with ledger.transaction():
+            b"\xff".decode()
+
+    with Ledger.open(path) as ledger:
+        with pytest.raises(UnicodeDecodeError):
+            misread()
         add(ledger)
         assert ledger.verify() == 1
 
@@ -328,6 +340,15 @@ def test_any_flipped_byte_is_found_or_changes_nothing(filled: Path, tmp_path: Pa
     assert found > len(content)
 
 
+@pytest.mark.parametrize("damage", [b"CREATE TABL\xe5 entry", b"CREATE TABLE \xe5ntry"])
+def test_a_damaged_schema_is_found_without_being_quoted(filled: Path, damage: bytes) -> None:
+    filled.write_bytes(filled.read_bytes().replace(b"CREATE TABLE entry", damage))
+    with pytest.raises(TamperingFound) as caught:
+        Ledger.open(filled)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
 @given(data=st.binary(max_size=6000))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path, data: bytes) -> None:
@@ -476,7 +497,7 @@ def test_no_permission_is_told(tmp_path: Path) -> None:
 def test_no_value_reaches_an_error_through_the_database(path: Path) -> None:
     with Ledger.open(path) as ledger:
         add(ledger)
-        with pytest.raises(TamperingFound) as caught, ledger._session(write=True) as connection:
+        with pytest.raises(TamperingFound) as caught, ledger._reading() as connection:
             connection.exec_driver_sql("UPDATE entry SET actor = ?", (CANARY,))
     assert CANARY not in repr(caught.value)
     assert caught.value.__cause__ is None
