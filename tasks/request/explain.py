@@ -5,6 +5,7 @@ Only words are made here; ``tasks.request.load`` reads the document and raises t
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from enum import StrEnum
 from typing import Any, Literal, get_args, get_origin
 
@@ -22,6 +23,7 @@ _KINDS: dict[Any, str] = {
     bool: "true or false",
     tuple: "a list",
     dict: "a mapping of names to values",
+    date: "a date as YYYY-MM-DD",
 }
 _BOUNDS = {
     "greater_than": ("gt", "greater than"),
