@@ -1,5 +1,6 @@
 """Scoring a released file again from its bytes: what leaves must carry the risk that was judged."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,22 +50,19 @@ def rescore(
     return view, transparent_risk(people, effective, counts, payoffs)
 
 
-def same_risk(
-    recorded: tuple[RiskView, TransparentRisk], measured: tuple[RiskView, TransparentRisk] | None, tolerance: float
-) -> bool:
-    """Whether every figure of two scorings is equal, up to rounding in sums."""
-    if measured is None:
-        return False
-    return all(
-        _same(one.model_dump(), other.model_dump(), tolerance) for one, other in zip(recorded, measured, strict=True)
+def flat_figures(view: RiskView, transparent: TransparentRisk) -> dict[str, float]:
+    """Every number of a scoring under a name of its own, to be compared one by one."""
+    return dict(
+        _numbers({"residual": view.model_dump(), "transparent": transparent.model_dump()}, ()),
     )
 
 
-def _same(one: object, other: object, tolerance: float) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key], tolerance) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(_same(a, b, tolerance) for a, b in zip(one, other, strict=True))
-    if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= tolerance * max(1.0, abs(one))
-    return one == other
+def _numbers(part: object, name: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield from _numbers(value, (*name, str(key)))
+    elif isinstance(part, list | tuple):
+        for position, value in enumerate(part):
+            yield from _numbers(value, (*name, str(position)))
+    elif isinstance(part, int | float):
+        yield ".".join(name), float(part)

@@ -1,0 +1,5 @@
+"""The command line: ``releasegate``."""
+
+from flows.cli.app import main
+
+__all__ = ["main"]

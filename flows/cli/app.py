@@ -1,0 +1,66 @@
+"""The command line's entry: its commands, and the exit code of whatever happens in them."""
+
+import sys
+import traceback
+from importlib import metadata
+
+import click
+import typer
+
+from flows.cli import assess, check, explain, init, release, verify
+from flows.cli.output import ExitCode, show_error, show_internal_error
+from tasks.errors import ReleasegateError
+
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="releasegate",
+    help="The gate that every outbound release of person-level data passes.",
+    epilog="Exit codes: 0 approved or done, 2 bad request or data, 3 blocked, 4 awaiting review, 1 internal error.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(metadata.version("releasegate"))
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: bool = typer.Option(
+        False, "--version", callback=lambda wanted: _version(wanted=wanted), is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """The gate that every outbound release of person-level data passes."""  # noqa: D401
+
+
+for command in (init, check, assess, release, explain, verify):
+    command.register(app)
+
+
+def main() -> None:
+    """Run a command and leave with its exit code; no traceback reaches the terminal."""
+    as_json = "--json" in sys.argv
+    try:
+        result = app(standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+    except ReleasegateError as error:
+        show_error(error, as_json=as_json)
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = ExitCode.BAD_INPUT
+    except (click.Abort, KeyboardInterrupt):
+        code = _INTERRUPTED
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
+        show_internal_error(error, place, as_json=as_json)
+        code = ExitCode.INTERNAL
+    sys.exit(int(code))

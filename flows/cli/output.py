@@ -1,0 +1,59 @@
+"""What the terminal shows: tables and messages for people, one JSON document for programs."""
+
+import json
+import sys
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from tasks.errors import ReleasegateError
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command."""
+
+    APPROVED = 0
+    INTERNAL = 1
+    BAD_INPUT = 2
+    BLOCKED = 3
+    AWAITING_REVIEW = 4
+
+
+console = Console(highlight=False)
+notices = Console(stderr=True, highlight=False)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Write a document to standard output, one line."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def show_error(error: ReleasegateError, *, as_json: bool) -> None:
+    """Show what is wrong, where, what was expected and got, and what to do."""
+    if as_json:
+        print_json({"ok": False, "exit_code": error.exit_code, "error": error.fields()})
+        return
+    message = Text("error: ", style="bold red")
+    message.append(Text(str(error), style="default"))
+    notices.print(message, soft_wrap=True)
+
+
+def show_internal_error(error: BaseException, place: str, *, as_json: bool) -> None:
+    """Show a fault of the program by its type and place; its message might quote a data value."""
+    fields = {
+        "what": "the program failed; nothing was released",
+        "where": place,
+        "got": type(error).__name__,
+        "fix": "run the command again, and report this message if it comes back",
+    }
+    if as_json:
+        print_json({"ok": False, "exit_code": int(ExitCode.INTERNAL), "error": fields})
+        return
+    lines = f"{fields['what']}\n  where: {place}\n  got: {fields['got']}\n  to do: {fields['fix']}"
+    notices.print(Text.assemble(("error: ", "bold red"), lines), soft_wrap=True)

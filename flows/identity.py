@@ -1,0 +1,115 @@
+"""What a release is: the hash of its request, data, population, hierarchies and the program that decides."""
+
+import hashlib
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from tasks.decision.record import CodeFact, digest
+from tasks.errors import StageFailed
+from tasks.microdata.read import file_sha256
+from tasks.request.load import LoadedRequest
+
+ROOT = Path(__file__).resolve().parent.parent
+_SOURCES = ("flows", "tasks", "reports", "templates")
+_SUFFIXES = frozenset({".py", ".html", ".css", ".svg", ".gz"})
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The bytes that a release is made from."""
+
+    dataset_sha256: str
+    population_sha256: str
+    hierarchies: dict[str, str]
+    """SHA-256 of each hierarchy file, by attribute."""
+
+
+def read_inputs(loaded: LoadedRequest) -> Inputs:
+    """Hash every file that a request names.
+
+    Raises
+    ------
+    WorkspaceError
+        If one of them cannot be used.
+    """
+    request = loaded.request
+    return Inputs(
+        dataset_sha256=file_sha256(loaded.resolve(request.dataset.path, "dataset.path")),
+        population_sha256=file_sha256(loaded.resolve(request.population.path, "population.path")),
+        hierarchies={
+            name: file_sha256(loaded.resolve(attribute.hierarchy.file, f"attributes.{name}.hierarchy.file"))
+            for name, attribute in request.attributes.items()
+            if attribute.hierarchy is not None and attribute.hierarchy.file is not None
+        },
+    )
+
+
+def release_id(loaded: LoadedRequest, inputs: Inputs, code: CodeFact) -> str:
+    """Name of a release: equal for equal inputs and program, and for nothing else."""
+    return digest(
+        {
+            "request": loaded.sha256,
+            "dataset": inputs.dataset_sha256,
+            "population": inputs.population_sha256,
+            "hierarchies": inputs.hierarchies,
+            "code": code.model_dump(mode="json"),
+        }
+    )
+
+
+@cache
+def code_fact() -> CodeFact:
+    """Version, commit and dependencies of the running program.
+
+    The commit carries a digest of the sources where they are not those of a commit, so that two programs never share
+    an identity.
+
+    Raises
+    ------
+    StageFailed
+        If the lock file is missing.
+    """
+    lock = ROOT / "requirements.lock"
+    if not lock.is_file():
+        raise StageFailed(
+            "the lock file of the dependencies is missing",
+            where=lock.name,
+            expected="the program's complete checkout or container image",
+            fix="install the program again",
+        )
+    own = _git("rev-parse", "--show-toplevel") == str(ROOT)
+    commit = _git("rev-parse", "HEAD") if own else ""
+    clean = _git("status", "--porcelain", "--", *_SOURCES) == ""
+    sources = sources_sha256()[:16]
+    if not commit:
+        commit = f"sources.{sources}"
+    elif not clean:
+        commit = f"{commit}+modified.{sources}"
+    return CodeFact(version=metadata.version("releasegate"), commit=commit, lock_sha256=file_sha256(lock))
+
+
+def sources_sha256() -> str:
+    """SHA-256 over the names and bytes of the program's own files."""
+    hasher = hashlib.sha256()
+    for folder in _SOURCES:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in _SUFFIXES:
+                hasher.update(str(path.relative_to(ROOT)).encode() + b"\0" + file_sha256(path).encode())
+    return hasher.hexdigest()
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", str(ROOT), *arguments],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,26 @@
+"""Telling whoever watches how far a flow has come."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Listener = Callable[[str], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("progress_listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Send the steps of the flows that run inside the block to a listener."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def step(name: str) -> None:
+    """Say that a step begins; names stages and recipients, never data."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(name)

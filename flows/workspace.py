@@ -1,0 +1,120 @@
+"""The workspace: where bundles, the ledger and the gate's private files live.
+
+::
+
+    <workspace>/
+      ledger.sqlite          every request, decision, release and refusal
+      releases/<release-id>/ bundles
+      .releasegate/          private: key, orchestrator's home, files of runs that are under way
+"""
+
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.errors import WorkspaceError
+
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Folders of one workspace."""
+
+    root: Path
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger's database."""
+        return self.root / "ledger.sqlite"
+
+    @property
+    def releases(self) -> Path:
+        """Folder of the bundles."""
+        return self.root / "releases"
+
+    @property
+    def private(self) -> Path:
+        """Folder that only the owner may read."""
+        return self.root / ".releasegate"
+
+    @property
+    def orchestrator(self) -> Path:
+        """Prefect's home."""
+        return self.private / "prefect"
+
+    @property
+    def staging(self) -> Path:
+        """Bundles that are not yet published."""
+        return self.private / "staging"
+
+    def bundle(self, release_id: str) -> Path:
+        """Folder of a release's bundle."""
+        return self.releases / release_id
+
+    def run(self, release_id: str) -> Path:
+        """Private folder of a run's intermediate files."""
+        return self.private / "runs" / release_id
+
+    def clear_run(self, release_id: str) -> None:
+        """Remove a run's intermediate files."""
+        shutil.rmtree(self.run(release_id), ignore_errors=True)
+
+    def key(self) -> bytes:
+        """The workspace's secret, made at first use; every random choice is derived from it.
+
+        Raises
+        ------
+        WorkspaceError
+            If the key file is damaged.
+        """
+        path = self.private / "key"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            pass
+        else:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(secrets.token_bytes(_KEY_BYTES))
+                stream.flush()
+                os.fsync(stream.fileno())
+        key = path.read_bytes()
+        if len(key) != _KEY_BYTES:
+            raise WorkspaceError(
+                "the workspace's key is damaged",
+                where=str(path),
+                expected=f"{_KEY_BYTES} bytes",
+                got=f"{len(key)}",
+                fix="restore it from your backup; a new key would change every later release's row order",
+            )
+        return key
+
+
+def open_workspace(root: Path) -> Workspace:
+    """Make a workspace's folders where they are missing.
+
+    Raises
+    ------
+    WorkspaceError
+        If the folder cannot be made or written.
+    """
+    workspace = Workspace(root.resolve())
+    try:
+        workspace.root.mkdir(parents=True, exist_ok=True)
+        workspace.releases.mkdir(exist_ok=True)
+        for folder in (workspace.private, workspace.staging, workspace.private / "runs", workspace.orchestrator):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        if not os.access(workspace.releases, os.W_OK) or not os.access(workspace.private, os.W_OK):
+            raise PermissionError
+        workspace.key()
+    except OSError as error:
+        raise WorkspaceError(
+            "the workspace cannot be written",
+            where=str(workspace.root),
+            expected="a folder that you may create files in, with room on its disk",
+            got=type(error).__name__,
+            fix="choose another folder with --workspace, or correct its permissions",
+        ) from None
+    return workspace

@@ -1,0 +1,234 @@
+"""Putting one recipient's decision record together from what the stages found.
+
+Fails closed: a stage that did not finish leaves its figures empty, and an empty figure never passes a gate.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from tasks.decision.gates import agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
+from tasks.decision.record import (
+    AgreementFact,
+    CodeFact,
+    DatasetFact,
+    DecisionRecord,
+    FieldFact,
+    GateResult,
+    NotAssessed,
+    PolicyFact,
+    PopulationFact,
+    RecipientFact,
+    Sha256,
+    ValidationFact,
+    digest,
+)
+from tasks.decision.verdict import decide, validity
+from tasks.delivery.rescore import flat_figures
+from tasks.generalization.setting import payoffs_of
+from tasks.microdata.prepared import Prepared
+from tasks.request.model import Recipient, ReleaseRequest, Role
+from tasks.risk.score import Score
+
+STAGES = ("validation", "generalization", "risk", "delivery")
+
+NOT_IN_THIS_VERSION = (
+    NotAssessed(
+        stage="Sequential adversary",
+        reason="The policy does not ask for it; planning over several attempts, fines and detection are not modelled.",
+    ),
+    NotAssessed(
+        stage="Combined identity and attribute risk",
+        reason="The policy does not ask for it; the weights of sensitive values are recorded and not scored.",
+    ),
+    NotAssessed(
+        stage="Record linkage by distance and by learned distance",
+        reason="The policy does not ask for it; exact matching with knowledge of the method was tested.",
+    ),
+    NotAssessed(stage="Decoy records", reason="The policy does not ask for them; the release holds none."),
+)
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What surrounds a decision: identity, program, time, and the ledger's head."""
+
+    release_id: Sha256
+    request_sha256: Sha256
+    dataset_sha256: Sha256
+    population_sha256: Sha256
+    code: CodeFact
+    seed_commitment_sha256: Sha256
+    requested_at: datetime
+    decided_at: datetime
+    prev_record_sha256: Sha256
+
+
+@dataclass(frozen=True)
+class Output:
+    """The released file as written, and its risk as read back."""
+
+    sha256: Sha256
+    rows: int
+    figures: dict[str, float] | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the stages found for one recipient; None for a stage that did not finish or was not reached."""
+
+    prepared: Prepared
+    validation: ValidationFact
+    score: Score | None = None
+    output: Output | None = None
+    failures: tuple[NotAssessed, ...] = ()
+    """Stages that failed, with the message."""
+
+
+def gates_before_writing(
+    request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: Circumstances
+) -> tuple[GateResult, ...]:
+    """Every gate that can be judged before a file is written."""
+    figures = findings.score.figures if findings.score else {}
+    return (
+        validation_gate(findings.validation),
+        agreement_gate(recipient.agreement, circumstances.decided_at.date()),
+        *judge_gates(request.policy.gates, figures),
+    )
+
+
+def assemble(
+    request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: Circumstances
+) -> DecisionRecord:
+    """Judge all gates and fill in the record.
+
+    1. The gates that need no file: validation, agreement, the policy's own.
+    2. Where all of them are open, the file that was written must carry the recorded risk, and all stages must have
+       finished. A file is never written behind a closed gate, so these are then not judged.
+    3. The verdict, its reasons and its validity.
+    """
+    gates = gates_before_writing(request, recipient, findings, circumstances)
+    if all(gate.passed for gate in gates):
+        gates += (stages_gate(STAGES, _finished(findings)), _rescored(findings))
+    elif findings.failures:
+        gates += (stages_gate(STAGES, _finished(findings)),)
+    verdict, reasons = decide(gates, request.policy.review.required)
+    reasons += tuple(f"{failure.stage}: {failure.reason}" for failure in findings.failures)
+    valid_from, valid_until = validity(
+        circumstances.decided_at.date(), request.policy.validity_days, recipient.agreement.expires
+    )
+    score, output = findings.score, findings.output
+    return DecisionRecord(
+        release_id=circumstances.release_id,
+        title=request.title,
+        decision=verdict,
+        reasons=reasons,
+        gates=gates,
+        recipient=_recipient_fact(recipient),
+        dataset=DatasetFact(
+            title=request.dataset.title,
+            source=request.dataset.source,
+            source_sha256=circumstances.dataset_sha256,
+            output_sha256=output.sha256 if output else None,
+            rows_in=findings.prepared.data.total,
+            rows_out=output.rows if output else None,
+            columns_in=len(request.attributes),
+            columns_out=len(request.outbound),
+        ),
+        population=_population_fact(request, findings.prepared, circumstances),
+        policy=PolicyFact(
+            id=request.policy.id,
+            version=request.policy.version,
+            sha256=digest(request.policy),
+            risk_threshold=request.policy.risk_threshold,
+            validity_days=request.policy.validity_days,
+            small_cell=request.policy.small_cell,
+        ),
+        code=circumstances.code,
+        seed_commitment_sha256=circumstances.seed_commitment_sha256,
+        request_sha256=circumstances.request_sha256,
+        fields=score.fields if score else _fields_as_declared(request, findings.prepared),
+        validation=findings.validation,
+        risk=score.risk if score else None,
+        not_assessed=(*findings.failures, *_not_reached(findings), *NOT_IN_THIS_VERSION),
+        requested_by=request.requested_by,
+        requested_at=circumstances.requested_at,
+        decided_at=circumstances.decided_at,
+        expert=request.expert,
+        reviews_required=request.policy.review.required,
+        valid_from=valid_from,
+        valid_until=valid_until,
+        prev_record_sha256=circumstances.prev_record_sha256,
+    )
+
+
+def _finished(findings: Findings) -> Collection[str]:
+    finished = ["validation"]
+    if findings.score:
+        finished += ["generalization", "risk"]
+    if findings.output:
+        finished.append("delivery")
+    return finished
+
+
+def _rescored(findings: Findings) -> GateResult:
+    recorded: dict[str, float] = {}
+    if findings.score:
+        recorded = flat_figures(findings.score.risk.residual, findings.score.risk.transparent)
+    output = findings.output
+    return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)
+
+
+def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
+    if findings.score or findings.failures:
+        return ()
+    return (
+        NotAssessed(
+            stage="Generalization and risk",
+            reason="The data did not pass validation, so nothing was generalized and no risk was measured.",
+        ),
+    )
+
+
+def _recipient_fact(recipient: Recipient) -> RecipientFact:
+    payoffs = payoffs_of(recipient)
+    return RecipientFact(
+        id=recipient.id,
+        organisation=recipient.organisation,
+        purpose=recipient.purpose,
+        agreement=AgreementFact(id=recipient.agreement.id, expires=recipient.agreement.expires),
+        controls=recipient.controls,
+        prior_release_ids=recipient.prior_release_ids,
+        benefit=payoffs.benefit,
+        loss=payoffs.loss,
+        gain=payoffs.gain,
+        cost=payoffs.cost,
+    )
+
+
+def _population_fact(request: ReleaseRequest, prepared: Prepared, circumstances: Circumstances) -> PopulationFact:
+    people = prepared.population.total
+    return PopulationFact(
+        source=request.population.source,
+        sha256=circumstances.population_sha256,
+        people=people,
+        distinct_tuples=len(prepared.population),
+        sampling_fraction=prepared.data.total / people,
+    )
+
+
+def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:
+    """The fields of a release whose generalization was not reached."""
+    return tuple(
+        FieldFact(
+            name=name,
+            role=attribute.role.value,
+            type=attribute.type.value,
+            description=attribute.description or "",
+            safe_harbor=attribute.safe_harbor.value,
+            known_probability=attribute.known_probability,
+            distinct_values=prepared.distinct_values[name],
+            treatment="removed" if attribute.role is Role.DIRECT else "not released",
+        )
+        for name, attribute in request.attributes.items()
+    )

@@ -1,0 +1,40 @@
+"""What goes with a released file so that its recipient can read it: data dictionary and hierarchies."""
+
+from pathlib import Path
+
+from tasks.decision.record import FieldFact, canonical_json
+from tasks.microdata.arx import write_arx
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.model import ReleaseRequest
+
+
+def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...]) -> dict[str, object]:
+    """Description of the released columns: meaning, type, treatment. No figure of risk and no threshold."""
+    by_name = {field.name: field for field in fields}
+    return {
+        "title": request.dataset.title,
+        "source": request.dataset.source,
+        "format": "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula is "
+        "preceded by an apostrophe; the order of rows has no meaning",
+        "columns": [
+            {
+                "name": name,
+                "type": request.attributes[name].type.value,
+                "description": request.attributes[name].description or "",
+                "treatment": "generalized: see hierarchies/" + name + ".csv"
+                if by_name[name].levels
+                else "as collected",
+            }
+            for name in request.outbound
+        ],
+    }
+
+
+def write_companions(
+    folder: Path, request: ReleaseRequest, fields: tuple[FieldFact, ...], hierarchies: dict[str, Hierarchy]
+) -> None:
+    """Write the dictionary and the hierarchies, in ARX form, beside a released file."""
+    (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, fields)))
+    (folder / "hierarchies").mkdir()
+    for name, hierarchy in hierarchies.items():
+        write_arx(hierarchy, folder / "hierarchies" / f"{name}.csv")

@@ -1,0 +1,19 @@
+"""Random choices that nobody without the workspace's key can predict, and that the same release repeats.
+
+A seed is ``HMAC-SHA256(key, release id, purpose)``; the record holds a commitment to it, never the seed.
+"""
+
+import hashlib
+import hmac
+from pathlib import Path
+
+
+def derive_seed(key_file: Path, release_id: str, purpose: str) -> bytes:
+    """Seed of one purpose within one release, 32 bytes."""
+    message = f"{release_id}\0{purpose}".encode()
+    return hmac.new(key_file.read_bytes(), message, hashlib.sha256).digest()
+
+
+def seed_commitment(key_file: Path, release_id: str) -> str:
+    """SHA-256 that binds the record to the key without telling it."""
+    return hashlib.sha256(derive_seed(key_file, release_id, "commitment")).hexdigest()

@@ -1,0 +1,74 @@
+"""Laying out a bundle's files, before it is sealed and published."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.decision.record import DecisionRecord, Verdict, canonical_json
+from tasks.delivery.dictionary import write_companions
+from tasks.microdata.arx import write_arx
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.model import ReleaseRequest
+
+DATA_FILE = "data.csv"
+
+
+@dataclass(frozen=True)
+class RecipientFiles:
+    """One recipient's finished files."""
+
+    record: DecisionRecord
+    record_file: Path
+    report: Path
+    certificate: Path | None
+    released: Path | None
+
+
+def lay_out(
+    folder: Path,
+    request: ReleaseRequest,
+    recipients: list[RecipientFiles],
+    hierarchies: dict[str, Hierarchy],
+    validation_page: str,
+) -> None:
+    """Copy everything that belongs into a bundle; a recipient who is not approved gets no delivery folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty or missing; afterwards the unsealed bundle.
+    request : ReleaseRequest
+    recipients : list of RecipientFiles
+    hierarchies : dict of str to Hierarchy
+        Written in ARX form beside the evidence and with each delivery.
+    validation_page : str
+        The validation result as HTML.
+    """
+    for name in ("decision", "report", "certificate", "delivery", "evidence"):
+        (folder / name).mkdir(parents=True)
+    for files in recipients:
+        who = files.record.recipient.id
+        shutil.copyfile(files.record_file, folder / "decision" / f"{who}.json")
+        shutil.copyfile(files.report, folder / "report" / f"{who}.pdf")
+        if files.certificate is not None:
+            shutil.copyfile(files.certificate, folder / "certificate" / f"{who}.pdf")
+        if files.record.decision is Verdict.APPROVED and files.released is not None:
+            delivery = folder / "delivery" / who
+            delivery.mkdir()
+            shutil.copyfile(files.released, delivery / DATA_FILE)
+            write_companions(delivery, request, files.record.fields, hierarchies)
+        (folder / "evidence" / f"transformation-{who}.json").write_bytes(canonical_json(_transformation(files.record)))
+    first = recipients[0].record
+    (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
+    (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
+    (folder / "evidence" / "hierarchies").mkdir()
+    for name, hierarchy in hierarchies.items():
+        write_arx(hierarchy, folder / "evidence" / "hierarchies" / f"{name}.csv")
+
+
+def _transformation(record: DecisionRecord) -> dict[str, object]:
+    """What was done to each column, and the game that prescribed it."""
+    return {
+        "fields": [field.model_dump(mode="json") for field in record.fields],
+        "game": record.risk.game.model_dump(mode="json") if record.risk else None,
+    }

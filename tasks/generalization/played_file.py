@@ -1,0 +1,50 @@
+"""Keeping a played method between stages."""
+
+from pathlib import Path
+
+import numpy as np
+
+from tasks.errors import StageFailed
+from tasks.generalization.play import Played
+from tasks.request.model import Method
+
+
+def save_played(played: Played, path: Path) -> None:
+    """Write to an ``.npz`` file without pickled objects."""
+    np.savez(
+        path,
+        method=np.frombuffer(played.method.value.encode(), dtype=np.uint8),
+        levels=played.levels,
+        cells=played.cells,
+        kept=played.kept,
+        people=played.people,
+        effective=played.effective,
+    )
+
+
+def load_played(path: Path) -> Played:
+    """Read what ``save_played`` wrote.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Played(
+                method=Method(arrays["method"].tobytes().decode()),
+                levels=arrays["levels"],
+                cells=arrays["cells"],
+                kept=arrays["kept"],
+                people=arrays["people"],
+                effective=arrays["effective"],
+            )
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise StageFailed(
+            "an intermediate file cannot be read",
+            where=path.name,
+            expected="the file that the generalization wrote",
+            got=type(error).__name__,
+            fix="run the release again",
+        ) from None

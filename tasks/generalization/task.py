@@ -1,0 +1,47 @@
+"""Door of the generalization stage: play the recipient's method."""
+
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import INPUTS, TASK_SOURCE
+
+from tasks.artifact import Artifact, artifact, checked, written
+from tasks.generalization.play import play
+from tasks.generalization.played_file import save_played
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.guard import guarded
+from tasks.microdata.prepared import load
+from tasks.request.load import load_request
+
+
+@task(name="generalize", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
+def generalize(
+    release_id: str,  # noqa: ARG001
+    request: str,
+    recipient: str,
+    prepared: Artifact,
+    folder: str,
+) -> Artifact:
+    """Decide the cell that every distinct tuple is released as, under one recipient's stakes.
+
+    Parameters
+    ----------
+    release_id : str
+        Names every input's bytes; part of the cache key.
+    request, recipient : str
+        Path of the request and id of the recipient.
+    prepared : Artifact
+        The coded data.
+    folder : str
+        Private folder of the run.
+    """
+    with guarded("generalization"):
+        asked = load_request(Path(request)).request
+        who = asked.recipient(recipient)
+        table = game_table(asked, load(checked(prepared)))
+        weights = asked.policy.generalization.cell_weights
+        played = play(table, asked.method_for(who), payoffs_of(who), weights_of(asked), weights)
+        target = Path(folder) / f"played-{recipient}.npz"
+        with written(target) as partial:
+            save_played(played, partial)
+        return artifact(target)

@@ -1,0 +1,66 @@
+"""Closing a stage's door: whatever goes wrong inside leaves as one of the gate's own errors, without data values.
+
+A library's exception may quote a cell, so its message is dropped and only its type and place in our code are kept.
+"""
+
+import errno
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tasks.errors import ReleasegateError, StageFailed, WorkspaceError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@contextmanager
+def guarded(stage: str) -> Iterator[None]:
+    """Turn every exception of a stage into a ``ReleasegateError``.
+
+    Raises
+    ------
+    WorkspaceError
+        If the disk is full.
+    StageFailed
+        For anything that is not already one of the gate's errors: the release is blocked.
+    """
+    try:
+        yield
+    except ReleasegateError:
+        raise
+    except MemoryError:
+        raise StageFailed(
+            "a stage ran out of memory",
+            where=stage,
+            expected="enough memory for the data's distinct tuples and the count cube",
+            fix="lower policy.generalization.memory_limit_mb, or run on a larger machine",
+        ) from None
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_full(stage) from None
+        raise _internal(stage, error) from None
+    except Exception as error:
+        raise _internal(stage, error) from None
+
+
+def disk_full(where: str) -> WorkspaceError:
+    """The error for a workspace without room."""
+    return WorkspaceError(
+        "the disk is full",
+        where=where,
+        expected="room for the run's files in the workspace",
+        got="no space left",
+        fix="free space and run the same command again; it goes on where it stopped",
+    )
+
+
+def _internal(stage: str, error: Exception) -> StageFailed:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
+    return StageFailed(
+        "a stage failed for a reason that the gate does not know",
+        where=f"{stage} ({place})",
+        expected="the stage to finish",
+        got=type(error).__name__,
+        fix="the release is blocked; run it again, and report this message if it comes back",
+    )

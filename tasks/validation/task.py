@@ -1,0 +1,44 @@
+"""Door of the validation stage: run the suite, keep its value-free projection."""
+
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import INPUTS, TASK_SOURCE
+
+from tasks.artifact import Artifact, artifact, checked, written
+from tasks.decision.record import canonical_json
+from tasks.guard import guarded
+from tasks.microdata.prepared import load
+from tasks.microdata.read import read_microdata
+from tasks.request.load import load_request
+
+
+@task(name="validate", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
+def validate_data(
+    release_id: str,  # noqa: ARG001
+    request: str,
+    roots: list[str],
+    prepared: Artifact,
+    folder: str,
+) -> dict[str, Artifact]:
+    """Validate the microdata against the suite derived from the request.
+
+    Returns
+    -------
+    dict
+        ``fact``, the projection that goes into the record; ``positions``, row positions for the steward alone.
+    """
+    with guarded("validation"):
+        from tasks.validation.run import validate  # noqa: PLC0415  Great Expectations takes seconds to import
+
+        loaded = load_request(Path(request), [Path(root) for root in roots])
+        path = loaded.resolve(loaded.request.dataset.path, "dataset.path")
+        outcome = validate(read_microdata(path, loaded.request), loaded.request, load(checked(prepared)).covered)
+        documents = {"fact": outcome.fact, "positions": outcome.positions}
+        stored = {}
+        for name, document in documents.items():
+            target = Path(folder) / f"validation-{name}.json"
+            with written(target) as partial:
+                partial.write_bytes(canonical_json(document))
+            stored[name] = artifact(target)
+        return stored
