@@ -1,0 +1,176 @@
+"""Gates: the policy's thresholds on measured figures, and the conditions that no policy can switch off.
+
+Every gate fails closed: a figure that is missing, not a number or impossible does not pass. Nothing here measures
+anything or reads a clock; ``tasks.decision.verdict`` turns results into a verdict.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+
+from tasks.decision.measures import MEASURES, is_possible
+from tasks.decision.record import GateResult, ValidationFact
+from tasks.request.model import Agreement, Gate, Measure
+
+VALIDATION_PASSED = "validation.passed"
+AGREEMENT_IN_FORCE = "agreement.in_force"
+STAGES_FINISHED = "stages.finished"
+RESCORED_EQUAL = "released.rescored_equal"
+ALWAYS_ON = (VALIDATION_PASSED, AGREEMENT_IN_FORCE, STAGES_FINISHED, RESCORED_EQUAL)
+"""Identifiers of the gates that every approval needs, whatever the policy says."""
+
+_SHOWN = 5
+_RELATIVE_TOLERANCE = 1e-9
+_ABSOLUTE_TOLERANCE = 1e-12
+
+
+def judge_gates(
+    gates: Sequence[Gate],
+    figures: Mapping[Measure, float | None],
+    evidence_sha256: Mapping[Measure, str] | None = None,
+) -> tuple[GateResult, ...]:
+    """Judge each of the policy's gates.
+
+    Parameters
+    ----------
+    gates : sequence of Gate
+        The policy's gates.
+    figures : mapping of Measure to float or None
+        What was measured: risks and shares between 0 and 1, counts in records, payoffs in money per record.
+    evidence_sha256 : mapping of Measure to str, optional
+        SHA-256 of the file that holds the evidence of a figure.
+
+    Returns
+    -------
+    tuple of GateResult
+        One result a gate, in the order of the policy. ``measured`` is None, and the gate has failed, where the
+        figure is missing, NaN, infinite or outside the measure's range.
+    """
+    evidence = evidence_sha256 or {}
+    return tuple(_judge(gate, figures.get(gate.measure), evidence.get(gate.measure)) for gate in gates)
+
+
+def _judge(gate: Gate, figure: float | None, evidence_sha256: str | None) -> GateResult:
+    text = MEASURES[gate.measure]
+    measured = float(figure) if figure is not None and is_possible(gate.measure, figure) else None
+    at_most = gate.at_most is not None
+    return GateResult(
+        id=gate.measure.value,
+        title=text.title,
+        unit=text.unit,
+        measured=measured,
+        comparison="at most" if at_most else "at least",
+        threshold=gate.threshold,
+        passed=measured is not None and (measured <= gate.threshold if at_most else measured >= gate.threshold),
+        because=gate.because,
+        evidence_sha256=evidence_sha256,
+    )
+
+
+def validation_gate(validation: ValidationFact | None) -> GateResult:
+    """Whether the validation stage ran, checked something and found nothing wrong."""
+    title = "Validation passed"
+    if validation is None:
+        return _condition(VALIDATION_PASSED, title, None, "The validation stage did not finish.")
+    checks = validation.checks
+    failed = [
+        f"{check.expectation} ({check.column})" if check.column else check.expectation
+        for check in checks
+        if not check.passed
+    ]
+    passed = validation.passed and bool(checks) and not failed
+    if passed:
+        because = f"All {len(checks)} validation checks passed."
+    elif failed:
+        because = f"{len(failed)} of {len(checks)} validation checks failed: {_listed(failed)}."
+    else:
+        because = "The validation stage did not report success."
+    return _condition(VALIDATION_PASSED, title, passed, because, validation.evidence_sha256)
+
+
+def agreement_gate(agreement: Agreement, decided_on: date) -> GateResult:
+    """Whether the recipient's agreement is in force on the day of the decision, its last day included."""
+    in_force = agreement.expires >= decided_on
+    tense = "runs until" if in_force else "expired on"
+    because = f"The agreement {agreement.id} {tense} {agreement.expires}; the date of the decision is {decided_on}."
+    return _condition(AGREEMENT_IN_FORCE, "Agreement in force", in_force, because)
+
+
+def stages_gate(required: Collection[str], finished: Collection[str]) -> GateResult:
+    """Whether every stage that the policy asks for has finished.
+
+    Parameters
+    ----------
+    required, finished : collection of str
+        Names of stages. No required stage at all does not pass.
+    """
+    missing = [stage for stage in required if stage not in finished]
+    if missing:
+        because = f"These stages did not finish: {_listed(missing)}."
+    elif required:
+        because = f"All {len(required)} stages finished."
+    else:
+        because = "No stage was asked for."
+    return _condition(STAGES_FINISHED, "Every stage finished", bool(required) and not missing, because)
+
+
+def rescored_gate(
+    recorded: Mapping[str, float], rescored: Mapping[str, float] | None, output_sha256: str | None = None
+) -> GateResult:
+    """Whether the released file, read back from its bytes and scored anew, carries the recorded risk.
+
+    Parameters
+    ----------
+    recorded : mapping of str to float
+        The figures of the record, by name. None at all does not pass.
+    rescored : mapping of str to float or None
+        The same figures from the file's bytes; None where it could not be read back and scored.
+    output_sha256 : str, optional
+        SHA-256 of the bytes that were read.
+
+    Returns
+    -------
+    GateResult
+        Passed where both hold the same names and each pair agrees within a relative 1e-9, which leaves room for
+        another order of summation and for nothing else.
+    """
+    title = "Risk of the file as written is the recorded one"
+    if rescored is None:
+        because = "The file could not be read back and scored."
+        return _condition(RESCORED_EQUAL, title, None, because, output_sha256)
+    differing = sorted(
+        name for name in recorded.keys() | rescored.keys() if not _agree(recorded.get(name), rescored.get(name))
+    )
+    if differing:
+        because = f"The file as written gives other figures than recorded for: {_listed(differing)}."
+    elif recorded:
+        because = f"All {len(recorded)} figures of the file as written are those recorded."
+    else:
+        because = "No figure was recorded to compare with."
+    return _condition(RESCORED_EQUAL, title, bool(recorded) and not differing, because, output_sha256)
+
+
+def _agree(one: float | None, other: float | None) -> bool:
+    if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):
+        return False
+    return math.isclose(one, other, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE)
+
+
+def _condition(
+    identifier: str, title: str, fulfilled: bool | None, because: str, evidence_sha256: str | None = None
+) -> GateResult:
+    return GateResult(
+        id=identifier,
+        title=title,
+        measured=None if fulfilled is None else float(fulfilled),
+        comparison="is",
+        threshold=1.0,
+        passed=fulfilled is True,
+        because=because,
+        evidence_sha256=evidence_sha256,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

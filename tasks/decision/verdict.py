@@ -1,0 +1,93 @@
+"""From gate results to a verdict, its reasons and its validity.
+
+Pure: takes results, numbers and dates; measures nothing and reads no clock.
+"""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from tasks.decision.gates import ALWAYS_ON
+from tasks.decision.measures import write_result
+from tasks.decision.record import GateResult, Verdict
+
+
+def decide(
+    gate_results: Sequence[GateResult], reviews_required: int, *, records: int | None = None, small_cell: int = 11
+) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict on one recipient's release.
+
+    1. Any failed gate blocks; so does a result marked as passed whose own figure says otherwise.
+    2. Where nothing failed, a missing one of the gates that every approval needs blocks.
+    3. Otherwise the release awaits the reviews that the policy asks for, or is approved where it asks for none.
+
+    Parameters
+    ----------
+    gate_results : sequence of GateResult
+        The policy's gates (``judge_gates``) and those of ``tasks.decision.gates.ALWAYS_ON``.
+    reviews_required : int
+        People who must approve; 0 or more.
+    records : int, optional
+        Records that shares refer to. Reasons are printed, so a share that tells a small count is then given as a bound.
+    small_cell : int
+        Smallest count of records that a reason may tell.
+
+    Returns
+    -------
+    verdict : Verdict
+        What the gate says.
+    reasons : tuple of str
+        One sentence for each gate that stays closed; otherwise one sentence that says that all passed.
+
+    Raises
+    ------
+    ValueError
+        If `reviews_required` is negative.
+    """
+    if reviews_required < 0:
+        raise ValueError("the number of reviews must not be negative")
+    failed = [result for result in gate_results if not (result.passed and _holds(result))]
+    reasons = tuple(_reason(result, records, small_cell) for result in failed)
+    if reasons:
+        return Verdict.BLOCKED, reasons
+    judged = {result.id for result in gate_results}
+    reasons = tuple(f"The gate {name} was not judged." for name in ALWAYS_ON if name not in judged)
+    if judged <= set(ALWAYS_ON):
+        reasons += ("None of the policy's gates was judged.",)
+    if reasons:
+        return Verdict.BLOCKED, reasons
+    passed = f"All {len(gate_results)} gates passed"
+    if reviews_required:
+        noun = "review is" if reviews_required == 1 else "reviews are"
+        return Verdict.AWAITING_REVIEW, (f"{passed}; {reviews_required} {noun} still needed.",)
+    return Verdict.APPROVED, (f"{passed}.",)
+
+
+def validity(decided_on: date, validity_days: int, agreement_expires: date) -> tuple[date, date]:
+    """The first and last day on which the decision holds.
+
+    Returns
+    -------
+    valid_from, valid_until : date
+        From the day of the decision until the policy's validity or the agreement ends, whichever comes first. An
+        end before the start is that of an agreement which had expired; such a release is blocked.
+    """
+    return decided_on, min(decided_on + timedelta(days=validity_days), agreement_expires)
+
+
+def _holds(result: GateResult) -> bool:
+    if result.measured is None:
+        return False
+    if result.comparison == "at most":
+        return result.measured <= result.threshold
+    if result.comparison == "at least":
+        return result.measured >= result.threshold
+    return result.measured == result.threshold
+
+
+def _reason(result: GateResult, records: int | None, small_cell: int) -> str:
+    if result.comparison == "is":
+        return result.because
+    measured, asked = write_result(result, records=records, small_cell=small_cell)
+    allowed = "allowed" if result.comparison == "at most" else "required"
+    figure = "not measured" if result.measured is None else f"{measured} measured"
+    return f"{result.title}: {figure}; {asked} {allowed}."
