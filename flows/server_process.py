@@ -1,0 +1,47 @@
+"""The embedded Prefect server, in a process of its own that never outlives the process which started it.
+
+Run by ``flows.engine`` as ``python -P flows/server_process.py SOCKET PARENT``, with standard input as a pipe whose
+other end only the parent holds.
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+import threading
+
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process as soon as its parent ends, in whatever way.
+
+    The pipe on standard input closes with the parent: that works on every system. On Linux the kernel also sends
+    SIGKILL, which works even while another child of the parent still holds the pipe.
+    """
+    threading.Thread(target=_exit_at_end_of_input, name="parent-watch", daemon=True).start()
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _exit_at_end_of_input() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+def main(descriptor: int, parent: int) -> None:
+    """Serve Prefect's API on a bound socket until told to stop."""
+    end_with_parent(parent)
+    import uvicorn  # noqa: PLC0415 - these take seconds, and the parent may die meanwhile
+    from prefect.server.api.server import create_app  # noqa: PLC0415
+
+    listening = socket.socket(fileno=descriptor)
+    uvicorn.Server(uvicorn.Config(create_app(), log_level="warning", lifespan="on")).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
