@@ -16,7 +16,7 @@ Location = tuple[str | int, ...]
 Position = tuple[int, int]
 
 MAXIMUM_BYTES = 1_000_000
-_MAXIMUM_NODES = 400_000
+_MAXIMUM_NODES = 200_000
 _MAXIMUM_DEPTH = 32
 _MAXIMUM_DIGITS = 40
 _TAG = "tag:yaml.org,2002:"
@@ -75,6 +75,10 @@ class Document:
         return self.positions[location]
 
 
+NOTHING = Document(None, {}, {}, ())
+"""A document without a value."""
+
+
 class NotYaml(Exception):
     """The text cannot be read as one YAML document; ``mistake`` says why."""
 
@@ -116,7 +120,7 @@ def read_document(text: str) -> Document:
     except RecursionError:
         raise NotYaml(_too_deep()) from None
     if root is None:
-        return Document(None, {}, {}, ())
+        return NOTHING
     if yaml.resolver.processing_version < (1, 2):
         raise NotYaml(
             Mistake((), "wrong version of YAML", "YAML 1.2", "a %YAML line with another", "remove the %YAML line")

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tasks.errors import Problem, RequestError, WorkspaceError
-from tasks.request.document import MAXIMUM_BYTES, Document, Mistake, NotYaml, Position, read_document
+from tasks.request.document import MAXIMUM_BYTES, NOTHING, Document, Mistake, NotYaml, read_document
 from tasks.request.explain import explained
 from tasks.request.model import ReleaseRequest
 from tasks.request.places import printable, written_path
@@ -29,12 +29,14 @@ class LoadedRequest:
     """SHA-256 of the document's bytes."""
     roots: tuple[Path, ...] = ()
     """Further folders that the request may name files in."""
-    positions: Mapping[str, Position] = field(default_factory=dict, repr=False)
-    """Line and column of each part, by its path in the document."""
+    document: Document = field(default=NOTHING, repr=False, compare=False)
+    """What was read, with the line and column of every value."""
 
     def place(self, name: str) -> str:
         """Where a part of the request stands: file, line and column where known, path in the document."""
-        line_and_column = "".join(f":{number}" for number in self.positions.get(name, ()))
+        positions = self.document.positions.items()
+        known = (position for location, position in positions if written_path(location, self.document.data) == name)
+        line_and_column = "".join(f":{number}" for number in next(known, ()))
         return f"{self.path}{line_and_column}, {name}"
 
     def resolve(self, relative: str, name: str) -> Path:
@@ -112,7 +114,7 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     try:
         document = read_document(_decoded(content, path))
     except NotYaml as unreadable:
-        raise _request_error(path, Document(None, {}, {}, ()), [unreadable.mistake]) from None
+        raise _request_error(path, NOTHING, [unreadable.mistake]) from None
     request = _validated(path, document)
     return LoadedRequest(
         request=request,
@@ -120,9 +122,7 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
         base=path.parent.resolve(),
         sha256=hashlib.sha256(content).hexdigest(),
         roots=tuple(root.resolve() for root in roots),
-        positions={
-            written_path(location, document.data): position for location, position in document.positions.items()
-        },
+        document=document,
     )
 
 

@@ -1,5 +1,6 @@
 """Writing a draft to a folder, without ever replacing a file."""
 
+import os
 from pathlib import Path
 
 from tasks.errors import WorkspaceError
@@ -33,24 +34,17 @@ def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Pa
     """
     request = folder / name
     tables = {folder / file_name: table for file_name, table in draft.hierarchies.items()}
-    present = [path.name for path in (request, *tables) if path.exists() or path.is_symlink()]
-    if present:
-        raise WorkspaceError(
-            "a draft never replaces a file",
-            where=str(folder),
-            expected="none of its files there yet",
-            got=", ".join(present),
-            fix="move them away, or draft into another folder",
-        )
     written: list[Path] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, table in tables.items():
-            written.append(path)
-            write_arx(table, path)
-        written.append(request)
-        with request.open("x", encoding="utf-8") as stream:
-            stream.write(draft.text)
+        present = [path.name for path in (request, *tables) if os.path.lexists(path)]
+        if not present:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path, table in tables.items():
+                written.append(path)
+                write_arx(table, path)
+            written.append(request)
+            with request.open("x", encoding="utf-8") as stream:
+                stream.write(draft.text)
     except OSError as error:
         for path in written:
             path.unlink(missing_ok=True)
@@ -61,4 +55,12 @@ def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Pa
             got=type(error).__name__,
             fix="choose another folder",
         ) from None
+    if present:
+        raise WorkspaceError(
+            "a draft never replaces a file",
+            where=str(folder),
+            expected="none of its files there yet",
+            got=", ".join(present),
+            fix="move them away, or draft into another folder",
+        )
     return [request, *tables]
