@@ -39,9 +39,11 @@ def request_schema() -> dict[str, Any]:
 
 def decision_schema() -> dict[str, Any]:
     """JSON Schema of a decision record as it is written: every field is present."""
-    return _headed(
-        DecisionRecord.model_json_schema(mode="serialization"), SCHEMA_VERSION, "releasegate decision record"
-    )
+    schema = DecisionRecord.model_json_schema(mode="serialization")
+    for part in (schema, *schema["$defs"].values()):
+        if part["type"] == "object":
+            part["required"] = list(part["properties"])
+    return _headed(schema, SCHEMA_VERSION, "releasegate decision record")
 
 
 def schema_files() -> dict[str, str]:
