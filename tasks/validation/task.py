@@ -1,6 +1,7 @@
 """Door of the validation stage: run the suite, keep its value-free projection."""
 
 from pathlib import Path
+from typing import TypedDict
 
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
@@ -13,6 +14,16 @@ from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 
 
+class Validated(TypedDict):
+    """Outcome of the validation stage."""
+
+    passed: bool
+    fact: Artifact
+    """The value-free projection that goes into the record."""
+    positions: Artifact
+    """Row positions of what failed, for the steward alone."""
+
+
 @task(name="validate", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
 def validate_data(
     release_id: str,  # noqa: ARG001
@@ -20,13 +31,12 @@ def validate_data(
     roots: list[str],
     prepared: Artifact,
     folder: str,
-) -> dict[str, Artifact]:
+) -> Validated:
     """Validate the microdata against the suite derived from the request.
 
     Returns
     -------
-    dict
-        ``fact``, the projection that goes into the record; ``positions``, row positions for the steward alone.
+    Validated
     """
     with guarded("validation"):
         from tasks.validation.run import validate  # noqa: PLC0415  Great Expectations takes seconds to import
@@ -41,4 +51,4 @@ def validate_data(
             with written(target) as partial:
                 partial.write_bytes(canonical_json(document))
             stored[name] = artifact(target)
-        return stored
+        return Validated(passed=outcome.fact.passed, fact=stored["fact"], positions=stored["positions"])

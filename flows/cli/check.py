@@ -1,0 +1,107 @@
+"""``releasegate check``: validate request and data, release nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from flows.cli.options import RequestArgument, RootsOption
+from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from tasks.decision.record import ValidationFact
+from tasks.guard import guarded
+from tasks.microdata.prepared import Prepared, prepare
+from tasks.microdata.read import read_microdata
+from tasks.request.load import LoadedRequest, load_request
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(check)
+
+
+def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOption = False) -> int:
+    """Validate a request and its data; release nothing and write nothing.
+
+    Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
+    """
+    loaded, prepared, validation, positions = checked_request(request, root or [])
+    code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
+    notes = unused_terms(loaded)
+    if as_json:
+        print_json(
+            {
+                "ok": validation.passed,
+                "exit_code": int(code),
+                "records": prepared.data.total,
+                "distinct_tuples": len(prepared.data),
+                "population": prepared.population.total,
+                "validation": validation.model_dump(mode="json"),
+                "positions": {name: [row + 1 for row in rows] for name, rows in positions.items()},
+                "notes": notes,
+            }
+        )
+        return code
+    _show(loaded, prepared, validation, positions)
+    for note in notes:
+        notices.print(f"note: {note}")
+    return code
+
+
+def checked_request(
+    path: Path, roots: list[Path]
+) -> tuple[LoadedRequest, Prepared, ValidationFact, dict[str, tuple[int, ...]]]:
+    """Load a request, prepare its data and run validation.
+
+    Raises
+    ------
+    BadInput
+        If request or data cannot be used.
+    """
+    from tasks.validation.run import validate  # noqa: PLC0415  Great Expectations takes seconds to import
+
+    with guarded("check"):
+        loaded = load_request(path, roots)
+        frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+        prepared = prepare(loaded, frame)
+        outcome = validate(frame, loaded.request, prepared.covered)
+        return loaded, prepared, outcome.fact, outcome.positions
+
+
+def unused_terms(loaded: LoadedRequest) -> list[str]:
+    """Terms of the request that this version records without using them; silence would be taken for protection."""
+    notes = []
+    for recipient in loaded.request.recipients:
+        if recipient.adversary is not None:
+            notes.append(f"recipients[{recipient.id}].adversary is recorded; no stage models a planning adversary yet")
+        if recipient.decoys is not None:
+            notes.append(f"recipients[{recipient.id}].decoys is recorded; no stage injects decoys yet")
+    return notes
+
+
+def _show(
+    loaded: LoadedRequest, prepared: Prepared, validation: ValidationFact, positions: dict[str, tuple[int, ...]]
+) -> None:
+    fields = Table(box=None, padding=(0, 2), show_edge=False)
+    for heading in ("column", "role", "type", "distinct", "hierarchy"):
+        fields.add_column(heading, justify="right" if heading == "distinct" else "left")
+    for name, attribute in loaded.request.attributes.items():
+        tree = prepared.hierarchies.get(name)
+        groups = " → ".join(str(len(level)) for level in tree.labels) if tree else ""
+        fields.add_row(name, attribute.role.value, attribute.type.value, f"{prepared.distinct_values[name]:,}", groups)
+    console.print(fields)
+    console.print(
+        f"\n{prepared.data.total:,} records in {len(prepared.data):,} distinct quasi-identifier tuples; "
+        f"population of {prepared.population.total:,} people\n"
+    )
+    failed = [one for one in validation.checks if not one.passed]
+    for one in failed:
+        rows: Any = positions.get(one.id, ())
+        where = f", rows {', '.join(str(row + 1) for row in rows[:5])}" if rows else ""
+        console.print(
+            f"[red]✗[/red] {one.column or 'table'}: {one.expectation}: {one.failed:,} of {one.checked:,}{where}"
+        )
+    passed = len(validation.checks) - len(failed)
+    console.print(
+        f"{'[red]✗[/red]' if failed else '[green]✓[/green]'} {passed} of {len(validation.checks)} checks passed"
+    )

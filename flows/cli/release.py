@@ -1,0 +1,121 @@
+"""``releasegate release``: run the gate and write the bundle."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.progress import listening
+from tasks.decision.measures import write_result
+from tasks.decision.record import DecisionRecord, Verdict, digest
+
+_STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("release")(release)
+
+
+def release(
+    request: RequestArgument,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    root: RootsOption = None,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Run the gate on a request: decide for every recipient and write the bundle.
+
+    Exit code 0 if every recipient is approved, 3 if one is blocked, 4 if one awaits review and none is blocked.
+    """
+    from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
+
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=notices, transient=True
+    ) as progress:
+        shown = progress.add_task("reading the request", total=None)
+
+        def show(name: str) -> None:
+            progress.update(shown, description=name)
+            if not notices.is_terminal and not as_json:
+                notices.print(f"· {name}")
+
+        with listening(show):
+            outcome = run_release(request, workspace, root or [])
+    code = exit_code(outcome.records)
+    if as_json:
+        print_json(
+            {
+                "ok": code == ExitCode.APPROVED,
+                "exit_code": int(code),
+                "release_id": outcome.release_id,
+                "bundle": str(outcome.bundle),
+                "repeated": outcome.repeated,
+                "positions": str(outcome.positions) if outcome.positions else None,
+                "recipients": [_summary(record, outcome.bundle) for record in outcome.records],
+            }
+        )
+        return code
+    if outcome.repeated:
+        console.print("This request was decided before, with the same inputs and program; nothing was done again.\n")
+    for record in outcome.records:
+        _show_record(record)
+    console.print(f"release  {outcome.release_id}")
+    console.print(f"bundle   {outcome.bundle}", soft_wrap=True)
+    if outcome.positions:
+        console.print(f"rows     {outcome.positions}  (positions of failing records, for you alone)", soft_wrap=True)
+    return code
+
+
+def exit_code(records: tuple[DecisionRecord, ...]) -> ExitCode:
+    """The exit code that stands for several verdicts: the least favourable."""
+    verdicts = {record.decision for record in records}
+    if Verdict.BLOCKED in verdicts or not verdicts:
+        return ExitCode.BLOCKED
+    return ExitCode.AWAITING_REVIEW if Verdict.AWAITING_REVIEW in verdicts else ExitCode.APPROVED
+
+
+def _summary(record: DecisionRecord, bundle: Path) -> dict[str, Any]:
+    who = record.recipient.id
+    return {
+        "recipient": who,
+        "decision": record.decision.value,
+        "reasons": list(record.reasons),
+        "valid_until": record.valid_until.isoformat(),
+        "record": str(bundle / "decision" / f"{who}.json"),
+        "record_sha256": digest(record),
+        "report": str(bundle / "report" / f"{who}.pdf"),
+        "gates": [
+            {"id": gate.id, "measured": gate.measured, "threshold": gate.threshold, "passed": gate.passed}
+            for gate in record.gates
+        ],
+    }
+
+
+def _show_record(record: DecisionRecord) -> None:
+    heading = Text.assemble(
+        (record.decision.value.upper(), _STYLES[record.decision]),
+        f"  {record.recipient.id}",
+        (f"  {record.recipient.organisation}", "dim"),
+    )
+    console.print(heading)
+    for reason in record.reasons:
+        console.print(Text(f"  {reason}"))
+    table = Table(box=None, padding=(0, 2), show_edge=False)
+    table.add_column("")
+    table.add_column("gate")
+    table.add_column("measured", justify="right")
+    table.add_column("asked for")
+    for gate in record.gates:
+        measured, threshold = write_result(gate)
+        mark = Text("✓", style="green") if gate.passed else Text("✗", style="red")
+        table.add_row(mark, gate.title, measured, threshold)
+    console.print(table)
+    if record.decision is Verdict.APPROVED:
+        console.print(f"  valid until {record.valid_until}")
+    console.print()

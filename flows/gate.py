@@ -1,0 +1,294 @@
+"""The gate itself: from a request on disk to a published bundle, with every step in the ledger.
+
+What one call does, in order:
+
+1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used.
+2. Name the release by its inputs. One that is published already is verified and returned as it was decided.
+3. Finish or discard what an earlier, interrupted run of the same release left.
+4. Run the flow on an embedded Prefect server; stages that an interrupted run has finished are not repeated.
+5. Lay out and seal the bundle in the private folder.
+6. Record decisions, releases and the seal in one ledger transaction; then move the bundle to its place.
+"""
+
+import fcntl
+import getpass
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from flows.engine import prefect_server
+from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.progress import step
+from flows.workspace import Workspace, open_workspace
+from tasks.artifact import checked
+from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.task import circumstances_document
+from tasks.decision.assemble import Circumstances
+from tasks.delivery.bundle import publish, recover, seal, verify_bundle
+from tasks.delivery.seed import seed_commitment
+from tasks.delivery.stage import RecipientFiles, lay_out
+from tasks.errors import BadInput, ReleasegateError, StageFailed, WorkspaceError
+from tasks.guard import guarded
+from tasks.ledger import bodies
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.prepared import load
+from tasks.request.load import LoadedRequest, load_request
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The time, in UTC, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a release came to."""
+
+    release_id: str
+    bundle: Path
+    records: tuple[DecisionRecord, ...]
+    repeated: bool
+    """Whether it had been decided before; then nothing was done again."""
+    positions: Path | None = None
+    """Row positions of validation failures, for the steward alone; None where nothing failed."""
+
+
+def run_release(
+    request_path: Path, workspace_root: Path, roots: Sequence[Path] = (), clock: Clock = utc_now
+) -> Outcome:
+    """Run the gate on a request.
+
+    Parameters
+    ----------
+    request_path : Path
+        The request, YAML.
+    workspace_root : Path
+        Folder of ledger, bundles and private files; made if absent.
+    roots : sequence of Path
+        Folders beside the request's own that it may name files in.
+    clock : callable
+        Gives the time of request and decision, in UTC.
+
+    Returns
+    -------
+    Outcome
+        One decision record a recipient; blocked ones are decisions too.
+
+    Raises
+    ------
+    BadInput
+        If request or data cannot be used; only a ledger entry is written.
+    StageFailed
+        If a stage fails that all recipients share; nothing leaves, and the ledger says so.
+    TamperingFound
+        If the ledger or an earlier bundle of this release is not as recorded.
+
+    Side effects
+    ------------
+    Writes to the workspace as described above.
+    """
+    workspace = open_workspace(workspace_root)
+    with Ledger.open(workspace.ledger) as ledger:
+        try:
+            loaded = load_request(request_path, roots)
+            inputs = read_inputs(loaded)
+        except BadInput as error:
+            _record_error(ledger, Event.REFUSED, None, error, clock())
+            raise
+        name = release_id(loaded, inputs, code_fact())
+        with _alone(workspace, name):
+            recover(workspace.releases, workspace.staging / name, ledger)
+            if workspace.bundle(name).exists():
+                return _repeated(workspace, ledger, name)
+            return _run(workspace, ledger, loaded, inputs, name, clock=clock)
+
+
+def _run(
+    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, name: str, *, clock: Clock
+) -> Outcome:
+    requested_at = _requested(ledger, loaded, name, clock())
+    try:
+        with guarded("release"):
+            circumstances = Circumstances(
+                release_id=name,
+                request_sha256=loaded.sha256,
+                dataset_sha256=inputs.dataset_sha256,
+                population_sha256=inputs.population_sha256,
+                code=code_fact(),
+                seed_commitment_sha256=seed_commitment(workspace.key_file, name),
+                requested_at=requested_at,
+                decided_at=clock(),
+                prev_record_sha256=ledger.head().sha256,
+            )
+            finished = _flow(workspace, loaded, circumstances)
+            outcome = _publish(workspace, ledger, loaded, finished, circumstances)
+    except ReleasegateError as error:
+        event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
+        _record_error(ledger, event, name, error, clock())
+        if isinstance(error, BadInput) and not isinstance(error, WorkspaceError):
+            workspace.clear_run(name)
+        raise
+    workspace.clear_run(name)
+    return outcome
+
+
+def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances) -> dict:
+    step("starting the orchestrator")
+    with prefect_server(workspace.orchestrator, meanwhile=_slow_imports):
+        from flows.release import release  # noqa: PLC0415  reads Prefect's settings, which the server has just made
+
+        return release(
+            circumstances.release_id,
+            str(loaded.path.resolve()),
+            [str(root) for root in loaded.roots],
+            [recipient.id for recipient in loaded.request.recipients],
+            circumstances_document(circumstances),
+            str(workspace.key_file),
+            str(workspace.run(circumstances.release_id)),
+        )
+
+
+def _slow_imports() -> None:
+    """What the flow needs anyway, imported while the server starts."""
+    import great_expectations  # noqa: F401, PLC0415
+
+    import flows.release  # noqa: F401, PLC0415
+    import reports.determination  # noqa: F401, PLC0415
+
+
+def _publish(
+    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, finished: dict, circumstances: Circumstances
+) -> Outcome:
+    from reports.validation_page import render_validation_page  # noqa: PLC0415
+
+    step("sealing and publishing the bundle")
+    name = circumstances.release_id
+    staged = workspace.staging / name / name
+    shutil.rmtree(staged, ignore_errors=True)
+    recipients = [_recipient_files(files) for files in finished["recipients"].values()]
+    records = tuple(files.record for files in recipients)
+    page = render_validation_page(records[0].validation, loaded.request.title, loaded.request.policy.small_cell)
+    hierarchies = load(checked(finished["prepared"])).hierarchies
+    lay_out(staged, loaded.request, recipients, hierarchies, page)
+    positions = _keep_positions(workspace, name, checked(finished["validation"]["positions"]))
+    manifest = seal(staged)
+    with ledger.transaction():
+        for record in records:
+            _append(ledger, Event.DECIDED, record, bodies.decided(record))
+        for record in records:
+            if record.decision is Verdict.APPROVED:
+                if record.dataset.output_sha256 is None:
+                    raise StageFailed("an approved release has no file", where=record.recipient.id)
+                _append(ledger, Event.RELEASED, record, bodies.released(record.dataset.output_sha256))
+        ledger.append(
+            Event.PUBLISHED,
+            release_id=name,
+            recipient=None,
+            actor=_actor(),
+            body=bodies.published(manifest.sha256),
+            at=circumstances.decided_at,
+        )
+    publish(staged, workspace.bundle(name))
+    shutil.rmtree(workspace.staging / name, ignore_errors=True)
+    return Outcome(name, workspace.bundle(name), records, repeated=False, positions=positions)
+
+
+def _recipient_files(files: dict) -> RecipientFiles:
+    record_file = checked(files["record"])
+    return RecipientFiles(
+        record=DecisionRecord.model_validate_json(record_file.read_bytes()),
+        record_file=record_file,
+        report=checked(files["report"]),
+        certificate=checked(files["certificate"]) if files["certificate"] else None,
+        released=checked(files["released"]) if files["released"] else None,
+    )
+
+
+def _keep_positions(workspace: Workspace, name: str, source: Path) -> Path | None:
+    """Row positions stay with the steward: in the private folder, never in the bundle."""
+    if not any(json.loads(source.read_bytes()).values()):
+        return None
+    target = workspace.private / "positions" / f"{name}.json"
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    shutil.copyfile(source, target)
+    return target
+
+
+def _repeated(workspace: Workspace, ledger: Ledger, name: str) -> Outcome:
+    verify_bundle(workspace.bundle(name), ledger)
+    workspace.clear_run(name)
+    records = tuple(
+        DecisionRecord.model_validate_json(path.read_bytes())
+        for path in sorted((workspace.bundle(name) / "decision").glob("*.json"))
+    )
+    return Outcome(name, workspace.bundle(name), records, repeated=True)
+
+
+def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -> datetime:
+    """Time of the request: that of the first run, where this one goes on after an interruption."""
+    earlier = ledger.entries(release_id=name, event=Event.REQUESTED)
+    if earlier:
+        return earlier[0].at
+    ledger.append(
+        Event.REQUESTED,
+        release_id=name,
+        recipient=None,
+        actor=_actor(),
+        body={
+            "title": loaded.request.title,
+            "requested_by": loaded.request.requested_by,
+            "request_path": str(loaded.path.resolve()),
+            "request_sha256": loaded.sha256,
+            "roots": [str(root) for root in loaded.roots],
+            "recipients": [recipient.id for recipient in loaded.request.recipients],
+            "code": code_fact().model_dump(mode="json"),
+        },
+        at=at,
+    )
+    return at
+
+
+def _append(ledger: Ledger, event: Event, record: DecisionRecord, body: dict[str, object]) -> None:
+    ledger.append(
+        event,
+        release_id=record.release_id,
+        recipient=record.recipient.id,
+        actor=_actor(),
+        body=body,
+        at=record.decided_at,
+    )
+
+
+def _record_error(ledger: Ledger, event: Event, name: str | None, error: ReleasegateError, at: datetime) -> None:
+    ledger.append(event, release_id=name, recipient=None, actor=_actor(), body=dict(error.fields()), at=at)
+
+
+def _actor() -> str:
+    """Login name of whoever runs the gate; the ledger's own note, not a proof of identity."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+@contextmanager
+def _alone(workspace: Workspace, name: str) -> Iterator[None]:
+    """Let one process at a time work on a release."""
+    with (workspace.private / "runs" / f"{name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkspaceError(
+                "this release is being worked on by another process",
+                where=str(workspace.root),
+                expected="one run at a time for one request",
+                fix="wait until it ends; then the same command shows its outcome",
+            ) from None
+        yield

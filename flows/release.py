@@ -1,0 +1,127 @@
+"""The flow of a release: validate, generalize, score, write, decide, report; recipient by recipient.
+
+Only sequences. Paths and hashes cross the borders between tasks, so nothing that Prefect keeps holds a data value.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from prefect import Task, flow
+
+from flows.progress import step
+from flows.reporting import render_reports
+from tasks.artifact import Artifact, is_intact
+from tasks.decision.task import Found, decide_release, gates_open
+from tasks.delivery.task import write_release
+from tasks.errors import StageFailed
+from tasks.generalization.task import generalize
+from tasks.microdata.task import prepare_data
+from tasks.risk.task import score_release
+from tasks.validation.task import validate_data
+
+
+@flow(name="release", persist_result=False, validate_parameters=False)
+def release(  # noqa: PLR0917
+    release_id: str,
+    request: str,
+    roots: list[str],
+    recipients: list[str],
+    circumstances: dict[str, object],
+    key_file: str,
+    folder: str,
+) -> dict[str, Any]:
+    """Take a request to one decision record and its reports for each recipient.
+
+    1. Prepare: read and code data and population, once.
+    2. Validate the data; where that fails, no recipient is assessed.
+    3. For each recipient: generalize, score, write the file if the gates are open so far, decide, report.
+
+    Parameters
+    ----------
+    release_id : str
+        Names every input's bytes.
+    request : str
+        Path of the request.
+    roots : list of str
+        Folders that the request may name files in.
+    recipients : list of str
+        Ids of the recipients.
+    circumstances : dict
+        Identity, program, time and ledger head, for the records.
+    key_file : str
+        Path of the workspace's key.
+    folder : str
+        Private folder of the run.
+
+    Returns
+    -------
+    dict
+        ``prepared`` and ``validation`` artifacts, and by recipient the artifacts of its record, reports and file.
+
+    Raises
+    ------
+    BadInput
+        If request or data cannot be used.
+    StageFailed
+        If a stage fails that all recipients share, or a report cannot be made.
+    """
+    step("reading data and population")
+    prepared = _done(prepare_data, release_id, request, roots, folder)
+    step("validating")
+    validation = _done(validate_data, release_id, request, roots, prepared, folder)
+    finished = {}
+    for recipient in recipients:
+        found = Found(prepared=prepared, validation=validation["fact"], score=None, written=None, failures=[])
+        if validation["passed"]:
+            _assess(found, release_id, request, roots, recipient, circumstances, key_file, folder)
+        step(f"deciding and reporting for {recipient}")
+        record = decide_release(request, recipient, found, circumstances, folder)
+        reports = _done(render_reports, release_id, recipient, record, folder)
+        released = found["written"]["file"] if found["written"] else None
+        finished[recipient] = {"record": record, "released": released, **reports}
+    return {"prepared": prepared, "validation": validation, "recipients": finished}
+
+
+def _assess(  # noqa: PLR0917
+    found: Found,
+    release_id: str,
+    request: str,
+    roots: list[str],
+    recipient: str,
+    circumstances: dict[str, object],
+    key_file: str,
+    folder: str,
+) -> None:
+    """Run one recipient's stages; a stage that fails blocks this recipient and no other."""
+    prepared, stage = found["prepared"], "generalization"
+    try:
+        step(f"generalizing for {recipient}")
+        played = _done(generalize, release_id, request, recipient, prepared, folder)
+        stage = "risk"
+        step(f"scoring for {recipient}")
+        found["score"] = _done(score_release, release_id, request, recipient, prepared, played, folder)
+        if gates_open(request, recipient, found, circumstances):
+            stage = "delivery"
+            step(f"writing and re-scoring the file for {recipient}")
+            found["written"] = _done(
+                write_release, release_id, request, roots, recipient, prepared, played, key_file, folder
+            )
+    except StageFailed as failure:
+        found["failures"].append({"stage": stage, "reason": str(failure)})
+
+
+def _done(door: Task[..., Any], *arguments: Any) -> Any:
+    """Result of a task; made again where a cached result names files that are gone or changed."""
+    result = door(*arguments)
+    if _intact(result):
+        return result
+    return door.with_options(refresh_cache=True)(*arguments)
+
+
+def _intact(result: Any) -> bool:
+    if not isinstance(result, dict):
+        return True
+    if result.keys() >= Artifact.__annotations__.keys():
+        return is_intact(Artifact(path=result["path"], sha256=result["sha256"]))
+    check: Callable[[Any], bool] = _intact
+    return all(check(part) for part in result.values())

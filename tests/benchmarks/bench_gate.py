@@ -1,0 +1,60 @@
+"""The whole gate as a user runs it, three recipients: Adult-TN, and the same resampled to a million records."""
+
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tests.benchmarks import adult
+from tests.benchmarks.record import Benchmark, Row
+
+_WORK = Path(__file__).parents[2] / "build" / "bench" / "gate"
+_MEBIBYTE = 1024 if sys.platform != "darwin" else 1024**2
+
+
+def run() -> Benchmark:
+    """Seconds and peak memory of ``releasegate release`` as a process; the smaller file first, for the peak only grows."""
+    shutil.rmtree(_WORK, ignore_errors=True)
+    rows: list[Row] = []
+    for name, request in (("32,561", adult.EXAMPLE), ("1,000,000", _million())):
+        seconds, peak = _gate(request, _WORK / f"workspace-{name.replace(',', '')}")
+        rows += [
+            Row(figure=f"{name} records, three recipients, to the PDFs", ours=seconds, unit="s"),
+            Row(figure=f"{name} records, peak memory of the largest process", ours=peak, unit="MiB"),
+        ]
+    shutil.rmtree(_WORK)
+    return {"name": "gate", "title": "The gate end to end, a fresh workspace each", "rows": rows}
+
+
+def _gate(request: Path, workspace: Path) -> tuple[float, float]:
+    command = [
+        str(Path(sys.executable).with_name("releasegate")),
+        "release",
+        str(request),
+        "--workspace",
+        str(workspace),
+    ]
+    started = time.perf_counter()
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - started
+    if done.returncode not in (0, 3):
+        raise RuntimeError(f"the gate ended with {done.returncode}: {done.stdout}")
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / _MEBIBYTE
+
+
+def _million() -> Path:
+    """The example's folder with its data drawn with replacement to a million records, record ids renumbered."""
+    target = _WORK / "million"
+    shutil.copytree(adult.EXAMPLE.parent, target)
+    data = next((target / "data").glob("adult-tn.csv*"))
+    frame = pd.read_csv(data, dtype=str, keep_default_na=False)
+    rows = np.random.default_rng(1).integers(len(frame), size=1_000_000)
+    drawn = frame.iloc[rows]
+    drawn = drawn.assign(**{frame.columns[0]: np.arange(1, len(drawn) + 1).astype(str)})
+    drawn.to_csv(data, index=False)
+    return target / adult.EXAMPLE.name
