@@ -13,7 +13,7 @@ help:
 	@echo "make lint     style, types, direction of imports"
 	@echo "make bench    reproduce the papers' figures, time them, write build/bench/*.json"
 	@echo "make docs     check the documents: links, commands, options, schemas"
-	@echo "make schemas  write the JSON Schemas of request and decision into docs/schemas"
+	@echo "make schemas  write the JSON Schemas of request and decision into schemas/"
 	@echo "make format   apply the formatter"
 	@echo "make lock     resolve the dependencies of pyproject.toml anew into requirements.lock"
 	@echo "make clean    remove what was built, .venv too"
@@ -48,7 +48,7 @@ docs: setup
 	$(BIN)/pytest tests/docs
 
 schemas: setup
-	$(BIN)/python -m deployments.schemas
+	$(BIN)/python -m tasks.request.schema
 
 lock: setup
 	settings=$$($(BIN)/python deployments/pip_settings.py --locking) && eval "$$settings" && \

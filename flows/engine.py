@@ -1,4 +1,4 @@
-"""The engine that flows run on: an embedded Prefect server, and what makes a stage resumable and value-free.
+"""The engine that flows run on: an embedded Prefect server for as long as one command runs.
 
 The server is a child process with its database, results and log in one folder of the workspace. It listens on the
 loopback interface behind a password made for the occasion, ends with the process that started it, and sends nothing
@@ -6,7 +6,6 @@ anywhere. Prefect is imported inside functions only: settings are read when it i
 while the import runs.
 """
 
-import functools
 import json
 import os
 import secrets
@@ -19,35 +18,27 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from tasks.errors import ReleasegateError, StageFailed
-
-if TYPE_CHECKING:
-    from prefect import Task
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from tasks.errors import StageFailed
 
 _HERE = Path(__file__).resolve().parent
-_ROOT = _HERE.parent
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.05
-_SERIALIZER: dict[str, object] = {
+_SERIALIZER = {
     "type": "json",
     "jsonlib": "json",
-    "object_encoder": None,
-    "object_decoder": None,
+    "object_encoder": "prefect.serializers.prefect_json_object_encoder",
+    "object_decoder": "prefect.serializers.prefect_json_object_decoder",
     "dumps_kwargs": {},
     "loads_kwargs": {},
 }
+_CLASS_MARKS = frozenset({"__class__", "__exc_type__"})
 _IDLE_SERVICES = (
     "CANCELLATION_CLEANUP",
     "CLEANUP_RECONCILER",
@@ -273,77 +264,27 @@ def make_template_database() -> None:
 
 
 def _discard_foreign_results(storage: Path) -> None:
-    """Remove stored results that this module did not write.
+    """Remove stored results that could run code when Prefect reads them.
 
-    A stored result names the serializer that reads it, and Prefect obeys: one that names pickle would run code.
+    A stored result names the serializer that reads it, and the JSON one builds any class that the text names. Whoever
+    could plant a file here, or hands over a workspace, must not gain more than a stage that is run again.
     """
     for path in storage.rglob("*") if storage.is_dir() else ():
-        if path.is_file() and not _is_plain_json(path):
+        if path.is_symlink() or (path.is_file() and not _is_plain_json(path)):
             path.unlink()
 
 
 def _is_plain_json(path: Path) -> bool:
     try:
-        return bool(json.loads(path.read_bytes())["metadata"]["serializer"] == _SERIALIZER)
+        record = json.loads(path.read_bytes(), object_pairs_hook=_without_classes)
+        json.loads(record["result"], object_pairs_hook=_without_classes)
+        return set(record) == {"metadata", "result"} and record["metadata"]["serializer"] == _SERIALIZER
     except (OSError, ValueError, TypeError, KeyError):
         return False
 
 
-def stage(function: Callable[P, R], *, name: str) -> "Task[P, R]":
-    """Make a Prefect task of one stage of a flow: resumable after a crash, and silent about data.
-
-    The result is stored as plain JSON in the engine's home under a key of the task's source and its arguments, so a
-    run that died repeats only the stages that had not finished. A stage calls code that its own source does not show:
-    pass it the release id, which covers request, data, policy and code.
-
-    Parameters
-    ----------
-    function : callable
-        Takes and returns paths, hashes and figures: what JSON can hold, never data. What it writes must be complete
-        before it returns.
-    name : str
-        Name of the stage.
-    """
-    from prefect import task  # noqa: PLC0415
-    from prefect.cache_policies import INPUTS, TASK_SOURCE  # noqa: PLC0415
-    from prefect.serializers import JSONSerializer  # noqa: PLC0415
-
-    make = task(
-        name=name,
-        persist_result=True,
-        cache_policy=INPUTS + TASK_SOURCE,
-        result_serializer=JSONSerializer(object_encoder=None, object_decoder=None),
-        cache_result_in_memory=False,
-        log_prints=False,
-    )
-    return make(value_free(function, name=name))
-
-
-def value_free(function: Callable[P, R], *, name: str) -> Callable[P, R]:
-    """Replace an exception that is not ours by one that cannot quote the data.
-
-    Libraries put the offending value into their messages, and Prefect stores messages in its database.
-    """
-
-    @functools.wraps(function)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except ReleasegateError:
-            raise
-        except Exception as error:
-            raise _without_values(error, name) from None
-
-    return guarded
-
-
-def _without_values(error: Exception, stage_name: str) -> StageFailed:
-    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_ROOT)]
-    place = f", {Path(ours[-1].filename).relative_to(_ROOT)} line {ours[-1].lineno}" if ours else ""
-    reason = f": {os.strerror(error.errno)}" if isinstance(error, OSError) and error.errno else ""
-    return StageFailed(
-        "a stage failed unexpectedly",
-        where=f"{stage_name}{place}",
-        got=f"{type(error).__name__}{reason}",
-        fix="see to the cause and run the same command again; finished stages are not repeated",
-    )
+def _without_classes(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs) or not _CLASS_MARKS.isdisjoint(found):
+        raise ValueError
+    return found

@@ -1,0 +1,189 @@
+"""The embedded server as it really runs: started, used, killed, resumed."""
+
+import base64
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.engine import _discard_foreign_results, prefect_server
+from tasks.errors import StageFailed
+
+ROOT = Path(__file__).parents[2]
+
+STAGED_FLOW = """
+import os, sys, time
+from pathlib import Path
+from flows.engine import prefect_server
+
+home, notes, wait = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "wait"
+
+def note(text):
+    with notes.open("a") as lines:
+        lines.write(text + "\\n")
+
+with prefect_server(home) as engine:
+    from prefect import flow, task
+    from prefect.cache_policies import INPUTS, TASK_SOURCE
+
+    kept = {"persist_result": True, "cache_policy": INPUTS + TASK_SOURCE, "result_serializer": "json"}
+
+    @task(**kept)
+    def first(release_id: str) -> dict:
+        note("first")
+        return {"path": "a", "sha256": "b"}
+
+    @task(**kept)
+    def second(release_id: str, stored: dict, waiting: bool) -> str:
+        note(f"second {engine.process_id}")
+        while waiting:
+            time.sleep(0.05)
+        return stored["path"]
+
+    @flow(persist_result=False)
+    def run(release_id: str) -> str:
+        return second(release_id, first(release_id), wait)
+
+    note("result " + run("release"))
+"""
+
+
+def start_flow(tmp_path: Path, mode: str) -> "subprocess.Popen[str]":
+    script = tmp_path / "staged_flow.py"
+    script.write_text(STAGED_FLOW)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")}
+    return subprocess.Popen(
+        [sys.executable, script, tmp_path / "home", tmp_path / "notes", mode],
+        env=environment | {"HOME": str(tmp_path / "user"), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def notes(tmp_path: Path) -> list[str]:
+    path = tmp_path / "notes"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def is_running(process_id: int) -> bool:
+    with suppress(ProcessLookupError, FileNotFoundError):
+        os.kill(process_id, 0)
+        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
+
+
+def begun(tmp_path: Path, process: "subprocess.Popen[str]") -> int:
+    """Wait until the second stage runs; the server's process id."""
+    wait_for(lambda: process.poll() is not None or any(line.startswith("second") for line in notes(tmp_path)))
+    assert process.poll() is None, process.communicate()[1]
+    return int(notes(tmp_path)[-1].split()[1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_after_kill_9_no_server_is_left_and_finished_stages_are_not_repeated(tmp_path: Path) -> None:
+    process = start_flow(tmp_path, "wait")
+    server = begun(tmp_path, process)
+    assert is_running(server)
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not is_running(server), seconds=5)
+
+    again = start_flow(tmp_path, "go")
+    output = again.communicate(timeout=120)
+    assert again.returncode == 0, output
+    assert output == ("", ""), "nothing of the orchestrator reaches the terminal"
+    done = [line.split()[0] for line in notes(tmp_path)]
+    assert done == ["first", "second", "second", "result"]
+    assert not (tmp_path / "user").exists(), "nothing is written outside the workspace"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_server_and_leaves(tmp_path: Path, number: signal.Signals) -> None:
+    process = start_flow(tmp_path, "wait")
+    server = begun(tmp_path, process)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert not is_running(server)
+
+
+def test_only_who_holds_the_password_may_use_the_server(tmp_path: Path) -> None:
+    before = dict(os.environ)
+    with prefect_server(tmp_path / "home") as engine:
+        password = os.environ["PREFECT_API_AUTH_STRING"]
+        address = f"{engine.api_url}/admin/version"
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(address)
+        known = {"Authorization": "Basic " + base64.b64encode(password.encode()).decode()}
+        assert urllib.request.urlopen(urllib.request.Request(address, headers=known)).status == 200
+        assert engine.api_url.startswith("http://127.0.0.1:")
+    assert dict(os.environ) == before
+    assert password not in (tmp_path / "home" / "server.log").read_text()
+    assert (tmp_path / "home").stat().st_mode & 0o077 == 0
+
+
+def test_a_server_that_cannot_start_is_an_error_with_its_log(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "prefect.db").write_bytes(b"not a database, and not empty either" * 200)
+    with pytest.raises(StageFailed) as failure, prefect_server(home):
+        pytest.fail("started on a damaged database")
+    assert "exit code" in failure.value.got
+    assert failure.value.where.endswith("server.log")
+    assert Path(failure.value.where).stat().st_size > 0
+
+
+def record(result: object, **serializer: object) -> dict[str, Any]:
+    known = {
+        "type": "json",
+        "jsonlib": "json",
+        "object_encoder": "prefect.serializers.prefect_json_object_encoder",
+        "object_decoder": "prefect.serializers.prefect_json_object_decoder",
+        "dumps_kwargs": {},
+        "loads_kwargs": {},
+    }
+    metadata = {"storage_key": "k", "expiration": None, "serializer": known | serializer, "prefect_version": "3.8.8"}
+    return {"metadata": metadata, "result": json.dumps(result)}
+
+
+def test_planted_results_that_would_run_code_are_removed(tmp_path: Path) -> None:
+    """Prefect lets a stored result choose how it is read: by pickle, or by building any class that its text names."""
+    call = {"__class__": "subprocess.call", "data": {"args": ["true"]}}
+    pickled = base64.b64encode(pickle.dumps(print)).decode()
+    planted = {
+        "names_pickle": record("") | {"result": pickled, "metadata": {"serializer": {"type": "pickle"}}},
+        "names_a_class": record(call),
+        "names_it_deep": record({"path": ["a", {"b": call}]}),
+        "names_it_escaped": record("") | {"result": json.dumps(call).replace("__class__", "\\u005f_class__")},
+        "names_another_library": record({}, jsonlib="subprocess"),
+        "names_another_decoder": record({}, object_decoder="subprocess.call"),
+        "old_format": record({}) | {"serializer": {"type": "pickle"}},
+    }
+    for name, content in planted.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "torn").write_text(json.dumps(record({}))[:40])
+    (tmp_path / "said_twice").write_text(json.dumps(record({}))[:-1] + ', "result": "{}"}')
+    (tmp_path / "elsewhere").symlink_to("/etc/passwd")
+    (tmp_path / "sound").write_text(json.dumps(record({"path": "a", "sha256": "b"})))
+    _discard_foreign_results(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["sound"]
