@@ -19,18 +19,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from flows.engine import prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.progress import step
 from flows.workspace import Workspace, open_workspace
 from tasks.artifact import checked
+from tasks.decision.assemble import Circumstances
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.task import circumstances_document
-from tasks.decision.assemble import Circumstances
-from tasks.delivery.bundle import publish, recover, seal, verify_bundle
+from tasks.delivery.bundle import publish, recover, seal
 from tasks.delivery.seed import seed_commitment
 from tasks.delivery.stage import RecipientFiles, lay_out
+from tasks.delivery.verification import verify_bundle
 from tasks.errors import BadInput, ReleasegateError, StageFailed, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger import bodies
@@ -139,7 +141,7 @@ def _run(
     return outcome
 
 
-def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances) -> dict:
+def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances) -> dict[str, Any]:
     step("starting the orchestrator")
     with prefect_server(workspace.orchestrator, meanwhile=_slow_imports):
         from flows.release import release  # noqa: PLC0415  reads Prefect's settings, which the server has just made
@@ -164,7 +166,7 @@ def _slow_imports() -> None:
 
 
 def _publish(
-    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, finished: dict, circumstances: Circumstances
+    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, finished: dict[str, Any], circumstances: Circumstances
 ) -> Outcome:
     from reports.validation_page import render_validation_page  # noqa: PLC0415
 
@@ -200,7 +202,7 @@ def _publish(
     return Outcome(name, workspace.bundle(name), records, repeated=False, positions=positions)
 
 
-def _recipient_files(files: dict) -> RecipientFiles:
+def _recipient_files(files: dict[str, Any]) -> RecipientFiles:
     record_file = checked(files["record"])
     return RecipientFiles(
         record=DecisionRecord.model_validate_json(record_file.read_bytes()),

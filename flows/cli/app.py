@@ -37,7 +37,7 @@ def _root(
         False, "--version", callback=lambda wanted: _version(wanted=wanted), is_eager=True, help="Show the version."
     ),
 ) -> None:
-    """The gate that every outbound release of person-level data passes."""  # noqa: D401
+    """The gate that every outbound release of person-level data passes."""
 
 
 for command in (init, check, assess, release, explain, verify):

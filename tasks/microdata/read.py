@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from tasks.errors import DataError, PopulationError, row_positions
-from tasks.request.model import Dataset, Population, ReleaseRequest
+from tasks.request.model import Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
 _HASH_BYTES = 1024 * 1024
@@ -51,7 +51,7 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     DataError
         If the file cannot be read, has no records, or its columns are not those of the request.
     """
-    table = _read_table(path, request.dataset)
+    table = _read_table(path, request.dataset.delimiter, request.dataset.encoding)
     _check_columns(table.column_names, tuple(request.attributes), path)
     if table.num_rows == 0:
         raise DataError(
@@ -68,12 +68,27 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
-def _read_table(path: Path, dataset: Dataset) -> pa.Table:
+def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.DataFrame:
+    """Read a table that no request describes yet: every column as text, empty cells as NA.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    table = _read_table(path, delimiter, encoding)
+    columns = [pd.array(_without_missing(column, [""]), dtype=pd.StringDtype("pyarrow")) for column in table.columns]
+    frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
+    frame.columns = pd.Index(table.column_names)
+    return frame
+
+
+def _read_table(path: Path, delimiter: str, encoding: str) -> pa.Table:
     if path.stat().st_size == 0:
         raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
     if _is_parquet(path):
         return _read_parquet_as_text(path)
-    return _read_csv(path, dataset.delimiter, dataset.encoding)
+    return _read_csv(path, delimiter, encoding)
 
 
 def _is_parquet(path: Path) -> bool:

@@ -18,7 +18,7 @@ _MEBIBYTE = 1024 if sys.platform != "darwin" else 1024**2
 
 
 def run() -> Benchmark:
-    """Seconds and peak memory of ``releasegate release`` as a process; the smaller file first, for the peak only grows."""
+    """Seconds and peak memory of ``releasegate release`` as a process; the smaller file first: the peak grows."""
     shutil.rmtree(_WORK, ignore_errors=True)
     rows: list[Row] = []
     for name, request in (("32,561", adult.EXAMPLE), ("1,000,000", _million())):

@@ -1,0 +1,97 @@
+"""``releasegate init``: draft a request from a data file, with the reason for every choice."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from flows.cli.output import ExitCode, JsonOption, console, print_json
+from tasks.errors import DataError
+from tasks.guard import guarded
+from tasks.microdata.read import read_text
+from tasks.request.draft.draft import Draft, draft_request
+from tasks.request.draft.write import write_draft
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("init")(init)
+
+
+def init(
+    data: Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.", show_default=False)],
+    population: Annotated[
+        Path | None, typer.Option(help="Counts of people by quasi-identifier values; CSV or Parquet.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write to; the data's own where not given.")
+    ] = None,
+    delimiter: Annotated[str, typer.Option(help="Character between the cells of a CSV file.")] = ",",
+    encoding: Annotated[str, typer.Option(help="Encoding of a CSV file.")] = "utf-8",
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Draft a request: suggest a role and a hierarchy for every column, and say why.
+
+    Writes request.yaml and the hierarchies it names. The draft is not valid until people have filled in what only they
+    can know; `releasegate check` says what is missing.
+    """
+    with guarded("init"):
+        folder = output or data.parent
+        frame = read_text(_existing(data), delimiter, encoding)
+        people = read_text(_existing(population)) if population else None
+        draft = draft_request(
+            frame,
+            _relative(data, folder),
+            population=people,
+            population_path=_relative(population, folder) if population else "",
+            delimiter=delimiter,
+            encoding=encoding,
+        )
+        written = write_draft(draft, folder)
+    if as_json:
+        print_json(
+            {
+                "ok": True,
+                "exit_code": 0,
+                "written": [str(path) for path in written],
+                "record_id": draft.record_id,
+                "columns": {
+                    one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)}
+                    for one in draft.suggestions
+                },
+            }
+        )
+        return ExitCode.APPROVED
+    _show(draft, written)
+    return ExitCode.APPROVED
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise DataError(
+            "there is no such file",
+            where=str(path),
+            expected="a CSV or Parquet file",
+            fix="check the path",
+        )
+    return path
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _show(draft: Draft, written: list[Path]) -> None:
+    table = Table(box=None, padding=(0, 2), show_edge=False)
+    for heading in ("column", "role", "why"):
+        table.add_column(heading)
+    for one in draft.suggestions:
+        table.add_row(one.profile.name, one.role.value, "; ".join(one.reasons))
+    console.print(table)
+    console.print("\nwritten:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)
+    console.print(f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`.", soft_wrap=True)

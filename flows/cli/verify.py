@@ -1,0 +1,86 @@
+"""``releasegate verify``: a bundle, or the ledger: hashes, chain, records."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.workspace import Workspace
+from tasks.delivery.verification import verify_bundle
+from tasks.errors import WorkspaceError
+from tasks.guard import guarded
+from tasks.ledger.store import Ledger
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    bundle: Annotated[Path | None, typer.Argument(help="Folder of a bundle.", show_default=False)] = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    ledger: Annotated[bool, typer.Option("--ledger", help="Verify the ledger of the workspace.")] = False,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Check a bundle by itself, where its ledger is not at hand.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Verify a bundle against its manifest, its records and the ledger; or the ledger's chain.
+
+    Exit code 0 if all is as recorded, 3 if anything was changed, with the name of every file or row.
+    """
+    if (bundle is None) == (not ledger):
+        raise typer.BadParameter("name a bundle, or ask for --ledger")
+    book = Workspace(workspace.resolve()).ledger
+    with guarded("verification"):
+        if bundle is None:
+            with Ledger.open(book, create=False) as opened:
+                rows = opened.verify()
+                head = opened.head().sha256
+            _report({"ledger": str(book), "entries": rows, "head": head}, as_json=as_json)
+            return ExitCode.APPROVED
+        if alone:
+            report = verify_bundle(bundle, None)
+        else:
+            with _ledger_of(bundle, book) as opened:
+                report = verify_bundle(bundle, opened)
+    _report(
+        {
+            "release_id": report.release_id,
+            "files": report.files,
+            "manifest_sha256": report.manifest_sha256,
+            "decisions": {who: verdict.value for who, verdict in report.decisions.items()},
+            "delivered": list(report.delivered),
+            "ledger_checked": report.ledger_checked,
+        },
+        as_json=as_json,
+    )
+    return ExitCode.APPROVED
+
+
+def _ledger_of(bundle: Path, named: Path) -> Ledger:
+    """The ledger of the workspace that was named, or of the one that the bundle lies in."""
+    own = Workspace(bundle.resolve().parent.parent).ledger
+    for path in (named, own):
+        if path.is_file():
+            return Ledger.open(path, create=False)
+    raise WorkspaceError(
+        "there is no ledger to compare the bundle with",
+        where=str(named),
+        expected="the ledger of the bundle's workspace",
+        got="no such file",
+        fix="name the workspace with --workspace, or check the bundle by itself with --alone",
+    )
+
+
+def _report(document: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"ok": True, "exit_code": 0, **document})
+        return
+    console.print("[bold green]verified[/bold green]: everything is as recorded")
+    for name, value in document.items():
+        console.print(f"  {name.replace('_', ' '):16} {value}", soft_wrap=True)
