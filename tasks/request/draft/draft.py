@@ -116,11 +116,7 @@ def _check_header(names: Sequence[str], records: int, path: str) -> None:
     bad = [
         position
         for position, name in enumerate(names, start=1)
-        if like_data[position - 1]
-        or not name.isprintable()
-        or name != name.strip()
-        or not name
-        or names.count(name) > 1
+        if like_data[position - 1] or not _is_plain(name) or names.count(name) > 1
     ]
     if bad:
         raise DataError(
