@@ -1,0 +1,60 @@
+"""The recipient's certificate: what was approved for whom, for what and until when, and how to check the file.
+
+It says nothing that would help an attacker: no threshold, no measured figure, nothing of the tests made or of what the
+file may hold beside the data. It is a function of release, recipient, file, fields, dates and program version alone.
+"""
+
+from reports import numbers
+from reports.pdf import write_pdf
+from reports.smallcell import SmallCellRule
+from reports.templating import render
+from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.errors import StageFailed
+from tasks.request.model import Role
+
+
+def render_certificate(record: DecisionRecord) -> bytes:
+    """The certificate as tagged PDF/A-3a, without attachments.
+
+    Raises
+    ------
+    StageFailed
+        If the release is not approved, or no file was made for it.
+    """
+    html = certificate_html(record)
+    identifier = digest([record.release_id, record.recipient.id, record.dataset.output_sha256])[:32]
+    return write_pdf(html, assets={}, attachments=(), moment=record.decided_at, identifier=identifier)
+
+
+def certificate_html(record: DecisionRecord) -> str:
+    """The certificate as the HTML that the PDF is made from.
+
+    Raises
+    ------
+    StageFailed
+        If the release is not approved, or no file was made for it.
+    """
+    if record.decision is not Verdict.APPROVED or record.dataset.output_sha256 is None:
+        raise StageFailed(
+            "a certificate was asked for a release that is not approved",
+            where=f"recipient {record.recipient.id}",
+            expected="an approved release with its file",
+            got=f"the verdict “{record.decision.value}”",
+            fix="deliver nothing to this recipient",
+        )
+    return render(
+        SmallCellRule(record.policy.small_cell),
+        "certificate.html",
+        title=record.title,
+        release_id=record.release_id,
+        recipient=record.recipient,
+        dataset=record.dataset,
+        fields=[field for field in record.fields if field.role != Role.DIRECT],
+        valid_from=record.valid_from,
+        valid_until=record.valid_until,
+        decided_at=record.decided_at,
+        moment=numbers.utc(record.decided_at).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        requested_by=record.requested_by,
+        expert=record.expert,
+        version=record.code.version,
+    )

@@ -1,0 +1,144 @@
+"""The expert determination of one release as a PDF: the decision record, rendered.
+
+Nothing is measured or decided here, and there is no clock: the same record gives the same bytes. The record itself is
+embedded as ``decision.json``.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reports import numbers, safeharbor, statements
+from reports.figures import Figure, figures
+from reports.gates import gate_rows, released_records
+from reports.methods import method_text
+from reports.pdf import Attached, write_pdf
+from reports.smallcell import SmallCellRule
+from reports.templating import render
+from tasks.decision.record import DecisionRecord, Verdict, canonical_json, digest
+from tasks.errors import StageFailed
+from tasks.request.model import Role
+
+RECORD_NAME = "decision.json"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A numbered section: its key names anchor and template."""
+
+    number: int
+    key: str
+    title: str
+
+
+_TITLES = {
+    "decision": "Decision",
+    "statement": "Determination statement and legal basis",
+    "limitations": "Limitations and assumptions",
+    "scope": "Scope: what was and was not assessed",
+    "context": "Context of the release",
+    "data": "Data",
+    "fields": "Field inventory",
+    "safeharbor": "Safe Harbor checklist",
+    "validation": "Validation",
+    "threats": "Threat model",
+    "threshold": "Thresholds and their precedents",
+    "method": "Method",
+    "risk": "Risk before and after",
+    "transparency": "Adversarial test: transparency",
+    "unmeasured": "Method, risk and utility: not measured",
+    "decoys": "Decoys",
+    "utility": "Utility",
+    "conditions": "Conditions and re-certification",
+    "gates": "Gates",
+    "reproduction": "Reproducibility",
+    "history": "Approval history",
+    "reference": "Qualification, definitions, references",
+}
+_MEASURED = frozenset({"method", "risk", "transparency", "utility"})
+
+
+def render_determination(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> bytes:
+    """The determination as tagged PDF/A-3a with the record attached.
+
+    Parameters
+    ----------
+    record : DecisionRecord
+        The decision, whatever the verdict.
+    evidence : mapping of file name to bytes, optional
+        Further files to attach, such as the validation result; they must be value-free.
+
+    Raises
+    ------
+    StageFailed
+        If the report cannot be rendered in full, or a file of the evidence is called ``decision.json``.
+    """
+    evidence = dict(evidence or {})
+    if RECORD_NAME in evidence:
+        raise StageFailed(
+            "a file of the evidence has the name of the decision record",
+            where=RECORD_NAME,
+            expected="another name",
+            fix="rename the file",
+        )
+    attachments = [Attached(RECORD_NAME, canonical_json(record), "The decision record that this report renders")]
+    attachments += [
+        Attached(name, content, "Evidence named in the decision record", "Supplement")
+        for name, content in evidence.items()
+    ]
+    drawn = figures(record)
+    return write_pdf(
+        _html(record, evidence, drawn),
+        assets={f"{name}.svg": figure.svg for name, figure in drawn.items()},
+        attachments=attachments,
+        moment=record.decided_at,
+        identifier=digest(record)[:32],
+    )
+
+
+def determination_html(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> str:
+    """The determination as the HTML that the PDF is made from; figures are referred to as ``asset:<name>.svg``.
+
+    Raises
+    ------
+    StageFailed
+        If the record lacks something that a template prints.
+    """
+    return _html(record, evidence or {}, figures(record))
+
+
+def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[str, Figure]) -> str:
+    return render(
+        SmallCellRule(record.policy.small_cell),
+        "determination.html",
+        record=record,
+        moment=numbers.utc(record.decided_at).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        verdict=statements.verdict_text(record),
+        approved=record.decision is Verdict.APPROVED,
+        blocked=record.decision is Verdict.BLOCKED,
+        sections=sections(record),
+        figures=drawn,
+        gates=gate_rows(record),
+        assumptions=statements.assumptions(record),
+        not_assessed=statements.not_assessed(record),
+        stopped=statements.stopped(record),
+        total=released_records(record),
+        criteria=statements.wp216(record),
+        checklist=safeharbor.checklist(record),
+        method_text=method_text,
+        quasi=[field for field in record.fields if field.role == Role.QUASI],
+        released=[field for field in record.fields if field.role != Role.DIRECT],
+        removed=[field for field in record.fields if field.role == Role.DIRECT],
+        votes_open=len(record.reviews) < record.reviews_required,
+        record_sha256=digest(record),
+        evidence={name: hashlib.sha256(content).hexdigest() for name, content in sorted(evidence.items())},
+    )
+
+
+def sections(record: DecisionRecord) -> tuple[Section, ...]:
+    """The sections that the record has evidence for, numbered in order."""
+    left_out = {"unmeasured"} if record.risk is not None else _MEASURED
+    if record.decoys is None:
+        left_out = left_out | {"decoys"}
+    kept = [(key, title) for key, title in _TITLES.items() if key not in left_out]
+    return tuple(Section(number, key, title) for number, (key, title) in enumerate(kept, start=1))

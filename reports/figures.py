@@ -1,0 +1,308 @@
+"""The figures of a determination: SVG with alternative text, drawn from the record and from nothing else.
+
+Every figure obeys the small-cell rule: histogram bins are joined until none is small, and shares that stand for a small
+count are drawn at the bound the rule leaves. Nothing is told by colour alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from matplotlib.figure import Figure as Canvas
+
+from reports import charting, numbers
+from reports.charting import (
+    AFTER,
+    ALARM,
+    BAND,
+    BEFORE,
+    BLUES,
+    FAINT,
+    INK,
+    PARTLY,
+    REMOVED,
+    RiskAxis,
+    shown_bins,
+)
+from reports.gates import released_records
+from reports.methods import method_text
+from reports.smallcell import HIDDEN, SmallCellRule
+from tasks.decision.record import Bin, DecisionRecord, FieldFact, PolicyOutcome, RiskFact
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the report."""
+
+    name: str
+    svg: bytes
+    alt: str
+    """What a reader who does not see the figure needs of it."""
+    caption: str
+
+
+def figures(record: DecisionRecord) -> dict[str, Figure]:
+    """All figures that the record has evidence for, by name; none where no risk was measured."""
+    risk = record.risk
+    if risk is None:
+        return {}
+    quasi = [field for field in record.fields if field.information_kept is not None]
+    drawn = [risk_distribution(record, risk), transparent_risk(record, risk), payoffs(record, risk)]
+    if quasi:
+        drawn.append(information_kept(quasi))
+    levelled = [field for field in quasi if sum(field.records_per_level) >= record.policy.small_cell]
+    if levelled:
+        drawn.append(levels(record, levelled))
+    return {figure.name: figure for figure in drawn}
+
+
+def risk_distribution(record: DecisionRecord, risk: RiskFact) -> Figure:
+    """Prosecutor and journalist risk, before above after, with the policy's threshold."""
+    cells = SmallCellRule(record.policy.small_cell)
+    rows = (("Before", risk.initial, BEFORE), ("After", risk.residual, AFTER))
+    attackers = ("prosecutor", "journalist")
+    histograms = {
+        (row, attacker): shown_bins(getattr(view, attacker).histogram, getattr(view, attacker).maximum, cells)
+        for row, view, _ in rows
+        for attacker in attackers
+    }
+    axis = RiskAxis([part for bins in histograms.values() for part in bins], (risk.threshold,))
+
+    def draw(canvas: Canvas) -> None:
+        axes = canvas.subplots(2, 2, sharex=True, sharey=True)
+        for line, (row, _, colour) in enumerate(rows):
+            for column, attacker in enumerate(attackers):
+                ax = axes[line][column]
+                charting.bars(ax, axis, histograms[row, attacker], partial(_same, colour))
+                axis.threshold(ax, risk.threshold, f"threshold {numbers.risk(risk.threshold)}" if not line else "")
+                ax.set_title(f"{row}: {attacker}")
+            axes[line][0].set_ylabel("records, %")
+        axes[0][0].set_ylim(0, 1.15 * axes[0][0].get_ylim()[1])
+        for column in range(len(attackers)):
+            axis.label(axes[1][column], "risk of a record")
+
+    def over(view: Any, attacker: str) -> str:
+        figure = getattr(view, attacker)
+        share = figure.over_threshold / figure.records if figure.records else 0.0
+        return cells.share(share, figure.records)
+
+    alt = (
+        f"Four histograms of the risk of a record. Above the threshold of {numbers.risk(risk.threshold)} lie, for the "
+        f"prosecutor, {over(risk.initial, 'prosecutor')} of the records before and "
+        f"{over(risk.residual, 'prosecutor')} after; "
+        f"for the journalist, {over(risk.initial, 'journalist')} before and {over(risk.residual, 'journalist')} after."
+    )
+    caption = (
+        "Risk of the records before (grey) and after (blue) generalization, for the prosecutor (1/class size in the "
+        "file) "
+        "and the journalist (1/people who match in the population). Bins with few records are joined to a neighbour."
+    )
+    return Figure("risk", charting.svg(draw, 3.5), alt, caption)
+
+
+def _same(colour: str, _part: Bin) -> str:
+    return colour
+
+
+def transparent_risk(record: DecisionRecord, risk: RiskFact) -> Figure:
+    """Risk from an informed recipient, with the point beyond which an attempt pays."""
+    cells = SmallCellRule(record.policy.small_cell)
+    transparent = risk.transparent
+    bins = shown_bins(transparent.histogram, transparent.maximum_risk, cells)
+    pays = 1 / transparent.attack_group_size
+    beyond = pays * (1 + 1e-9)
+    axis = RiskAxis(bins, (pays, risk.threshold))
+
+    def draw(canvas: Canvas) -> None:
+        ax = canvas.subplots()
+        charting.bars(
+            ax, axis, bins, lambda part: AFTER if part.high <= beyond else ALARM if part.low >= pays else PARTLY
+        )
+        axis.threshold(ax, pays, f"an attempt pays beyond {numbers.risk(pays)}", height=0.97)
+        axis.threshold(ax, risk.threshold, f"threshold {numbers.risk(risk.threshold)}", height=0.85)
+        ax.set_ylabel("records, %")
+        ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
+        axis.label(ax, "risk of a record from an informed recipient, 1/effective group")
+
+    attacked = cells.share(transparent.attacked_share, released_records(record))
+    alt = (
+        "Histogram of the informed recipient's risk, one over the effective group. The highest is "
+        f"{numbers.risk(transparent.maximum_risk)}; an "
+        f"attempt pays beyond {numbers.risk(pays)}, an effective group of fewer than "
+        f"{numbers.plain(transparent.attack_group_size)} people; {attacked} of the records lie there."
+    )
+    caption = (
+        "Released records by the risk from a recipient who knows hierarchies and rule. Beyond the first line, an "
+        "effective "
+        f"group of fewer than {numbers.plain(transparent.attack_group_size)} people, an attempt pays (orange; light "
+        "orange where the line runs through the interval)."
+    )
+    return Figure("transparent", charting.svg(draw, 2.1), alt, caption)
+
+
+def payoffs(record: DecisionRecord, risk: RiskFact) -> Figure:
+    """Every method's payoff beside its share of records worth an attempt, as claimed and to an informed recipient."""
+    cells = SmallCellRule(record.policy.small_cell)
+    total = record.dataset.rows_in
+    outcomes = sorted(risk.game.outcomes, key=lambda outcome: outcome.publisher_payoff)
+
+    def draw(canvas: Canvas) -> None:
+        left, right = canvas.subplots(1, 2, sharey=True, width_ratios=(1, 1.25))
+        for row, outcome in enumerate(outcomes):
+            if outcome.chosen:
+                for ax in (left, right):
+                    ax.axhspan(row - 0.45, row + 0.45, color=BAND, zorder=0, linewidth=0)
+            _payoff(left, row, outcome)
+            _dumbbell(right, row, outcome, cells, total)
+        weights = ["bold" if outcome.chosen else "normal" for outcome in outcomes]
+        left.set_yticks(range(len(outcomes)), [method_text(outcome.method).title for outcome in outcomes])
+        for text, weight in zip(left.get_yticklabels(), weights, strict=True):
+            text.set_fontweight(weight)
+        left.set_ylim(-0.6, len(outcomes) - 0.4)
+        left.margins(x=0.3)
+        left.set_title("Publisher's payoff, units a record")
+        right.set_xlim(-2, 1.65 * max(2.0, *(100 * outcome.transparent_attacked_share for outcome in outcomes)))
+        right.set_title("Records worth an attempt, %")
+        right.set_xlabel("○ claimed by the method    ● found by an informed recipient", loc="right")
+        for ax in (left, right):
+            ax.spines["left"].set_visible(False)
+            ax.tick_params(axis="y", length=0)
+            ax.grid(axis="x", color=FAINT, linewidth=0.5)
+            ax.set_axisbelow(True)
+
+    lines = [
+        f"{method_text(outcome.method).title}{' (chosen)' if outcome.chosen else ''}: payoff "
+        f"{numbers.amount(outcome.publisher_payoff)}, attempts {cells.share(outcome.naive_attacked_share, total)} "
+        "claimed, "
+        f"{cells.share(outcome.transparent_attacked_share, total)} informed"
+        for outcome in reversed(outcomes)
+    ]
+    caption = (
+        "Every method on these data under these stakes; the one applied is shaded. Where the two dots of a method lie "
+        "apart, knowing the rule lets the recipient attempt records that the method calls safe."
+    )
+    return Figure(
+        "payoffs",
+        charting.svg(draw, 0.9 + 0.26 * len(outcomes)),
+        "Dot chart by method. " + "; ".join(lines) + ".",
+        caption,
+    )
+
+
+def information_kept(fields: Sequence[FieldFact]) -> Figure:
+    """Information kept by each quasi-identifier."""
+    kept = [(field.name, field.information_kept or 0.0) for field in fields]
+
+    def draw(canvas: Canvas) -> None:
+        ax = canvas.subplots()
+        for row, (_, share) in enumerate(kept):
+            ax.barh(row, 100, height=0.55, color=BAND)
+            ax.barh(row, 100 * share, height=0.55, color=AFTER)
+            ax.text(101, row, numbers.percent(share), va="center")
+        charting.rows(ax, [name for name, _ in kept])
+        ax.set_xlim(0, 112)
+        ax.set_xticks(range(0, 101, 25))
+        ax.spines["bottom"].set_bounds(0, 100)
+        ax.set_xlabel("information kept, %")
+
+    lines = "; ".join(f"{name} {numbers.percent(share)}" for name, share in kept)
+    return Figure(
+        "information",
+        charting.svg(draw, 0.55 + 0.25 * len(kept)),
+        f"Bar chart of the information kept by quasi-identifier: {lines}.",
+        "Information kept by quasi-identifier, averaged over the released records; 100% is the value as collected.",
+    )
+
+
+def levels(record: DecisionRecord, fields: Sequence[FieldFact]) -> Figure:
+    """Released records by level of generalization, one bar a quasi-identifier; small parts drawn as one."""
+    cells = SmallCellRule(record.policy.small_cell)
+    parts = {field.name: _level_parts(field, cells) for field in fields}
+
+    def draw(canvas: Canvas) -> None:
+        ax = canvas.subplots()
+        for row, field in enumerate(fields):
+            start = 0.0
+            for part in parts[field.name]:
+                ax.barh(row, part.percent, left=start, height=0.6, color=part.colour, edgecolor="white", linewidth=0.6,
+                        hatch=part.hatch)  # fmt: skip
+                if part.percent > 1.35 * len(part.label) + 1:
+                    ax.text(
+                        start + part.percent / 2, row, part.label, ha="center", va="center", color=part.ink, size=6.5
+                    )
+                start += part.percent
+        charting.rows(ax, [field.name for field in fields])
+        ax.set_xlim(0, 100)
+        ax.set_xlabel("released records, %")
+
+    lines = "; ".join(
+        f"{name}: " + ", ".join(f"{part.label} {part.shown}" for part in shown) for name, shown in parts.items()
+    )
+    return Figure(
+        "levels",
+        charting.svg(draw, 0.6 + 0.3 * len(fields)),
+        f"Stacked bars of the released records by level of generalization. {lines}.",
+        "Released records by level of generalization, finest level darkest. Levels with too few records to show are "
+        "drawn "
+        "together, hatched.",
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    label: str
+    shown: str
+    percent: float
+    colour: str
+    ink: str
+    hatch: str = ""
+
+
+def _level_parts(field: FieldFact, cells: SmallCellRule) -> list[_Part]:
+    total = sum(field.records_per_level)
+    texts = cells.breakdown(field.records_per_level)
+    parts, hidden = [], 0
+    last = len(field.levels) - 1
+    for level, (name, records, text) in enumerate(zip(field.levels, field.records_per_level, texts, strict=True)):
+        if text == HIDDEN or cells.hides(records):
+            hidden += records
+        elif records:
+            colour = REMOVED if level == last else BLUES[min(level, len(BLUES) - 1)]
+            ink = "white" if level < 2 and level != last else INK
+            share = records / total
+            parts.append(_Part(name, numbers.percent(share), 100 * share, colour, ink))
+    if hidden:
+        parts.append(_Part("too few to show", HIDDEN, 100 * hidden / total, "white", INK, "////"))
+    return parts
+
+
+def _payoff(ax: Any, row: int, outcome: PolicyOutcome) -> None:
+    weight = "bold" if outcome.chosen else "normal"
+    ax.plot(outcome.publisher_payoff, row, "o", color=AFTER, markersize=5)
+    ax.annotate(
+        numbers.amount(outcome.publisher_payoff),
+        (outcome.publisher_payoff, row),
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        fontweight=weight,
+    )
+
+
+def _dumbbell(ax: Any, row: int, outcome: PolicyOutcome, cells: SmallCellRule, total: int) -> None:
+    shares = (outcome.naive_attacked_share, outcome.transparent_attacked_share)
+    naive, informed = (100 * cells.bounded(share, total) for share in shares)
+    texts = [cells.share(share, total) for share in shares]
+    ax.plot([naive, informed], [row, row], color=ALARM, linewidth=1.6, zorder=1)
+    ax.plot(informed, row, "o", color=ALARM, markersize=5, zorder=3)
+    ax.plot(naive, row, "o", markerfacecolor="white", markeredgecolor=ALARM, markersize=6.5, zorder=2)
+    label = texts[1] if texts[0] == texts[1] else f"{texts[0]} → {texts[1]}"
+    ax.annotate(
+        label,
+        (max(naive, informed), row),
+        xytext=(7, 0),
+        textcoords="offset points",
+        va="center",
+        fontweight="bold" if outcome.chosen else "normal",
+    )

@@ -1,0 +1,109 @@
+"""How figures, times and hashes are written in a report. Formatting only: nothing is measured here."""
+
+import re
+from datetime import UTC, date, datetime
+
+from markupsafe import Markup, escape
+
+_MONTHS = (
+    "January February March April May June July August September October November December".split()  # noqa: SIM905
+)
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_HASH_GROUP = 8
+
+
+def integer(value: int) -> str:
+    """A whole number with thousands separators.
+
+    >>> integer(32561)
+    '32,561'
+    """
+    return f"{value:,d}"
+
+
+def risk(value: float) -> str:
+    """A probability with four significant digits; never rounded up to a certainty or down to an impossibility.
+
+    >>> risk(1 / 75), risk(0.09), risk(0.99999), risk(0.0000123)
+    ('0.01333', '0.09', '>0.9999', '1.23 × 10⁻⁵')
+    """
+    if 0 < value < 1 and float(f"{value:.4g}") == 1:
+        return ">0.9999"
+    text = f"{value:.4g}"
+    if "e" not in text:
+        return text.replace("-", "−")
+    mantissa, exponent = text.split("e")
+    return f"{mantissa.replace('-', '−')} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+
+
+def percent(share: float) -> str:
+    """A share between 0 and 1 as a percentage, two decimals or two significant digits, whichever says more.
+
+    >>> percent(0.11523), percent(0.9), percent(0.000012), percent(0.99999)
+    ('11.52%', '90%', '0.0012%', '>99.99%')
+    """
+    if share in (0, 1):
+        return f"{share * 100:.0f}%"
+    if share < 0.0001:
+        text = f"{share * 100:.2g}"
+        return f"{risk(share * 100)}%" if "e" in text else f"{text}%"
+    if share > 0.9999:
+        return ">99.99%"
+    return f"{share * 100:.2f}".removesuffix(".00") + "%"
+
+
+def amount(value: float) -> str:
+    """An amount of the request's currency, which the request does not name: two decimals, separators, no sign.
+
+    >>> amount(1146.8249), amount(4), amount(-3.5)
+    ('1,146.82', '4.00', '−3.50')
+    """
+    return f"{value:,.2f}".replace("-", "−")
+
+
+def plain(value: float) -> str:
+    """A weight or a size that may be fractional: at most four significant digits after the point, no exponent.
+
+    >>> plain(75.0), plain(0.5), plain(1200.25)
+    ('75', '0.5', '1,200.25')
+    """
+    return f"{value:,.4f}".rstrip("0").rstrip(".").replace("-", "−")
+
+
+def utc(moment: datetime) -> datetime:
+    """A moment in UTC; one without a zone is taken to be in UTC already."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def day(value: date) -> str:
+    """A date in words, so that nobody mistakes the month.
+
+    >>> day(date(2026, 3, 9))
+    '9 March 2026'
+    """
+    return f"{value.day} {_MONTHS[value.month - 1]} {value.year}"
+
+
+def minute(value: datetime) -> str:
+    """A moment to the minute, in UTC."""
+    moment = utc(value)
+    return f"{day(moment)}, {moment:%H:%M} UTC"
+
+
+def short(digest: str) -> str:
+    """The first twelve digits of a hash, enough to recognize it by."""
+    return digest[:12]
+
+
+def breakable(digest: str) -> Markup:
+    """A hash in monospace that may break after every eighth digit."""
+    groups = [digest[start : start + _HASH_GROUP] for start in range(0, len(digest), _HASH_GROUP)]
+    return Markup('<code class="hash">') + Markup("<wbr>").join(groups) + Markup("</code>")
+
+
+def subscripts(text: str) -> Markup:
+    """A sentence whose symbols n_p and n_T are set with their index below the line."""
+    parts = re.split(r"\bn_([pT])\b", text)
+    symbols = [Markup("n<sub>{}</sub>").format(index) for index in parts[1::2]]
+    joined = [piece for pair in zip(map(escape, parts[::2]), [*symbols, ""], strict=True) for piece in pair]
+    return Markup("").join(joined)

@@ -1,0 +1,193 @@
+"""HTML to tagged PDF/A-3a, the same bytes each time, without a network and without the system's own fonts.
+
+The fonts are the DejaVu files that matplotlib ships, so that the installed requirements fix them. What still depends on
+the machine is the version of Pango and HarfBuzz: the digest of the decision record is a report's identity, and the
+hash of its PDF belongs to one environment.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+from reports import numbers
+from tasks.errors import StageFailed
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+SCHEME = "asset:"
+_FONTS = (
+    "DejaVuSans.ttf",
+    "DejaVuSans-Bold.ttf",
+    "DejaVuSans-Oblique.ttf",
+    "DejaVuSerif.ttf",
+    "DejaVuSerif-Bold.ttf",
+    "DejaVuSansMono.ttf",
+)
+_TYPES = {".ttf": "font/ttf", ".svg": "image/svg+xml", ".css": "text/css"}
+_PACKAGES = "libpango-1.0-0, libpangoft2-1.0-0, libharfbuzz-subset0, fontconfig"
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A file inside the PDF."""
+
+    name: str
+    content: bytes
+    description: str
+    relationship: str = "Data"
+    """Its relation to the document, one of ISO 19005-3's: Source, Data, Alternative, Supplement, Unspecified."""
+
+
+def write_pdf(
+    html: str,
+    *,
+    assets: Mapping[str, bytes],
+    attachments: Sequence[Attached],
+    moment: datetime,
+    identifier: str,
+) -> bytes:
+    """A document as tagged PDF/A-3a.
+
+    Parameters
+    ----------
+    html : str
+        The document. It may refer to ``asset:<name>`` only: the named assets, the style sheet and the fonts.
+    assets : mapping of name to bytes
+        Figures.
+    attachments : sequence of Attached
+        Files to embed.
+    moment : datetime
+        The one time that is written anywhere into the file.
+    identifier : str
+        What the PDF's permanent identifier is made of.
+
+    Raises
+    ------
+    StageFailed
+        If the rendering libraries are missing, or the document refers to something that is not at hand or has a figure
+        without alternative text.
+
+    Notes
+    -----
+    ``SOURCE_DATE_EPOCH`` is set while the document is written, for the dates inside embedded fonts.
+    """
+    weasyprint = _weasyprint()
+    from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415  (loads native libraries)
+    from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415
+
+    fetcher = _fetcher({**_house_assets(), **assets})
+    at = numbers.utc(moment).replace(tzinfo=None)
+    embedded = [
+        weasyprint.Attachment(
+            string=attached.content,
+            name=attached.name,
+            description=attached.description,
+            created=at,
+            modified=at,
+            relationship=attached.relationship,
+        )
+        for attached in sorted(attachments, key=lambda attached: attached.name)
+    ]
+    with _one_at_a_time, _epoch(moment), _failures() as failures:
+        try:
+            document: bytes = weasyprint.HTML(string=html, url_fetcher=fetcher).write_pdf(
+                pdf_variant="pdf/a-3a",
+                pdf_identifier=identifier.encode("ascii"),
+                attachments=embedded,
+                font_config=FontConfiguration(),
+                finisher=_one_reference_each,
+            )
+        except FatalURLFetchingError:
+            raise StageFailed(
+                "the report refers to something outside itself",
+                where="report",
+                expected="embedded figures, style sheet and fonts only",
+                fix="remove the reference from the template",
+            ) from None
+    if failures:
+        raise StageFailed("the report could not be rendered in full", where="report", got="; ".join(failures))
+    return document
+
+
+def _weasyprint() -> Any:
+    """The renderer; its native libraries are loaded on first use."""
+    try:
+        import weasyprint  # noqa: PLC0415
+    except OSError:
+        raise StageFailed(
+            "the report cannot be rendered: native libraries are missing",
+            where="WeasyPrint",
+            expected="Pango, HarfBuzz and Fontconfig",
+            got="a library that cannot be loaded",
+            fix=f"install them (Debian: {_PACKAGES})",
+        ) from None
+    return weasyprint
+
+
+def _house_assets() -> dict[str, bytes]:
+    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return {
+        "print.css": (TEMPLATES / "print.css").read_bytes(),
+        **{name: (fonts / name).read_bytes() for name in _FONTS},
+    }
+
+
+def _fetcher(assets: Mapping[str, bytes]) -> Any:
+    """A fetcher that hands out the assets and stops the rendering at anything else."""
+    from weasyprint.urls import FatalURLFetchingError, URLFetcher, URLFetcherResponse  # noqa: PLC0415
+
+    class Assets(URLFetcher):  # type: ignore[misc]
+        def fetch(self, url: str, headers: object = None) -> Any:  # noqa: ARG002
+            name = url.removeprefix(SCHEME)
+            if not url.startswith(SCHEME) or name not in assets:
+                raise FatalURLFetchingError("refused")
+            return URLFetcherResponse(url, assets[name], {"Content-Type": _TYPES[Path(name).suffix]})
+
+    return Assets()
+
+
+@contextmanager
+def _epoch(moment: datetime) -> Iterator[None]:
+    before = os.environ.get("SOURCE_DATE_EPOCH")
+    os.environ["SOURCE_DATE_EPOCH"] = str(int(numbers.utc(moment).timestamp()))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SOURCE_DATE_EPOCH"]
+        else:
+            os.environ["SOURCE_DATE_EPOCH"] = before
+
+
+@contextmanager
+def _failures() -> Iterator[list[str]]:
+    """What the renderer logs as an error, which it does in place of failing."""
+    found: list[str] = []
+
+    class Collect(logging.Handler):
+        def emit(self, entry: logging.LogRecord) -> None:
+            found.append(entry.getMessage())
+
+    collector = Collect(level=logging.ERROR)
+    logger = logging.getLogger("weasyprint")
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)
+
+
+def _one_reference_each(_document: object, pdf: Any) -> None:
+    """Name each attachment once in the catalog: the renderer lists those of the document twice."""
+    if "AF" in pdf.catalog:
+        once = list(dict.fromkeys(pdf.catalog["AF"]))
+        pdf.catalog["AF"].clear()
+        pdf.catalog["AF"].extend(once)
