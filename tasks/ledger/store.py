@@ -217,6 +217,13 @@ class Ledger:
         last = Entry.from_row(Row(*stored))
         return Head(last.sequence, last.sha256)
 
+    def sequence_of(self, sha256: str) -> int | None:
+        """The sequence of the entry with this hash; 0 for GENESIS, None where no entry has it."""
+        if sha256 == GENESIS:
+            return 0
+        with self._reading() as connection:
+            return connection.execute(select(_ENTRY.c.sequence).where(_ENTRY.c.sha256 == sha256)).scalar()
+
     def verify(self, anchors: Mapping[int, str] | None = None) -> int:
         """Check every entry, every link, the guards and the file.
 

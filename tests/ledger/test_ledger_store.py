@@ -77,6 +77,7 @@ def test_entries_come_back_as_they_were_appended(path: Path) -> None:
         assert ledger.entries(release_id="r1", event=Event.PUBLISHED) == ()
         assert ledger.head() == Head(4, made[3].sha256)
         assert ledger.verify({4: made[3].sha256}) == 4
+        assert [ledger.sequence_of(sha256) for sha256 in (GENESIS, made[1].sha256, "1" * 64)] == [0, 2, None]
     assert made[0].prev_sha256 == GENESIS
     assert made[0].body == {"ü": [1, None]}
 
@@ -326,7 +327,7 @@ def test_any_flipped_byte_is_found_or_changes_nothing(filled: Path, tmp_path: Pa
     content = range(stored.rindex(b"2026-", 0, note), note + len(CANARY) + 2 + 2 * 64)
     copy = tmp_path / "copy.db"
     found = 0
-    for place in [*range(0, len(stored), 61), *content]:
+    for place in [*range(0, len(stored), 127), *content]:
         copy.write_bytes(stored[:place] + bytes([stored[place] ^ 0x15]) + stored[place + 1 :])
         seen = reading(copy)
         if isinstance(seen, ReleasegateError):

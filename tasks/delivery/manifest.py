@@ -1,0 +1,140 @@
+"""The manifest of a folder: every file in it with its size and SHA-256, and what differs from it.
+
+A folder is sealed once; its manifest does not list itself, its own SHA-256 stands for the whole folder.
+"""
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Never
+
+from pydantic import ValidationError
+
+from tasks.decision.record import Fact, Sha256, canonical_json, digest
+
+MANIFEST_FILE = "manifest.json"
+
+
+class FileFact(Fact):
+    """One file of a folder."""
+
+    path: str
+    size: int
+    sha256: Sha256
+
+
+class Manifest(Fact):
+    """All files of a folder, in the order of their paths, itself excepted."""
+
+    schema_version: Literal["releasegate/manifest/1"] = "releasegate/manifest/1"
+    files: tuple[FileFact, ...]
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the manifest's bytes, which stands for the folder."""
+        return digest(self)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a folder, subfolders included."""
+
+    files: dict[str, FileFact]
+    """Every regular file by its path, relative to the folder, with ``/``."""
+    others: tuple[str, ...]
+    """Links, devices, unreadable files and names that are not UTF-8: nothing that belongs into a sealed folder."""
+
+    def within(self, subfolder: str) -> "Contents":
+        """What is in a subfolder, by paths relative to it."""
+        start = subfolder + "/"
+        files = {
+            path.removeprefix(start): fact.model_copy(update={"path": path.removeprefix(start)})
+            for path, fact in self.files.items()
+            if path.startswith(start)
+        }
+        others = tuple(path.removeprefix(start) for path in self.others if path.startswith(start))
+        return Contents(files, others)
+
+
+def read_contents(folder: Path) -> Contents:
+    """Hash every file of a folder.
+
+    Raises
+    ------
+    OSError
+        If a folder cannot be listed.
+    """
+    files, others = {}, []
+    for root, folders, names in os.walk(folder, onerror=_raise):
+        for path in (Path(root, name) for name in folders + names):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                continue
+            exact = path.relative_to(folder).as_posix()
+            shown = printable(exact)
+            fact = _read(path, shown) if stat.S_ISREG(mode) and shown == exact else None
+            if fact is None:
+                others.append(shown)
+            else:
+                files[shown] = fact
+    return Contents(dict(sorted(files.items())), tuple(sorted(others)))
+
+
+def _read(path: Path, shown: str) -> FileFact | None:
+    try:
+        with path.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+            return FileFact(path=shown, size=stream.tell(), sha256=sha256)
+    except OSError:
+        return None
+
+
+def _raise(error: OSError) -> Never:
+    raise error
+
+
+def printable(path: str) -> str:
+    """A path that can be printed and put into JSON, whatever bytes name the file."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def manifest_of(contents: Contents) -> Manifest:
+    """The manifest of a folder's files."""
+    return Manifest(files=tuple(fact for path, fact in contents.files.items() if path != MANIFEST_FILE))
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """The bytes of a manifest's file."""
+    return canonical_json(manifest)
+
+
+def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
+    """What differs between a folder and the manifest in it, each file named.
+
+    Returns
+    -------
+    tuple of str
+        One clause a difference: altered, missing, extra, or not a readable file; none where all is as sealed.
+    """
+    try:
+        manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
+    except FileNotFoundError:
+        return (f"{MANIFEST_FILE} is missing",)
+    except (OSError, ValidationError):
+        return (f"{MANIFEST_FILE} cannot be read as a manifest",)
+    sealed = {fact.path: fact for fact in manifest.files}
+    found = {path: fact for path, fact in contents.files.items() if path != MANIFEST_FILE}
+    told = [f"{path} is not a readable file" for path in contents.others]
+    if len(sealed) != len(manifest.files):
+        told.append(f"{MANIFEST_FILE} lists a file twice")
+    for path in sorted(sealed.keys() | found.keys()):
+        if path not in found:
+            if path not in contents.others:
+                told.append(f"{printable(path)} is missing")
+        elif path not in sealed:
+            told.append(f"{path} is an extra file")
+        elif found[path] != sealed[path]:
+            told.append(f"{path} was altered")
+    return tuple(told)

@@ -1,0 +1,209 @@
+"""Whether a bundle is what was sealed, decided and recorded; finds everything that is wrong, not only the first.
+
+It reads and compares; it changes nothing. What it reads in the ledger is made by ``tasks.ledger.bodies``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tasks.decision.record import DecisionRecord, Verdict
+from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
+from tasks.errors import TamperingFound, WorkspaceError
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+
+DECISIONS = "decision"
+DELIVERIES = "delivery"
+DATA_STEM = "data"
+"""The one file of a delivery with this name, whatever its suffix, holds the records."""
+
+RELEASE_ID = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class BundleReport:
+    """What was verified of a bundle that is in order."""
+
+    release_id: str
+    """The release."""
+    manifest_sha256: str
+    """What stands for the bundle's bytes."""
+    files: int
+    """Number of files, the manifest excepted."""
+    decisions: Mapping[str, Verdict]
+    """Verdict by recipient."""
+    delivered: tuple[str, ...]
+    """Recipients whose copy is in the bundle."""
+    ledger_checked: bool
+    """Whether the bundle was compared with a ledger; without one, only the bundle's own consistency is shown."""
+
+
+def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
+    """Verify a bundle.
+
+    1. Every file is as the manifest says; none is missing, none is extra; so too in each recipient's delivery.
+    2. Each ``decision/<recipient>.json`` is a decision record of one and the same release.
+    3. Only an approved recipient has a delivery, and its data file is the one that was decided on.
+    4. With a ledger: the ledger is whole; its last ``published`` entry of the release names this manifest; the
+       ``decided`` entry of each recipient names this record, its verdict and reasons; the record names an earlier head
+       of this ledger; exactly the delivered recipients have a ``released`` entry, which names this file.
+
+    Parameters
+    ----------
+    folder : Path
+        The bundle.
+    ledger : Ledger or None
+        The ledger that recorded it; None to check the bundle by itself.
+
+    Raises
+    ------
+    TamperingFound
+        If anything is wrong; the message lists all of it.
+    WorkspaceError
+        If there is no folder, or it cannot be listed.
+    """
+    try:
+        if not folder.is_dir():
+            raise FileNotFoundError
+        contents = read_contents(folder)
+    except OSError:
+        raise WorkspaceError(
+            "there is no bundle to verify",
+            where=str(folder),
+            expected="the folder of a release that can be read",
+            got="no such folder, or no permission",
+            fix="Name a folder below releases/ of the workspace.",
+        ) from None
+    records, problems = _records(folder, contents)
+    problems = [*differences(folder, contents), *problems, *_deliveries(folder, contents, records)]
+    releases = sorted({record.release_id for record in records.values()})
+    if len(releases) != 1:
+        problems.append("its decisions belong to different releases" if releases else "it holds no valid decision")
+    elif RELEASE_ID.fullmatch(folder.name) and folder.name != releases[0]:
+        problems.append("the folder bears the name of another release")
+    manifest = contents.files.get(MANIFEST_FILE)
+    if ledger is not None and len(releases) == 1:
+        problems += _recorded(ledger, releases[0], records, contents)
+    if problems or manifest is None:
+        raise _tampering(folder, problems)
+    return BundleReport(
+        release_id=releases[0],
+        manifest_sha256=manifest.sha256,
+        files=len(contents.files) - 1,
+        decisions={recipient: record.decision for recipient, record in records.items()},
+        delivered=tuple(_delivered(folder)),
+        ledger_checked=ledger is not None,
+    )
+
+
+def _tampering(folder: Path, problems: list[str]) -> TamperingFound:
+    noun = "problem" if len(problems) == 1 else "problems"
+    return TamperingFound(
+        f"the bundle is not what was decided and sealed: {len(problems)} {noun}",
+        where=str(folder),
+        expected="files, decisions and ledger that agree",
+        got="; ".join(problems),
+        fix="Deliver nothing from it; restore it from a backup and find out who changed it.",
+    )
+
+
+def _records(folder: Path, contents: Contents) -> tuple[dict[str, DecisionRecord], list[str]]:
+    """The decision records by recipient, and what is wrong with them."""
+    records, problems = {}, []
+    for name in contents.within(DECISIONS).files:
+        path = f"{DECISIONS}/{name}"
+        try:
+            record = DecisionRecord.model_validate_json((folder / path).read_bytes())
+        except (OSError, ValidationError):
+            problems.append(f"{path} is not a valid decision record")
+            continue
+        if name != f"{record.recipient.id}.json":
+            problems.append(f"{path} is the decision of another recipient")
+            continue
+        records[record.recipient.id] = record
+    return records, problems
+
+
+def _delivered(folder: Path) -> list[str]:
+    deliveries = folder / DELIVERIES
+    return sorted(printable(entry.name) for entry in deliveries.iterdir()) if deliveries.is_dir() else []
+
+
+def _deliveries(folder: Path, contents: Contents, records: Mapping[str, DecisionRecord]) -> list[str]:
+    problems = []
+    for recipient in _delivered(folder):
+        place = f"{DELIVERIES}/{recipient}"
+        record = records.get(recipient)
+        if record is None:
+            problems.append(f"{place} has no valid decision")
+        elif record.decision is not Verdict.APPROVED:
+            problems.append(f"{place} exists although the decision is “{record.decision.value}”")
+        inside = contents.within(place)
+        problems += [f"{place}: {told}" for told in differences(folder / place, inside)]
+        data = _data_hashes(inside)
+        if len(data) != 1:
+            problems.append(f"{place} holds {len(data)} data files instead of one")
+        elif record is not None and data != [record.dataset.output_sha256]:
+            problems.append(f"{place} holds another data file than the one decided on")
+    return problems
+
+
+def _data_hashes(delivery: Contents) -> list[str]:
+    return [fact.sha256 for path, fact in delivery.files.items() if path.split(".")[0] == DATA_STEM]
+
+
+def _recorded(ledger: Ledger, release_id: str, records: Mapping[str, DecisionRecord], contents: Contents) -> list[str]:
+    try:
+        ledger.verify()
+        entries = ledger.entries(release_id=release_id)
+    except TamperingFound as error:
+        return [f"the ledger cannot be relied on: {error.what} ({error.where})"]
+    publications = [entry for entry in entries if entry.event is Event.PUBLISHED]
+    if not publications:
+        return ["the ledger records no publication of this release"]
+    last = publications[-1]
+    before = publications[-2].sequence if len(publications) > 1 else 0
+    this_time = [entry for entry in entries if before < entry.sequence < last.sequence]
+    problems = []
+    manifest = contents.files.get(MANIFEST_FILE)
+    if manifest is None or last.body.get("manifest_sha256") != manifest.sha256:
+        problems.append(f"{MANIFEST_FILE} is not the one in ledger entry {last.sequence}")
+    decided = {entry.recipient: entry for entry in this_time if entry.event is Event.DECIDED}
+    released = {entry.recipient: entry for entry in this_time if entry.event is Event.RELEASED}
+    for recipient, record in records.items():
+        problems += _decision_recorded(ledger, record, decided.get(recipient), contents)
+        problems += _release_recorded(recipient, released.get(recipient), contents)
+    problems += [
+        f"{DECISIONS}/{recipient}.json, recorded in ledger entry {decided[recipient].sequence}, is not in the bundle"
+        for recipient in decided.keys() - records.keys()
+    ]
+    return problems
+
+
+def _decision_recorded(ledger: Ledger, record: DecisionRecord, entry: Entry | None, contents: Contents) -> list[str]:
+    path = f"{DECISIONS}/{record.recipient.id}.json"
+    if entry is None:
+        return [f"the ledger records no decision for {path}"]
+    problems = []
+    if entry.body.get("record_sha256") != contents.files[path].sha256:
+        problems.append(f"{path} is not the record in ledger entry {entry.sequence}")
+    if entry.body.get("decision") != record.decision.value or entry.body.get("reasons") != list(record.reasons):
+        problems.append(f"{path} gives another verdict or other reasons than ledger entry {entry.sequence}")
+    head = ledger.sequence_of(record.prev_record_sha256)
+    if head is None or head >= entry.sequence:
+        problems.append(f"{path} names a ledger head that is not in this ledger before entry {entry.sequence}")
+    return problems
+
+
+def _release_recorded(recipient: str, entry: Entry | None, contents: Contents) -> list[str]:
+    place = f"{DELIVERIES}/{recipient}"
+    data = _data_hashes(contents.within(place))
+    if entry is None:
+        return [f"the ledger records no release of {place}"] if data else []
+    if [entry.body.get("output_sha256")] != data:
+        return [f"{place} is not what ledger entry {entry.sequence} records as released"]
+    return []
