@@ -415,6 +415,8 @@ def test_the_key_that_is_called_so_is_the_record_id() -> None:
     data = frame({"row": [f"r{n}" for n in numbers], "case_id": numbers, "sex": ["a", "b"] * 20})
     assert draft_request(data, "data.csv").record_id == "case_id"
     assert draft_request(data.drop(columns="case_id"), "data.csv").record_id == "row"
+    measured = frame({"length": [f"{n}.5" for n in NUMBERS], "sex": ["a", "b"] * 20})
+    assert draft_request(measured, "data.csv").record_id is None
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,6 @@ def _file_name(column: str, taken: set[str]) -> str:
 
 def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
     """Of the columns that name each record once and stay back, the one whose name says so, else the first."""
-    keys = [one.profile for one in suggestions if one.role is Role.DIRECT and one.profile.is_key]
+    keys = [one.profile for one in suggestions if one.role is Role.DIRECT and one.profile.can_name_records]
     keys.sort(key=lambda column: not set(column.words) & GENERIC_NAMES)
     return keys[0].name if keys else None

@@ -54,6 +54,11 @@ class ColumnProfile:
         return self.records > 0 and self.distinct == self.records
 
     @property
+    def can_name_records(self) -> bool:
+        """Whether the column is a key by its nature and not by chance, as measurements are."""
+        return self.is_key and self.type in (ValueType.TEXT, ValueType.INTEGER)
+
+    @property
     def words(self) -> tuple[str, ...]:
         """Words of the column's name, in small letters."""
         return tuple(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", self.name))

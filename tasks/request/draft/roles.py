@@ -159,7 +159,7 @@ def _known_of_people(theme: Theme, in_population: bool | None) -> tuple[Role, li
 
 
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
-    if column.is_key:
+    if column.can_name_records:
         reason = "each record has a value of its own, so it can serve as the name of the record"
     elif column.distinct_ratio >= NEARLY_A_NAME:
         reason = "its values are nearly as good as names: most records would stand alone by it"
