@@ -401,6 +401,14 @@ def test_missing_quasi_identifiers_are_pointed_out() -> None:
     assert "must not be missing" in draft_request(data, "data.csv").text
 
 
+def test_empty_cells_are_missing_in_data_and_population() -> None:
+    data = frame({"id": NUMBERS, "sex": ["", *["b", "c", "d"] * 13], "smoker": ["", "y"] * 20})
+    people = frame({"sex": ["", "b"], "count": ["1", "1"]})
+    draft = draft_request(data, "data.csv", population=people, population_path="p.csv")
+    assert [suggestion.profile.missing for suggestion in draft.suggestions] == [0, 1, 20]
+    assert set(draft.hierarchies["hierarchy-sex.csv"].labels[0]) == {"b", "c", "d"}
+
+
 def test_without_a_key_the_record_id_is_left_to_be_named(tmp_path: Path) -> None:
     draft = draft_request(frame({"sex": ["a", "b"] * 20, "ward": FEW[:40]}), "data.csv")
     assert draft.record_id is None

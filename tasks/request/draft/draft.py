@@ -54,7 +54,7 @@ def draft_request(
     Parameters
     ----------
     frame : DataFrame of shape (n_records, n_columns)
-        The data, every column of string dtype, missing cells as NA.
+        The data, every column of string dtype; missing cells are NA or empty.
     data_path : str
         The data file, relative to the folder that the request will lie in.
     population : DataFrame of shape (n_cells, n_columns), optional
@@ -76,7 +76,7 @@ def draft_request(
     _check_header(names, len(frame), data_path)
     columns = {name: encode(frame.iloc[:, position]) for position, name in enumerate(names)}
     marks = sorted({str(mark) for column in columns.values() for mark in MISSING_MARKS.intersection(column.values)})
-    columns = {name: _without(column, marks) for name, column in columns.items()}
+    columns = {name: _without(column, ("", *marks)) for name, column in columns.items()}
     shared = _shared_columns(names, population)
     suggestions = tuple(
         suggest(profile(name, column), None if population is None else name in shared)
@@ -175,7 +175,7 @@ def _hierarchies(
         name = suggestion.profile.name
         domain = {str(value) for value in columns[name].values}
         if population is not None:
-            domain.update(str(value) for value in population[name].dropna().unique())
+            domain.update(str(value) for value in population[name].dropna().unique() if value != "")
         file_name = _file_name(name, files)
         result[name] = draft_hierarchy(suggestion, sorted(domain), file_name)
         files.add(file_name)
