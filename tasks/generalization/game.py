@@ -24,6 +24,9 @@ Floats = NDArray[np.float64]
 TIE = 1e-9
 """Payoffs nearer than this are equal; of equal strategies the first in lexicographic order is played."""
 
+_EXACT = 1 - 1e-12
+"""Stakes are decimals and their products are rounded: a gain this near to the cost of the attempts equals it."""
+
 _SEX_NAMES = frozenset({"sex", "gender"})
 
 
@@ -47,7 +50,7 @@ class Payoffs:
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether an attempt pays on a record that ``people`` match; a tie is no attack."""
-        return self.cost * people < self.gain
+        return self.cost * people < self.gain * _EXACT
 
     def publisher(self, value: Floats, people: Counts) -> Floats:
         """Publisher's payoff U_p for released value v and group size n; n = 0 counts as 1."""

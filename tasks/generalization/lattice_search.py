@@ -60,7 +60,7 @@ def _charged(problem: Problem, value: Floats, people: NDArray[np.int64]) -> Floa
 def continued_search(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], Floats, NDArray[np.int64]]:
     """Optimal strategy of each tuple: the lattice walked downwards with pruning until nothing is left.
 
-    A node is searched only if one of its parents was searched, attacked, and worth more than the best payoff so far;
+    A node is searched only if one of its parents was searched, attacked, and worth as much as the best payoff so far;
     below an unattacked node nothing can pay more.
 
     Returns
@@ -83,7 +83,7 @@ def continued_search(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], 
         equal = ~better & (payoff >= best[rows] - TIE) & (node < chosen[rows])
         chosen[rows[better | equal]] = node
         best[rows] = np.maximum(best[rows], payoff)
-        expand = rows[problem.payoffs.attacked(people) & (value > best[rows])]
+        expand = rows[problem.payoffs.attacked(people) & (value >= best[rows] - TIE)]
         for axis, height in enumerate(lattice.heights):
             if lattice.nodes[node, axis] + 1 < height:
                 child = lattice.nodes[node].copy()

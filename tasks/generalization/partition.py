@@ -133,6 +133,7 @@ def _dense(problem: Problem, people: DenseCube, weights: DenseCube, rule: Rule) 
                 below = (*block[:axis], _block(hierarchies[axis], level - 1), *block[axis + 1 :])
                 split: Floats = np.add.reduceat(best[below], hierarchies[axis].child_starts(level), axis=axis)
                 _take_better(value, choice, split, axis)
+        choice[people.counts[block] == 0] = _RELEASE
         best[block] = value
     return Partition(hierarchies, DenseChoices(axis_chosen), float(best.ravel()[-1]))
 

@@ -10,6 +10,7 @@ import csv
 import gzip
 import hashlib
 import io
+import zlib
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,8 @@ from tasks.errors import StageFailed
 CENSUS = "US Census Bureau, 2010 Census ZCTA populations, in union with the HHS list from Census 2000"
 RESTRICTED_LABEL = "000"
 PEOPLE_NEEDED = 20_000
+_PREFIX = 3
+_WHOLE_CODE = 5
 
 HHS_LIST_2000 = frozenset(
     f"{prefix:03}" for prefix in (36, 59, 63, 102, 203, 556, 692, 790, 821, 823, 830, 831, 878, 879, 884, 890, 893)
@@ -42,9 +45,12 @@ class ZipTable:
         return HHS_LIST_2000 | {prefix for prefix, people in self.people.items() if people <= PEOPLE_NEEDED}
 
     def shown(self, zip_code: str) -> str:
-        """The part of a ZIP code that may be shown: its first three digits, or 000 where restricted or unknown."""
-        prefix = zip_code[:3]
-        if prefix not in self.people or prefix in self.restricted:
+        """The part of a ZIP code that may be shown: its first three digits, or 000 where restricted or unknown.
+
+        A code of fewer than five digits is unknown: it may have lost its leading zeros.
+        """
+        prefix = zip_code[:_PREFIX]
+        if len(zip_code) < _WHOLE_CODE or prefix not in self.people or prefix in self.restricted:
             return RESTRICTED_LABEL
         return prefix
 
@@ -56,19 +62,29 @@ def zip_table() -> ZipTable:
     Raises
     ------
     StageFailed
-        If the file is damaged.
+        If the file is missing or damaged.
     """
-    packed = (resources.files("tasks.generalization") / "data" / "zcta-2010.csv.gz").read_bytes()
-    people: Counter[str] = Counter()
+    file = resources.files("tasks.generalization") / "data" / "zcta-2010.csv.gz"
     try:
-        raw = gzip.decompress(packed)
-        for row in csv.DictReader(io.StringIO(raw.decode("ascii"))):
-            people[row["zcta"][:3]] += int(row["population"])
-    except (OSError, EOFError, ValueError, KeyError):
+        raw = gzip.decompress(file.read_bytes())
+        people = _people_by_prefix(raw.decode("ascii"))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error, csv.Error):
         raise StageFailed(
             "the census table of ZIP codes is damaged",
             where="zcta-2010.csv.gz",
             expected="the file that ships with the program",
             fix="install the program again",
         ) from None
-    return ZipTable(census=CENSUS, sha256=hashlib.sha256(raw).hexdigest(), people=dict(people))
+    return ZipTable(census=CENSUS, sha256=hashlib.sha256(raw).hexdigest(), people=people)
+
+
+def _people_by_prefix(text: str) -> dict[str, int]:
+    people: Counter[str] = Counter()
+    for row in csv.DictReader(io.StringIO(text)):
+        number = int(row["population"])
+        if number < 0:
+            raise ValueError("a negative population")
+        people[row["zcta"][:_PREFIX]] += number
+    if not people:
+        raise ValueError("no rows")
+    return dict(people)

@@ -1,0 +1,119 @@
+"""The exact solver agrees with exhaustive search, with the continued lattice search, and with plain loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.generalization import exact
+from tasks.generalization.backward_induction import backward_induction, payoff_matrix
+from tasks.generalization.exact import Rule, solve
+from tasks.generalization.lattice_search import continued_search
+from tests.support import slow
+from tests.support.worlds import World, worlds
+
+QUICK = settings(deadline=None, max_examples=40)
+
+
+def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] | None, *, sparse: bool) -> None:
+    problem, values = world.problem(sparse=sparse), world.all_values
+    codes = world.codes(values)
+    floor = None if floors is None else np.array(floors, dtype=np.int32)
+    nodes, payoffs = solve(problem, codes, rule, floor)
+    slow_nodes, slow_payoffs = backward_induction(problem, codes, rule, floor)
+    np.testing.assert_array_equal(nodes, slow_nodes)
+    np.testing.assert_allclose(payoffs, slow_payoffs, rtol=0, atol=1e-9)
+    for row, value in enumerate(values):
+        levels, worth = slow.best_strategy(
+            world, value, no_attack=rule is Rule.NO_ATTACK, floor=None if floors is None else floors[row]
+        )
+        if levels is None:
+            assert nodes[row] == -1
+            assert payoffs[row] == -np.inf
+        else:
+            assert tuple(problem.lattice.nodes[nodes[row]]) == levels
+            assert payoffs[row] == pytest.approx(worth, abs=1e-9)
+
+
+@QUICK
+@given(world=worlds(), rule=st.sampled_from(Rule), sparse=st.booleans())
+def test_every_strategy_and_payoff_is_that_of_plain_loops(world: World, rule: Rule, sparse: bool) -> None:
+    check_against_loops(world, rule, None, sparse=sparse)
+
+
+@QUICK
+@given(world=worlds(max_attributes=2), rule=st.sampled_from(Rule), data=st.data())
+def test_with_a_floor_of_its_own_for_each_tuple(world: World, rule: Rule, data: st.DataObject) -> None:
+    one_floor = st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world)))
+    number = len(world.all_values)
+    floors = data.draw(st.lists(one_floor, min_size=number, max_size=number))
+    check_against_loops(world, rule, floors, sparse=False)
+
+
+@QUICK
+@given(world=worlds())
+def test_continued_lattice_search_is_optimal(world: World) -> None:
+    problem = world.problem()
+    codes = world.codes(world.all_values)
+    nodes, payoffs, searched = continued_search(problem, codes)
+    best_nodes, best = solve(problem, codes)
+    np.testing.assert_array_equal(nodes, best_nodes)
+    np.testing.assert_allclose(payoffs, best, rtol=0, atol=1e-9)
+    assert (searched >= 1).all()
+    assert (searched <= len(problem.lattice)).all()
+
+
+@QUICK
+@given(world=worlds(), rule=st.sampled_from(Rule), profiles_a_pass=st.integers(1, 3))
+def test_passes_of_any_size_give_the_same(world: World, rule: Rule, profiles_a_pass: int) -> None:
+    problem = world.problem()
+    codes = world.codes(world.all_values)
+    whole = solve(problem, codes, rule)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "_MATRIX_CELLS", profiles_a_pass * len(problem.lattice))
+        parts = solve(problem, codes, rule)
+    np.testing.assert_array_equal(whole[0], parts[0])
+    np.testing.assert_array_equal(whole[1], parts[1])
+
+
+@settings(deadline=None, max_examples=10)
+@given(world=worlds(max_attributes=2))
+def test_no_tuples_no_strategies(world: World) -> None:
+    problem = world.problem()
+    nothing = world.codes(world.all_values)[:0]
+    for solver in (solve, backward_induction):
+        nodes, payoffs = solver(problem, nothing)
+        assert nodes.shape == payoffs.shape == (0,)
+
+
+def test_payoff_matrix_by_hand(pair_world: World) -> None:
+    codes = pair_world.codes([("a1", "b1")])
+    nodes = [tuple(int(level) for level in levels) for levels in pair_world.problem().lattice.nodes]
+    assert nodes == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    basic = payoff_matrix(pair_world.problem(), codes)[0]
+    np.testing.assert_allclose(basic, [90 - 60 / 1, 60 - 60 / 2, 30 - 60 / 3, 60 - 60 / 3, 30, 0], atol=1e-9)
+    no_attack = payoff_matrix(pair_world.problem(), codes, Rule.NO_ATTACK)[0]
+    np.testing.assert_allclose(no_attack, [-np.inf, -np.inf, -np.inf, -np.inf, 30, 0], atol=1e-9)
+
+
+def test_best_strategies_by_hand(pair_world: World) -> None:
+    problem, codes = pair_world.problem(), pair_world.codes([("a1", "b1")])
+    nodes, payoffs = solve(problem, codes)
+    assert problem.lattice.nodes[nodes].tolist() == [[1, 0]]
+    assert payoffs[0] == pytest.approx(40)
+    nodes, payoffs = solve(problem, codes, Rule.NO_ATTACK)
+    assert problem.lattice.nodes[nodes].tolist() == [[1, 1]]
+    assert payoffs[0] == pytest.approx(30)
+    nodes, payoffs = solve(problem, codes, floor=np.array([[0, 1]], dtype=np.int32))
+    assert problem.lattice.nodes[nodes].tolist() == [[0, 1]]
+    assert payoffs[0] == pytest.approx(30), "a tie with (1, 1), which comes later"
+
+
+def test_no_strategy_where_the_whole_population_is_attacked(pair_world: World) -> None:
+    problem, codes = pair_world.problem(), pair_world.codes([("a1", "b1")])
+    eager = type(problem.payoffs)(benefit=90, loss=60, gain=1e6, cost=1)
+    nodes, payoffs = solve(
+        type(problem)(problem.hierarchies, problem.loss, eager, problem.people), codes, Rule.NO_ATTACK
+    )
+    assert nodes.tolist() == [-1]
+    assert payoffs.tolist() == [-np.inf]

@@ -1,0 +1,141 @@
+"""The game solved the slow way: plain loops over sets of leaf labels, sharing nothing with the code it checks."""
+
+from collections.abc import Callable
+from itertools import product
+from math import inf, isfinite, log
+
+from tests.support.worlds import People, World
+
+Cell = tuple[frozenset[str], ...]
+Values = tuple[str, ...]
+NEAR = 1e-9
+
+
+def heights(world: World) -> list[int]:
+    return [len(rows[0]) for rows in world.rows]
+
+
+def strategies(world: World) -> list[tuple[int, ...]]:
+    """All strategies in lexicographic order."""
+    return list(product(*(range(height) for height in heights(world))))
+
+
+def group(world: World, axis: int, value: str, level: int) -> frozenset[str]:
+    own = next(row for row in world.rows[axis] if row[0] == value)
+    return frozenset(row[0] for row in world.rows[axis] if row[level] == own[level])
+
+
+def cell_of(world: World, values: Values, levels: tuple[int, ...]) -> Cell:
+    return tuple(
+        group(world, axis, value, level) for axis, (value, level) in enumerate(zip(values, levels, strict=True))
+    )
+
+
+def count(counts: People, cell: Cell) -> int:
+    return sum(
+        number for values, number in counts.items() if all(v in part for v, part in zip(values, cell, strict=True))
+    )
+
+
+def kept(world: World, cell: Cell) -> float:
+    lost = sum(weight * log(len(part)) for weight, part in zip(world.weights, cell, strict=True))
+    most = sum(weight * log(len(rows)) for weight, rows in zip(world.weights, world.rows, strict=True))
+    return 1 - lost / most
+
+
+def attacked(world: World, cell: Cell) -> bool:
+    return world.payoffs.gain > world.payoffs.cost * count(world.people, cell)
+
+
+def payoff(world: World, cell: Cell) -> float:
+    people = max(count(world.people, cell), 1)
+    return world.payoffs.benefit * kept(world, cell) - (world.payoffs.loss / people if attacked(world, cell) else 0)
+
+
+def best_strategy(
+    world: World, values: Values, *, no_attack: bool = False, floor: tuple[int, ...] | None = None
+) -> tuple[tuple[int, ...] | None, float]:
+    """First best strategy in lexicographic order with its payoff; None where none is allowed."""
+    worth = {}
+    for levels in strategies(world):
+        if floor is not None and any(level < least for level, least in zip(levels, floor, strict=True)):
+            continue
+        cell = cell_of(world, values, levels)
+        if not (no_attack and attacked(world, cell)):
+            worth[levels] = payoff(world, cell)
+    if not worth:
+        return None, -inf
+    best = max(worth.values())
+    return next(levels for levels, value in worth.items() if value >= best - NEAR), best
+
+
+def common_strategy(world: World) -> tuple[int, ...]:
+    """Levels that pay most in sum over the records, the first among equals."""
+    sums = {
+        levels: sum(n * payoff(world, cell_of(world, values, levels)) for values, n in world.records.items())
+        for levels in strategies(world)
+    }
+    best = max(sums.values())
+    return next(levels for levels, value in sums.items() if value >= best - NEAR)
+
+
+def partition(world: World, weights: People, *, no_attack: bool) -> tuple[float, dict[Cell, Cell]]:
+    """Best total over all recursive splits, and the released cell of every populated combination of leaves.
+
+    The result maps the cell of single leaves to the released one.
+    """
+    top = tuple(height - 1 for height in heights(world))
+    memory: dict[tuple[tuple[int, ...], Cell], tuple[float, int]] = {}
+
+    def children(levels: tuple[int, ...], cell: Cell, axis: int) -> set[Cell]:
+        lower = {group(world, axis, value, levels[axis] - 1) for value in cell[axis]}
+        return {(*cell[:axis], part, *cell[axis + 1 :]) for part in lower}
+
+    def down(levels: tuple[int, ...], axis: int) -> tuple[int, ...]:
+        return (*levels[:axis], levels[axis] - 1, *levels[axis + 1 :])
+
+    def best(levels: tuple[int, ...], cell: Cell) -> tuple[float, int]:
+        if (levels, cell) in memory:
+            return memory[levels, cell]
+        if count(world.people, cell) == 0:
+            result = (0.0, -1)
+        else:
+            worth = -inf if no_attack and attacked(world, cell) else count(weights, cell) * payoff(world, cell)
+            result = (worth, -1)
+            for axis, level in enumerate(levels):
+                if level == 0:
+                    continue
+                split = sum(best(down(levels, axis), child)[0] for child in children(levels, cell, axis))
+                if not isfinite(split):
+                    continue
+                slack = 1e-12 * abs(split)
+                if split > result[0] + slack or (result[1] == -1 and split >= result[0] - slack):
+                    result = (split, axis)
+        memory[levels, cell] = result
+        return result
+
+    released: dict[Cell, Cell] = {}
+
+    def walk(levels: tuple[int, ...], cell: Cell) -> None:
+        _, axis = best(levels, cell)
+        if axis >= 0:
+            for child in children(levels, cell, axis):
+                walk(down(levels, axis), child)
+        else:
+            for values in product(*cell):
+                released[tuple(frozenset([value]) for value in values)] = cell
+
+    whole = tuple(frozenset(row[0] for row in rows) for rows in world.rows)
+    total, _ = best(top, whole)
+    if isfinite(total):
+        walk(top, whole)
+    return total, released
+
+
+def informed(world: World, own: Callable[[Values], Cell]) -> Callable[[Cell], int]:
+    """Effective size n_T of a cell: people whose own cell, by the rule, is that cell."""
+    sizes: dict[Cell, int] = {}
+    for values, number in world.people.items():
+        cell = own(values)
+        sizes[cell] = sizes.get(cell, 0) + number
+    return lambda cell: sizes.get(cell, 0)
