@@ -19,46 +19,62 @@ from tasks.validation.suite import Check
 _LIBRARY = "great_expectations"
 
 
-def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
-    """Ask Great Expectations which checks a table passes.
+class Evaluator:
+    """Great Expectations with one context for many tables, for setting one up costs more than a small table does."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        A prepared table, see ``tasks.validation.tables``.
-    checks : sequence of Check
-        Checks of this table.
+    def __init__(self) -> None:
+        self._library: Any = None
+        self._batches: Any = None
 
-    Returns
-    -------
-    dict of str to bool
-        For each check's id, whether it passed.
+    def evaluate(self, table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
+        """Ask which checks a table passes.
 
-    Raises
-    ------
-    StageFailed
-        If an expectation could not be evaluated, or results are missing; this is never a pass.
+        Parameters
+        ----------
+        table : DataFrame
+            A prepared table, see ``tasks.validation.tables``.
+        checks : sequence of Check
+            Checks of this table.
 
-    Notes
-    -----
-    Results come back in another order than they were asked for and are matched by our own id. An expectation whose
-    computation fails is reported by the library as not met, with the exception beside it; that is an error here.
-    """
-    failure = ""
-    results: list[Any] = []
-    with _silent():
-        try:
-            results = _run(table, checks)
-        except Exception as error:
-            failure = type(error).__name__
-    if failure:
-        # Raised out here so that the library's exception, which may quote a value, is not attached as context.
-        raise _not_evaluated(checks, failure)
-    return _verdicts(results, checks)
+        Returns
+        -------
+        dict of str to bool
+            For each check's id, whether it passed.
+
+        Raises
+        ------
+        StageFailed
+            If an expectation could not be evaluated, or results are missing; this is never a pass.
+
+        Notes
+        -----
+        Results come back in another order than they were asked for and are matched by our own id. An expectation whose
+        computation fails is reported by the library as not met, with the exception beside it; that is an error here.
+        """
+        failure = ""
+        results: list[Any] = []
+        with _silent():
+            try:
+                results = self._run(table, checks)
+            except Exception as error:
+                failure = type(error).__name__
+        if failure:
+            # Raised out here so that the library's exception, which may quote a value, is not attached as context.
+            raise _not_evaluated(checks, failure)
+        return _verdicts(results, checks)
+
+    def _run(self, table: pd.DataFrame, checks: Sequence[Check]) -> list[Any]:
+        if self._batches is None:
+            self._library = _import_library()
+            self._batches = _batches(self._library)
+        batch = self._batches.get_batch({"dataframe": table})
+        expectations = [_expectation(self._library, check) for check in checks]
+        suite = self._library.ExpectationSuite("release", expectations=expectations)
+        return list(batch.validate(suite, result_format="BOOLEAN_ONLY").results)
 
 
-def _run(table: pd.DataFrame, checks: Sequence[Check]) -> list[Any]:
-    gx = _import_library()
+def _batches(gx: Any) -> Any:
+    """Where tables are handed over: a context in memory that keeps, shows and sends nothing."""
     from great_expectations.data_context.types.base import (  # noqa: PLC0415
         DataContextConfig,
         InMemoryStoreBackendDefaults,
@@ -74,10 +90,7 @@ def _run(table: pd.DataFrame, checks: Sequence[Check]) -> list[Any]:
         ),
     )
     asset = context.data_sources.add_pandas("releasegate").add_dataframe_asset("table")
-    batch = asset.add_batch_definition_whole_dataframe("whole").get_batch({"dataframe": table})
-    expectations = [_expectation(gx, check) for check in checks]
-    outcome = batch.validate(gx.ExpectationSuite("release", expectations=expectations), result_format="BOOLEAN_ONLY")
-    return list(outcome.results)
+    return asset.add_batch_definition_whole_dataframe("whole")
 
 
 def _expectation(gx: Any, check: Check) -> Any:
@@ -95,7 +108,7 @@ def _verdicts(results: Sequence[Any], checks: Sequence[Check]) -> dict[str, bool
         if _raised(result.exception_info):
             raise _not_evaluated(checks, "an expectation whose computation failed")
         verdicts[result.expectation_config.meta["check"]] = result.success is True
-    if set(verdicts) != {check.id for check in checks} or len(results) != len(checks):
+    if set(verdicts) != {check.id for check in checks} or not len(verdicts) == len(results) == len(checks):
         raise _not_evaluated(checks, f"{len(verdicts)} results for {len(checks)} checks")
     return verdicts
 
@@ -133,8 +146,10 @@ def _import_library() -> Any:
 @contextmanager
 def _silent() -> Iterator[None]:
     """Keep the library's log records, which may quote values, from every handler but its own."""
-    names = [_LIBRARY, *(name for name in logging.root.manager.loggerDict if name.startswith(_LIBRARY + "."))]
-    loggers = [logging.getLogger(name) for name in names]
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(_LIBRARY + ".")]
+    children = [logging.getLogger(name) for name in names]
+    # A child without a level of its own, which is nearly every one, takes its parent's.
+    loggers = [logging.getLogger(_LIBRARY), *(child for child in children if child.level or not child.propagate)]
     before = [(logger, logger.propagate, logger.level) for logger in loggers]
     try:
         for logger in loggers:

@@ -28,7 +28,7 @@ full date                     day, month and year in the common orders and separ
 
 from tasks.request.model import PatternName
 
-_HYPHEN = "-‐‑‒–—"
+_HYPHEN = r"\-‐‑‒–—"
 _NO_BREAK = "\u00a0"
 _SPACE = f" \\t\\n\\r\\f\\v{_NO_BREAK}"
 _SEPARATOR = f"(?: ?[{_HYPHEN}./] ?|[ {_NO_BREAK}])"

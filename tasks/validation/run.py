@@ -1,5 +1,6 @@
 """Validation of a file's content against its request: the suite is run and its results reduced to counts."""
 
+import traceback
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 
 from tasks.errors import ReleasegateError, StageFailed
 from tasks.request.model import ReleaseRequest
-from tasks.validation.expectations import evaluate
+from tasks.validation.expectations import Evaluator
 from tasks.validation.locate import failing
 from tasks.validation.projection import CheckResult, ValidationOutcome, first_positions, project
 from tasks.validation.suite import Check, Observation, Plan, Table, derive
@@ -53,9 +54,11 @@ def validate(frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[
         raise
     except Exception as error:
         failure = type(error).__name__
+        place = traceback.extract_tb(error.__traceback__)[-1]
     # Raised out here so that a library's exception, which may quote a value, is not attached as context.
     raise StageFailed(
         "validation could not finish",
+        where=f"{place.name}, line {place.lineno}",
         expected="every check evaluated",
         got=failure,
         fix="nothing is released; try again with more memory, or report this",
@@ -65,24 +68,25 @@ def validate(frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[
 def _validate(
     frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], plan: Plan
 ) -> ValidationOutcome:
+    evaluator = Evaluator()
     results: dict[str, CheckResult] = {}
     counts: dict[Observation, int] = {}
     for column in ("", *request.attributes):
         tables = ColumnTables(frame, request, covered, column)
         for table in Table:
             checks = [check for check in plan.checks if (check.column, check.table) == (column, table)]
-            results |= {result.check.id: result for result in _run(tables, table, checks)}
+            results |= {result.check.id: result for result in _run(evaluator, tables, table, checks)}
         counts |= {seen: _count(tables, seen) for seen in plan.observations if seen.column == column}
     return project(
         [results[check.id] for check in plan.checks], plan.skipped, [(seen, counts[seen]) for seen in plan.observations]
     )
 
 
-def _run(tables: ColumnTables, kind: Table, checks: Sequence[Check]) -> list[CheckResult]:
+def _run(evaluator: Evaluator, tables: ColumnTables, kind: Table, checks: Sequence[Check]) -> list[CheckResult]:
     if not checks:
         return []
     table = tables.build(kind, [check.field for check in checks if check.field])
-    verdicts = evaluate(table, checks)
+    verdicts = evaluator.evaluate(table, checks)
     return [_result(tables, table, check, verdicts[check.id]) for check in checks]
 
 

@@ -168,7 +168,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     share = request.policy.validation.minimum_population_coverage
     yield Check(
         "population coverage",
-        f"quasi-identifiers that occur in the population, in at least {_percent(share)} of records",
+        f"quasi-identifiers found in the population, at least {_percent(share)} of records",
         Table.RECORDS,
         "",
         "covered",

@@ -1,0 +1,99 @@
+"""What the checks look at: distinct values read by type, and facts about records."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.request.model import ValueType
+from tasks.validation.tables import copied, encode, named, read_ages, read_days, read_numbers
+
+CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "c d"])), min_size=1, max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(CELLS)
+def test_distinct_values_and_codes_give_the_column_back(cells):
+    encoded = encode(pd.Series(pd.array(cells, dtype=pd.StringDtype("pyarrow"))))
+    values = encoded.values.tolist()
+    assert [None if code < 0 else values[code] for code in encoded.codes] == cells
+    assert max(Counter(values).values(), default=1) == 1
+    mask = np.array([value == "a" for value in values], dtype=np.bool_)
+    assert encoded.on_records(mask).tolist() == [cell == "a" for cell in cells]
+
+
+def test_whole_numbers_stay_whole_only_where_all_can_be_read(text):
+    assert read_numbers(text(["007", "+5", "-3"]), ValueType.INTEGER).tolist() == [7, 5, -3]
+    assert read_numbers(text(["007", "+5"]), ValueType.INTEGER).dtype == np.int64
+    mixed = read_numbers(text(["7", "seven", "7.0"]), ValueType.INTEGER)
+    assert mixed.dtype == np.float64
+    assert mixed.isna().tolist() == [False, True, True]
+    assert len(read_numbers(text([]), ValueType.INTEGER)) == 0
+
+
+def test_numbers_are_read_as_written(text):
+    numbers = read_numbers(text(["5.", ".5", "-.5", "+1e3", "1E-5", "nan", "inf", "1,5"]), ValueType.NUMBER)
+    assert numbers.tolist()[:5] == [5.0, 0.5, -0.5, 1000.0, 1e-5]
+    assert numbers.isna().tolist()[5:] == [True, True, True]
+
+
+def test_days_must_exist(text):
+    days = read_days(text(["2019-02-28", "2019-02-29", "2020-02-29", "1900-02-29", "9999-12-31T23:59", "2019-2-1"]))
+    assert days.isna().tolist() == [False, True, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("cell", "age"),
+    [
+        ("89", 89),
+        ("90", 90),
+        ("104 years", 104),
+        ("85-95", 95),
+        ("89.5", 89.5),
+        ("age: 93.", 93),
+        ("90+", None),
+        ("90 or older", None),
+        ("90 and over", None),
+        (">89", None),
+        ("≥90", None),
+        ("over 89", None),
+        ("born 1931", None),
+        ("unknown", None),
+    ],
+)
+def test_ages_in_text(text, cell, age):
+    read = read_ages(text([cell]), ValueType.TEXT)[0]
+    assert (None if np.isnan(read) else read) == age
+
+
+def test_a_copy_is_told_record_by_record(text):
+    cells = text(["P1", "P2", None, "P4", "x"])
+    identifiers = [text(["P1", "P9", "P3", None, "y"]), text(["a", "b", "c", None, "x"])]
+    np.testing.assert_array_equal(copied(cells, identifiers), [1, 0, np.nan, np.nan, 1])
+
+
+@pytest.mark.parametrize(
+    ("cell", "identifier", "found"),
+    [
+        ("saw JOHN Smith today", "John Smith", True),
+        ("Lee.", "lee", True),
+        ("leech, then Lee", "Lee", True),
+        ("leech", "Lee", False),
+        ("patient 1234567 came", "1234567", True),
+        ("patient 12345678 came", "1234567", False),
+        ("room 1234", "1234", False),
+        ("at al", "al", False),
+        ("12.5.1990 noted", " 12.5.1990 ", True),
+        (None, "John", False),
+        ("John", None, False),
+    ],
+)
+def test_an_identifier_in_text_is_found_where_it_stands_alone_and_is_distinctive(text, cell, identifier, found):
+    assert named(text([cell]), [text([identifier])]).tolist() == [int(found)]
+
+
+def test_only_the_records_own_identifier_counts(text):
+    assert named(text(["asked for Miller", "asked for Miller"]), [text(["Baker", "Miller"])]).tolist() == [0, 1]
