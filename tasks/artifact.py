@@ -20,6 +20,15 @@ class Artifact(TypedDict):
     sha256: str
 
 
+class Written(TypedDict):
+    """A released file that is not yet delivered."""
+
+    file: Artifact
+    rows: int
+    figures: dict[str, float] | None
+    """Risk of the file as read back from its bytes; None where its cells are not those of the method."""
+
+
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
     """A temporary path to write to; renamed to ``path`` when the block ends, removed when it fails."""

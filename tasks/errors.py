@@ -47,6 +47,9 @@ class ReleasegateError(Exception):
         self.fix = fix
         super().__init__(what, where, expected, got, fix)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuilt, (type(self), self.args), self.__dict__
+
     def fields(self) -> dict[str, str]:
         """The parts of the message that are not empty, in reading order."""
         parts = {
@@ -144,6 +147,12 @@ class TamperingFound(ReleasegateError):
     """Stored bytes or ledger rows differ from what was recorded."""
 
     exit_code = 3
+
+
+def _rebuilt(kind: type[ReleasegateError], parts: tuple[str, ...]) -> ReleasegateError:
+    error = kind.__new__(kind)
+    error.args = parts
+    return error
 
 
 def row_positions(positions: Iterable[int]) -> str:

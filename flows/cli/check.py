@@ -10,7 +10,8 @@ from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from tasks.decision.record import ValidationFact
 from tasks.guard import guarded
-from tasks.microdata.prepared import Prepared, prepare
+from tasks.microdata.coded import Prepared
+from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from enum import IntEnum
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tasks.errors import ReleasegateError
+from tasks.errors import ReleasegateError, RequestError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
@@ -37,7 +38,10 @@ def print_json(document: Mapping[str, Any]) -> None:
 def show_error(error: ReleasegateError, *, as_json: bool) -> None:
     """Show what is wrong, where, what was expected and got, and what to do."""
     if as_json:
-        print_json({"ok": False, "exit_code": error.exit_code, "error": error.fields()})
+        fields: dict[str, object] = {**error.fields()}
+        if isinstance(error, RequestError):
+            fields["problems"] = [asdict(problem) for problem in error.problems]
+        print_json({"ok": False, "exit_code": error.exit_code, "error": fields})
         return
     message = Text("error: ", style="bold red")
     message.append(Text(str(error), style="default"))

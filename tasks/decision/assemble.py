@@ -26,7 +26,7 @@ from tasks.decision.record import (
 from tasks.decision.verdict import decide, validity
 from tasks.delivery.rescore import flat_figures
 from tasks.generalization.setting import payoffs_of
-from tasks.microdata.prepared import Prepared
+from tasks.microdata.coded import Prepared
 from tasks.request.model import Recipient, ReleaseRequest, Role
 from tasks.risk.score import Score
 
@@ -112,12 +112,18 @@ def assemble(
         gates += (stages_gate(STAGES, _finished(findings)), _rescored(findings))
     elif findings.failures:
         gates += (stages_gate(STAGES, _finished(findings)),)
-    verdict, reasons = decide(gates, request.policy.review.required)
+    output = findings.output
+    verdict, reasons = decide(
+        gates,
+        request.policy.review.required,
+        records=output.rows if output else findings.prepared.data.total,
+        small_cell=request.policy.small_cell,
+    )
     reasons += tuple(f"{failure.stage}: {failure.reason}" for failure in findings.failures)
     valid_from, valid_until = validity(
         circumstances.decided_at.date(), request.policy.validity_days, recipient.agreement.expires
     )
-    score, output = findings.score, findings.output
+    score = findings.score
     return DecisionRecord(
         release_id=circumstances.release_id,
         title=request.title,

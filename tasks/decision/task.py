@@ -8,10 +8,9 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from pydantic import TypeAdapter
 
-from tasks.artifact import Artifact, artifact, checked, written
+from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
 from tasks.decision.record import NotAssessed, ValidationFact, canonical_json
-from tasks.delivery.task import Written
 from tasks.guard import guarded
 from tasks.microdata.prepared import load
 from tasks.request.load import load_request

@@ -1,12 +1,11 @@
 """Door of the delivery stage: write the released file where the gates are open so far, read it back, score it again."""
 
 from pathlib import Path
-from typing import TypedDict
 
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
-from tasks.artifact import Artifact, artifact, checked, written
+from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.delivery.released_file import read_cells, released_table, write_csv
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.delivery.seed import derive_seed
@@ -17,15 +16,6 @@ from tasks.microdata.prepared import load
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.risk.score import released_tuples
-
-
-class Written(TypedDict):
-    """A released file that is not yet delivered."""
-
-    file: Artifact
-    rows: int
-    figures: dict[str, float] | None
-    """Risk of the file as read back from its bytes; None where its cells are not those of the method."""
 
 
 @task(name="write", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")

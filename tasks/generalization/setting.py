@@ -6,7 +6,7 @@ from tasks.generalization.game import Floats, Payoffs, information_loss_weights
 from tasks.generalization.play import Table
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
-from tasks.microdata.prepared import Prepared
+from tasks.microdata.coded import Prepared
 from tasks.request.model import Recipient, ReleaseRequest
 
 _MEBIBYTE = 2**20

@@ -1,11 +1,10 @@
-"""What one reading of data and population leaves for all later stages: hierarchies and distinct tuples.
+"""Reading data and population once, coding them, and keeping the codes between stages.
 
 Records appear only as the number of their tuple. The file is private to the workspace and removed with the run.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.errors import PopulationError, StageFailed
+from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Data and population in integer form."""
-
-    hierarchies: dict[str, Hierarchy]
-    data: Tuples
-    population: Tuples
-    tuple_of_record: NDArray[np.int32]
-    """Tuple of each record, in the order of the file; shape (n_records,)."""
-    distinct_values: dict[str, int]
-    """Distinct values of each column of the microdata, missing left out."""
-
-    @property
-    def covered(self) -> NDArray[np.bool_]:
-        """Whether the population has each record's tuple, shape (n_records,)."""
-        found: NDArray[np.bool_] = self.population.find(self.data.keys) >= 0
-        return found[self.tuple_of_record]
 
 
 def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:

@@ -13,7 +13,8 @@ from tasks.generalization.game import InformationLoss, Payoffs, information_loss
 from tasks.generalization.play import Table
 from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table
-from tasks.microdata.prepared import Prepared, prepare
+from tasks.microdata.coded import Prepared
+from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import load_request
