@@ -15,7 +15,8 @@ for candidate in python3 python3.13 python3.12 python3.11; do
     fi
 done
 if [ -z "$python" ]; then
-    echo "releasegate needs Python 3.11 or later; found $(python3 --version 2>&1 || echo none). Install one as python3." >&2
+    found=$(python3 --version 2>/dev/null || echo "no python3")
+    echo "releasegate needs Python 3.11 or later; found $found. Install one as python3 and repeat." >&2
     exit 1
 fi
 
