@@ -62,6 +62,11 @@ class Workspace:
         """Remove a run's intermediate files."""
         shutil.rmtree(self.run(release_id), ignore_errors=True)
 
+    @property
+    def key_file(self) -> Path:
+        """File of the workspace's secret."""
+        return self.private / "key"
+
     def key(self) -> bytes:
         """The workspace's secret, made at first use; every random choice is derived from it.
 
@@ -70,7 +75,7 @@ class Workspace:
         WorkspaceError
             If the key file is damaged.
         """
-        path = self.private / "key"
+        path = self.key_file
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
