@@ -62,23 +62,24 @@ def test_worked_example_under_both_formulas(
 
 
 @pytest.mark.parametrize(
-    ("method", "publisher", "adversary", "specific", "intensity", "attacked"),
+    ("method", "expected"),
     [
-        (Method.SAFE_HARBOR, 849.26, 0.43, 0.0, 0.1432, 2.77),
-        (Method.BASIC, 1195.29, 2.67, 62.74, 0.0278, 21.97),
-        (Method.SH_FRIENDLY, 849.57, 0.16, 0.0, 0.1452, 1.69),
-        (Method.NO_ATTACK, 1175.79, 0.0, 62.49, 0.0476, 0.0),
+        (Method.SAFE_HARBOR, (849.26, 0.43, 0.0, 0.1432, 2.77)),
+        (Method.BASIC, (1195.29, 2.67, 62.74, 0.0278, 21.97)),
+        (Method.SH_FRIENDLY, (849.57, 0.16, 0.0, 0.1452, 1.69)),
+        (Method.NO_ATTACK, (1175.79, 0.0, 62.49, 0.0476, 0.0)),
     ],
 )
-def test_table_7(
-    method: Method, publisher: float, adversary: float, specific: float, intensity: float, attacked: float
-) -> None:
+def test_table_7(method: Method, expected: tuple[float, ...]) -> None:
     outcome = policy_outcome(adult.table(), adult.played(method), adult.PAYOFFS)
-    assert round(outcome.publisher_payoff, 2) == publisher
-    assert round(outcome.adversary_payoff, 2) == adversary
-    assert round(100 * outcome.most_specific_share, 2) == specific
-    assert round(outcome.mean_generalization, 4) == intensity
-    assert round(100 * outcome.naive_attacked_share, 2) == attacked
+    figures = (
+        round(outcome.publisher_payoff, 2),
+        round(outcome.adversary_payoff, 2),
+        round(100 * outcome.most_specific_share, 2),
+        round(outcome.mean_generalization, 4),
+        round(100 * outcome.naive_attacked_share, 2),
+    )
+    assert figures == expected
 
 
 @pytest.mark.parametrize(

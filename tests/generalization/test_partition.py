@@ -86,7 +86,8 @@ def test_never_worse_than_one_common_strategy(world: World, by_records: bool, ru
 
 def test_by_hand(pair_world: World) -> None:
     # A cell of n people pays n·v, less 110 in all where they are fewer than 6; v is 90, 60, 30, 0 from leaf to top.
-    # b12 as it is: 6·30 = 180. Along a: (a1,b12) 2·60 - 110, (a2,b12) in leaves 2·(2·90 - 110), in all 150; along b: 140.
+    # b12 as it is: 6·30 = 180. Along a: (a1,b12) 2·60 - 110, (a2,b12) in leaves 2·(2·90 - 110), in all 150;
+    # along b: 140.
     # b34 as it is: 4·30 - 110 = 10. In leaves: (a1,b3) 90 - 110, (a2,b4) 3·90 - 110, in all 140.
     # So b is split once, 320, and not a: a1 in (a1,b12) and (a1,b3) -10, a2 in leaves 140 + 160, in all 290.
     world = World(

@@ -12,6 +12,7 @@ from tasks.request.model import IntervalLevels, SafeHarborRule
 from tests.support.silence import CANARY, assert_silent
 
 TABLE = ZipTable("test", "", {"370": 50_000, "371": 50_000, "036": 50_000, "380": 20_000})
+CODES = ("37010", "37011", "37101", "38001", "03601", "38101")
 ZIP = hierarchy_from_rows(
     "zip",
     [

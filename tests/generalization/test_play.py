@@ -1,0 +1,146 @@
+"""Every method, played on small random worlds, gives each tuple the cell and the group sizes of plain loops."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import StageFailed
+from tasks.generalization.common import common_strategy
+from tasks.generalization.game import Payoffs
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
+from tasks.generalization.zip3 import ZipTable
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.model import Method, SafeHarborRule
+from tests.support import slow
+from tests.support.worlds import World, worlds
+
+QUICK = settings(deadline=None, max_examples=50)
+MIBIBYTE = 2**20
+NO_ATTACK = {Method.NO_ATTACK, Method.NO_ATTACK_PARTITION}
+
+
+def floor_axis(hierarchy: Hierarchy, level: int) -> SafeHarborAxis:
+    """A Safe Harbor that demands one level of everybody."""
+    positions = hierarchy.finest[hierarchy.positions[:, level]]
+    floor = np.full(hierarchy.n_leaves, level, dtype=np.int32)
+    return SafeHarborAxis(positions, floor, (), np.array([], dtype=np.int64))
+
+
+def table_of(world: World, floors: tuple[int, ...], memory_limit: int) -> Table:
+    hierarchies = world.hierarchies
+    return Table(
+        hierarchies=hierarchies,
+        safe_harbor=tuple(floor_axis(tree, level) for tree, level in zip(hierarchies, floors, strict=True)),
+        data=world.tuples(world.records),
+        population=world.tuples(world.people),
+        memory_limit=memory_limit,
+    )
+
+
+def slow_rule(
+    world: World, method: Method, floors: tuple[int, ...], cell_weights: str
+) -> Callable[[slow.Values], slow.Cell]:
+    """The cell of each combination of leaves."""
+    if method in {Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION}:
+        weights = world.records if cell_weights == "data" else world.people
+        _, released = slow.partition(world, weights, no_attack=method in NO_ATTACK)
+        return lambda values: released[tuple(frozenset([value]) for value in values)]
+    if method is Method.COMMON:
+        chosen = slow.common_strategy(world)
+        return lambda values: slow.cell_of(world, values, chosen)
+    if method is Method.SAFE_HARBOR:
+        return lambda values: slow.cell_of(world, values, floors)
+
+    def own(values: slow.Values) -> slow.Cell:
+        floor = floors if method is Method.SH_FRIENDLY else None
+        levels, _ = slow.best_strategy(world, values, no_attack=method in NO_ATTACK, floor=floor)
+        assert levels is not None
+        return slow.cell_of(world, values, levels)
+
+    return own
+
+
+def cells_as_sets(table: Table, played: Played) -> list[slow.Cell]:
+    members = []
+    for tree in table.hierarchies:
+        of_position: dict[int, frozenset[str]] = {}
+        for level in range(tree.n_levels):
+            for position in set(tree.positions[:, level].tolist()):
+                leaves = np.flatnonzero(tree.positions[:, level] == position)
+                of_position[position] = frozenset(tree.labels[0][leaf] for leaf in leaves)
+        members.append(of_position)
+    return [tuple(of[int(at)] for of, at in zip(members, cell, strict=True)) for cell in played.cells]
+
+
+@QUICK
+@given(
+    world=worlds(max_attributes=2),
+    method=st.sampled_from(Method),
+    dense=st.booleans(),
+    cell_weights=st.sampled_from(["population", "data"]),
+    data=st.data(),
+)
+def test_as_plain_loops(world: World, method: Method, dense: bool, cell_weights: str, data: st.DataObject) -> None:
+    floors = data.draw(st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world))), label="floors")
+    table = table_of(world, floors, MIBIBYTE if dense else 0)
+    assert table.people.form == table.records.form == ("dense" if dense else "sparse")
+    payoffs, weights = world.payoffs, np.array(world.weights)
+    if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
+        with pytest.raises(StageFailed):
+            play(table, method, payoffs, weights, cell_weights)
+        return
+    played = play(table, method, payoffs, weights, cell_weights)
+    own = slow_rule(world, method, floors, cell_weights)
+    sizes = slow.informed(world, own)
+    leaves = [tree.labels[0] for tree in table.hierarchies]
+    values = [tuple(labels[code] for labels, code in zip(leaves, row, strict=True)) for row in table.data.codes]
+    for row, (value, cell) in enumerate(zip(values, cells_as_sets(table, played), strict=True)):
+        assert cell == own(value)
+        assert cell == slow.cell_of(world, value, tuple(int(level) for level in played.levels[row]))
+        assert played.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
+        assert played.people[row] == slow.count(world.people, cell)
+        assert played.effective[row] == sizes(cell)
+    assert (played.effective <= played.people).all()
+    if method not in {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}:
+        np.testing.assert_array_equal(played.effective, played.people)
+
+
+@settings(deadline=None, max_examples=25)
+@given(world=worlds(max_attributes=2))
+def test_common_strategy_is_that_of_plain_loops(world: World) -> None:
+    chosen = common_strategy(world.problem(), world.tuples(world.records))
+    assert tuple(int(level) for level in chosen) == slow.common_strategy(world)
+
+
+def test_safe_harbor_groups_that_no_level_has_count_their_people_and_their_values() -> None:
+    rows = [["37010", "370**", "*"], ["37011", "370**", "*"], ["38001", "380**", "*"], ["03601", "036**", "*"]]
+    people = {("37010",): 3, ("37011",): 4, ("38001",): 5, ("03601",): 6}
+    world = World((rows,), people, {("37010",): 1, ("03601",): 2}, Payoffs(90, 60, 60, 10), (2.0,))
+    zips = ZipTable("test", "", {"370": 30_000, "380": 20_000})
+    tree = world.hierarchies[0]
+    axis = safe_harbor_axis(tree, SafeHarborRule.ZIP, zips)
+    table = Table((tree,), (axis,), world.tuples(world.records), world.tuples(people), MIBIBYTE)
+    played = play(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
+    released = [table.axis_labels[0][position] for position in played.cells[:, 0]]
+    by_label = dict(zip(released, range(2), strict=True))
+    assert set(by_label) == {"370**", "000"}
+    zeros, shown = by_label["000"], by_label["370**"]
+    assert played.people[zeros] == played.effective[zeros] == 11
+    assert played.people[shown] == played.effective[shown] == 7
+    np.testing.assert_allclose(played.kept[[zeros, shown]], [0.5, 0.5])
+    assert table.axis_sizes == (tree.axis_length + 1,)
+
+
+def test_without_a_strategy_for_somebody_the_stage_fails(pair_world: World) -> None:
+    table = table_of(pair_world, (0, 0), MIBIBYTE)
+    eager = Payoffs(benefit=90, loss=60, gain=100.5, cost=10)
+    for method in NO_ATTACK:
+        with pytest.raises(StageFailed, match="nobody would attack") as caught:
+            play(table, method, eager, np.ones(2))
+        assert "10.05 people" in caught.value.expected
+    just_enough = Payoffs(benefit=90, loss=60, gain=100, cost=10)
+    assert play(table, Method.NO_ATTACK, just_enough, np.ones(2)).people.tolist() == [10]
