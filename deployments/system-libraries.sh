@@ -8,15 +8,20 @@ python=$1
 
 has_venv() { "$python" -c 'import ensurepip, venv' 2>/dev/null; }
 
+# Without HarfBuzz's subsetting library fonts are embedded more slowly, so it is asked for with Pango but not required.
 has_pango() {
-    "$python" - 2>/dev/null <<'PY'
+    "$python" - "$@" 2>/dev/null <<'PY'
 import ctypes
+import sys
 
-for names in (
+needed = [
     ("libpango-1.0.so.0", "libpango-1.0.dylib", "libpango-1.0.0.dylib"),
     ("libpangoft2-1.0.so.0", "libpangoft2-1.0.dylib", "libpangoft2-1.0.0.dylib"),
     ("libharfbuzz.so.0", "libharfbuzz.0.dylib"),
-):
+]
+if "with-subsetting" in sys.argv:
+    needed.append(("libharfbuzz-subset.so.0", "libharfbuzz-subset.0.dylib"))
+for names in needed:
     for name in names:
         try:
             ctypes.CDLL(name)
@@ -50,7 +55,7 @@ fi
 
 missing() {
     has_venv || printf '%s ' "$venv"
-    has_pango || printf '%s ' "$pango"
+    has_pango with-subsetting || printf '%s ' "$pango"
     has_font || printf '%s ' "$font"
 }
 

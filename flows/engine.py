@@ -70,7 +70,11 @@ def template_database() -> Path:
 
 @contextmanager
 def prefect_server(
-    home: Path, *, meanwhile: Callable[[], object] | None = None, timeout_seconds: float = 180.0
+    home: Path,
+    *,
+    results: Path | None = None,
+    meanwhile: Callable[[], object] | None = None,
+    timeout_seconds: float = 180.0,
 ) -> Iterator[Engine]:
     """Run flows on an embedded Prefect server.
 
@@ -82,7 +86,9 @@ def prefect_server(
     Parameters
     ----------
     home : Path
-        Folder of the workspace for the server's database, log and the results of stages; made if absent.
+        Folder of the workspace for the server's database and log; made if absent.
+    results : Path, optional
+        Folder for the results of stages, ``results`` in `home` where not given; one a run, so that they go with it.
     meanwhile : callable, optional
         Called while the server starts, with Prefect's settings in place: the place for slow imports.
     timeout_seconds : float
@@ -97,12 +103,13 @@ def prefect_server(
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     _start_from_template(home)
-    _discard_foreign_results(home / "results")
+    results = results or home / "results"
+    _discard_foreign_results(results)
     with ExitStack() as stack:
         stack.enter_context(_sigterm_unwinds())
         listening = stack.enter_context(closing(socket.socket()))
         listening.bind(("127.0.0.1", 0))
-        settings = _settings(home, listening.getsockname()[1])
+        settings = _settings(home, results, listening.getsockname()[1])
         stack.enter_context(_environment(settings))
         process = _spawn(home, listening)
         stack.callback(_stop, process)
@@ -114,7 +121,7 @@ def prefect_server(
         yield Engine(settings["PREFECT_API_URL"], process.pid, home, time.monotonic() - started)
 
 
-def _settings(home: Path, port: int) -> dict[str, str]:
+def _settings(home: Path, results: Path, port: int) -> dict[str, str]:
     """Environment of the server and of its clients."""
     password = f"releasegate:{secrets.token_urlsafe(24)}"
     return {
@@ -131,7 +138,7 @@ def _settings(home: Path, port: int) -> dict[str, str]:
         "PREFECT__SERVER_EPHEMERAL": "1",
         "PREFECT__SERVER_FINAL": "1",
         **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _IDLE_SERVICES},
-        "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
+        "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(results),
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "PREFECT_LOGGING_SETTINGS_PATH": str(_HERE / "logging.yml"),

@@ -143,7 +143,8 @@ def _run(
 
 def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances) -> dict[str, Any]:
     step("starting the orchestrator")
-    with prefect_server(workspace.orchestrator, meanwhile=_slow_imports):
+    folder = workspace.run(circumstances.release_id)
+    with prefect_server(workspace.orchestrator, results=folder / "results", meanwhile=_slow_imports):
         from flows.release import release  # noqa: PLC0415  reads Prefect's settings, which the server has just made
 
         return release(
@@ -153,7 +154,7 @@ def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstan
             [recipient.id for recipient in loaded.request.recipients],
             circumstances_document(circumstances),
             str(workspace.key_file),
-            str(workspace.run(circumstances.release_id)),
+            str(folder),
         )
 
 
