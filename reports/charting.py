@@ -27,6 +27,7 @@ BAND = "#eef2f6"
 BLUES = ("#0b4a78", "#0072B2", "#4f9bcc", "#8dbfe0", "#bcdaee", "#dbe9f3")
 REMOVED = "#e3e6ea"
 _WIDTH = 6.9
+_WORDS = 0.35
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "releasegate",
     "svg.fonttype": "path",
@@ -78,18 +79,20 @@ class RiskAxis:
         ax.set_xlim(low, high)
         ax.set_xlabel(title)
 
-    def threshold(self, ax: Any, value: float, text: str, height: float = 0.95) -> None:
-        """A dashed line at a risk with its words beside it, on the side that has more room."""
+    def threshold(self, ax: Any, value: float, text: str, *, height: float = 0.95, side: str = "left") -> None:
+        """A dashed line at a risk with its words beside it, on the side asked for unless that is too narrow."""
+        low, high = self.at(self.floor), self.at(self.top)
         place = self.at(min(value, self.top))
+        share = (place - low) / (high - low)
+        right = share < _WORDS if side == "left" else share < 1 - _WORDS
         ax.axvline(place, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
-        right = place > (self.at(self.floor) + self.at(self.top)) / 2
         ax.annotate(
             text,
             (place, height),
             xycoords=("data", "axes fraction"),
-            xytext=(-3 if right else 3, 0),
+            xytext=(3 if right else -3, 0),
             textcoords="offset points",
-            ha="right" if right else "left",
+            ha="left" if right else "right",
             va="top",
             size=6.5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},

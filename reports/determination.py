@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from reports import numbers, safeharbor, statements
 from reports.figures import Figure, figures
 from reports.gates import gate_rows, released_records
+from reports.levels import level_rows
 from reports.methods import method_text
 from reports.pdf import Attached, write_pdf
 from reports.smallcell import SmallCellRule
@@ -127,6 +128,8 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         checklist=safeharbor.checklist(record),
         method_text=method_text,
         quasi=[field for field in record.fields if field.role == Role.QUASI],
+        levels={field.name: level_rows(record, field) for field in record.fields if field.records_per_level},
+        few_suppressed=SmallCellRule(record.policy.small_cell).hides(record.dataset.rows_in - released_records(record)),
         released=[field for field in record.fields if field.role != Role.DIRECT],
         removed=[field for field in record.fields if field.role == Role.DIRECT],
         votes_open=len(record.reviews) < record.reviews_required,

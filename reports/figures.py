@@ -4,7 +4,7 @@ Every figure obeys the small-cell rule: histogram bins are joined until none is 
 count are drawn at the bound the rule leaves. Nothing is told by colour alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,8 +26,9 @@ from reports.charting import (
     shown_bins,
 )
 from reports.gates import released_records
+from reports.levels import LevelRow, level_rows
 from reports.methods import method_text
-from reports.smallcell import HIDDEN, SmallCellRule
+from reports.smallcell import SmallCellRule
 from tasks.decision.record import Bin, DecisionRecord, FieldFact, PolicyOutcome, RiskFact
 
 
@@ -36,10 +37,17 @@ class Figure:
     """A figure of the report."""
 
     name: str
-    svg: bytes
+    draw: Callable[[Canvas], None]
+    height: float
+    """In inches; the width is that of the text."""
     alt: str
     """What a reader who does not see the figure needs of it."""
     caption: str
+
+    @property
+    def svg(self) -> bytes:
+        """The drawing; the same bytes each time."""
+        return charting.svg(self.draw, self.height)
 
 
 def figures(record: DecisionRecord) -> dict[str, Figure]:
@@ -51,7 +59,7 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
     drawn = [risk_distribution(record, risk), transparent_risk(record, risk), payoffs(record, risk)]
     if quasi:
         drawn.append(information_kept(quasi))
-    levelled = [field for field in quasi if sum(field.records_per_level) >= record.policy.small_cell]
+    levelled = [field for field in quasi if field.records_per_level]
     if levelled:
         drawn.append(levels(record, levelled))
     return {figure.name: figure for figure in drawn}
@@ -98,7 +106,7 @@ def risk_distribution(record: DecisionRecord, risk: RiskFact) -> Figure:
         "file) "
         "and the journalist (1/people who match in the population). Bins with few records are joined to a neighbour."
     )
-    return Figure("risk", charting.svg(draw, 3.5), alt, caption)
+    return Figure("risk", draw, 3.5, alt, caption)
 
 
 def _same(colour: str, _part: Bin) -> str:
@@ -111,6 +119,7 @@ def transparent_risk(record: DecisionRecord, risk: RiskFact) -> Figure:
     transparent = risk.transparent
     bins = shown_bins(transparent.histogram, transparent.maximum_risk, cells)
     pays = 1 / transparent.attack_group_size
+    sides = ("left", "right") if pays < risk.threshold else ("right", "left")
     beyond = pays * (1 + 1e-9)
     axis = RiskAxis(bins, (pays, risk.threshold))
 
@@ -119,8 +128,8 @@ def transparent_risk(record: DecisionRecord, risk: RiskFact) -> Figure:
         charting.bars(
             ax, axis, bins, lambda part: AFTER if part.high <= beyond else ALARM if part.low >= pays else PARTLY
         )
-        axis.threshold(ax, pays, f"an attempt pays beyond {numbers.risk(pays)}", height=0.97)
-        axis.threshold(ax, risk.threshold, f"threshold {numbers.risk(risk.threshold)}", height=0.85)
+        axis.threshold(ax, pays, f"an attempt pays beyond {numbers.risk(pays)}", height=0.97, side=sides[0])
+        axis.threshold(ax, risk.threshold, f"threshold {numbers.risk(risk.threshold)}", height=0.85, side=sides[1])
         ax.set_ylabel("records, %")
         ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
         axis.label(ax, "risk of a record from an informed recipient, 1/effective group")
@@ -138,7 +147,7 @@ def transparent_risk(record: DecisionRecord, risk: RiskFact) -> Figure:
         f"group of fewer than {numbers.plain(transparent.attack_group_size)} people, an attempt pays (orange; light "
         "orange where the line runs through the interval)."
     )
-    return Figure("transparent", charting.svg(draw, 2.1), alt, caption)
+    return Figure("transparent", draw, 2.1, alt, caption)
 
 
 def payoffs(record: DecisionRecord, risk: RiskFact) -> Figure:
@@ -184,7 +193,8 @@ def payoffs(record: DecisionRecord, risk: RiskFact) -> Figure:
     )
     return Figure(
         "payoffs",
-        charting.svg(draw, 0.9 + 0.26 * len(outcomes)),
+        draw,
+        0.9 + 0.26 * len(outcomes),
         "Dot chart by method. " + "; ".join(lines) + ".",
         caption,
     )
@@ -209,43 +219,50 @@ def information_kept(fields: Sequence[FieldFact]) -> Figure:
     lines = "; ".join(f"{name} {numbers.percent(share)}" for name, share in kept)
     return Figure(
         "information",
-        charting.svg(draw, 0.55 + 0.25 * len(kept)),
+        draw,
+        0.55 + 0.25 * len(kept),
         f"Bar chart of the information kept by quasi-identifier: {lines}.",
         "Information kept by quasi-identifier, averaged over the released records; 100% is the value as collected.",
     )
 
 
 def levels(record: DecisionRecord, fields: Sequence[FieldFact]) -> Figure:
-    """Released records by level of generalization, one bar a quasi-identifier; small parts drawn as one."""
-    cells = SmallCellRule(record.policy.small_cell)
-    parts = {field.name: _level_parts(field, cells) for field in fields}
+    """Records by level of generalization, one bar a quasi-identifier; parts that may not be shown drawn as one."""
+    parts = {field.name: _level_parts(level_rows(record, field)) for field in fields}
 
     def draw(canvas: Canvas) -> None:
         ax = canvas.subplots()
         for row, field in enumerate(fields):
             start = 0.0
             for part in parts[field.name]:
-                ax.barh(row, part.percent, left=start, height=0.6, color=part.colour, edgecolor="white", linewidth=0.6,
-                        hatch=part.hatch)  # fmt: skip
+                ax.barh(
+                    row,
+                    part.percent,
+                    left=start,
+                    height=0.6,
+                    color=part.colour,
+                    edgecolor="white" if not part.hatch else FAINT,
+                    linewidth=0.6,
+                    hatch=part.hatch,
+                )
                 if part.percent > 1.35 * len(part.label) + 1:
-                    ax.text(
-                        start + part.percent / 2, row, part.label, ha="center", va="center", color=part.ink, size=6.5
-                    )
+                    middle = start + part.percent / 2
+                    ax.text(middle, row, part.label, ha="center", va="center", color=part.ink, size=6.5)
                 start += part.percent
         charting.rows(ax, [field.name for field in fields])
         ax.set_xlim(0, 100)
-        ax.set_xlabel("released records, %")
+        ax.set_xlabel("records that came in, %")
 
     lines = "; ".join(
         f"{name}: " + ", ".join(f"{part.label} {part.shown}" for part in shown) for name, shown in parts.items()
     )
     return Figure(
         "levels",
-        charting.svg(draw, 0.6 + 0.3 * len(fields)),
-        f"Stacked bars of the released records by level of generalization. {lines}.",
-        "Released records by level of generalization, finest level darkest. Levels with too few records to show are "
-        "drawn "
-        "together, hatched.",
+        draw,
+        0.6 + 0.3 * len(fields),
+        f"Stacked bars of the records by level of generalization. {lines}.",
+        "Records by level of generalization, finest level darkest. Levels with too few records to show, and what would "
+        "give them away, are drawn together, hatched.",
     )
 
 
@@ -259,21 +276,20 @@ class _Part:
     hatch: str = ""
 
 
-def _level_parts(field: FieldFact, cells: SmallCellRule) -> list[_Part]:
-    total = sum(field.records_per_level)
-    texts = cells.breakdown(field.records_per_level)
-    parts, hidden = [], 0
-    last = len(field.levels) - 1
-    for level, (name, records, text) in enumerate(zip(field.levels, field.records_per_level, texts, strict=True)):
-        if text == HIDDEN or cells.hides(records):
-            hidden += records
-        elif records:
-            colour = REMOVED if level == last else BLUES[min(level, len(BLUES) - 1)]
-            ink = "white" if level < 2 and level != last else INK
-            share = records / total
-            parts.append(_Part(name, numbers.percent(share), 100 * share, colour, ink))
+def _level_parts(rows: Sequence[LevelRow]) -> list[_Part]:
+    total = sum(row.records for row in rows)
+    hidden = sum(row.records for row in rows if row.is_hidden)
+    parts = []
+    for place, row in enumerate(rows):
+        if row.records and not row.is_hidden:
+            coarse = row.groups in {"1", "–"}
+            colour = REMOVED if coarse else BLUES[min(place, len(BLUES) - 1)]
+            share = row.records / total
+            parts.append(
+                _Part(row.name, numbers.percent(share), 100 * share, colour, "white" if colour in BLUES[:2] else INK)
+            )
     if hidden:
-        parts.append(_Part("too few to show", HIDDEN, 100 * hidden / total, "white", INK, "////"))
+        parts.append(_Part("too few to show", "", 100 * hidden / total, "white", INK, "////"))
     return parts
 
 

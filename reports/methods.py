@@ -13,6 +13,8 @@ class MethodText:
     title: str
     how: str
     promise: str
+    partitions: bool = False
+    """Whether the domain is partitioned, for which cells are weighted."""
 
 
 _PER_RECORD = (
@@ -67,6 +69,7 @@ _TEXTS = {
         "The domain is partitioned so that the total publisher's payoff is greatest, attacks included where they are "
         "worth their loss.",
         _PARTITION,
+        partitions=True,
     ),
     Method.NO_ATTACK_PARTITION: MethodText(
         "No-Attack game, recursive partition",
@@ -74,6 +77,7 @@ _TEXTS = {
         "cell "
         "is worth an attempt.",
         _PARTITION,
+        partitions=True,
     ),
 }
 

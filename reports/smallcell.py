@@ -63,27 +63,26 @@ class SmallCellRule:
     def breakdown(self, counts: Sequence[int]) -> tuple[str, ...]:
         """Counts that add up to a total which the report shows.
 
-        Small counts read ``<limit``. While one of them could be worked out from the total, the next smallest count is
-        withheld too. Where nothing is left to withhold, every hidden count reads alike.
+        Small counts are hidden; so are the next smallest, equal ones together, while one hidden count could be worked
+        out from the total or all hidden ones together are fewer than the limit. Hidden counts read ``<limit`` where
+        the small ones are enough, and all alike where others had to join them, so that neither the figures shown nor
+        this rule itself tell a small count.
         """
-        small = {index for index, count in enumerate(counts) if self.hides(count)}
-        further = sorted((count, index) for index, count in enumerate(counts) if count >= self.limit)
-        withheld: set[int] = set()
-        while small and self._follows(counts, small, withheld) and further:
-            withheld.add(further.pop(0)[1])
-        label = HIDDEN if small and self._follows(counts, small, withheld) else f"<{self.limit}"
-        return tuple(
-            label if index in small else HIDDEN if index in withheld else numbers.integer(count)
-            for index, count in enumerate(counts)
-        )
+        small = [count for count in counts if self.hides(count)]
+        hidden = set(small)
+        larger = sorted({count for count in counts if count >= self.limit})
+        while small and larger and self._told([count for count in counts if count in hidden], small):
+            hidden.add(larger.pop(0))
+        members = [count for count in counts if count in hidden]
+        label = f"<{self.limit}" if members == small and not self._told(members, small) else HIDDEN
+        return tuple(label if count in hidden else numbers.integer(count) for count in counts)
 
-    def _follows(self, counts: Sequence[int], small: set[int], withheld: set[int]) -> bool:
-        """Whether a small count is the only one that fits the total, given what the labels say of all hidden ones."""
-        hidden = sum(counts[index] for index in small | withheld)
-        others = len(small) - 1
-        highest = min(self.limit - 1, hidden - others - len(withheld) * self.limit)
-        lowest = 1 if withheld else max(1, hidden - others * (self.limit - 1))
-        return lowest >= highest
+    def _told(self, hidden: Sequence[int], small: Sequence[int]) -> bool:
+        """Whether the sum of the hidden counts tells one of them, or is small itself."""
+        total = sum(hidden)
+        if len(hidden) < 2 or total < self.limit:
+            return True
+        return len(hidden) == len(small) and total in (len(small), len(small) * (self.limit - 1))
 
     def bins(self, bins: Sequence[Bin]) -> tuple[Bin, ...]:
         """A histogram whose bins each hold no record or at least ``limit``: small bins are joined to neighbours.

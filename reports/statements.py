@@ -6,6 +6,7 @@ Sentences only: each is chosen and filled from the record, none rests on a figur
 from dataclasses import dataclass
 
 from reports import numbers
+from reports.methods import method_text
 from reports.smallcell import SmallCellRule
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.request.model import Role
@@ -109,10 +110,9 @@ def _of_game(record: DecisionRecord) -> list[Statement]:
     if risk is None:
         return []
     recipient, game = record.recipient, risk.game
-    weighted = (
-        "by the people in them, so that the partition does not depend on the file"
-        if game.cell_weights == "population"
-        else "by the records in them, so that the partition depends on the file"
+    by = "people" if game.cell_weights == "population" else "records"
+    cells = (
+        f" The cells of the partition are weighted by the {by} in them." if method_text(game.method).partitions else ""
     )
     return [
         Statement(
@@ -140,7 +140,7 @@ def _of_game(record: DecisionRecord) -> list[Statement]:
         *_of_ungated(record),
         Statement(
             "Weights",
-            f"Information loss is weighted as listed under the method, and cells are weighted {weighted}.",
+            f"Information loss is weighted as listed under the method.{cells} Other weights give another file.",
         ),
     ]
 

@@ -36,7 +36,6 @@ def environment(cells: SmallCellRule) -> Environment:
         "people": cells.count,
         "part": cells.part,
         "share": cells.share,
-        "breakdown": cells.breakdown,
     }
     templates.filters.update(filters)
     return templates
@@ -52,7 +51,7 @@ def render(cells: SmallCellRule, template: str, **context: object) -> str:
     """
     try:
         return environment(cells).get_template(template).render(**context)
-    except (TemplateError, TypeError, AttributeError, KeyError) as error:
+    except (TemplateError, TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as error:
         raise StageFailed(
             "a report template could not be filled in",
             where=template,

@@ -159,6 +159,10 @@ def blocked() -> DecisionRecord:
         ),
         gates=_gates(1.0, 7_613 / ROWS, 0.0, 0.9961),
         dataset=_without_file(record),
+        fields=tuple(
+            field.model_copy(update={"treatment": field.treatment.replace("no-attack-partition", "basic")})
+            for field in record.fields
+        ),
         recipient=record.recipient.model_copy(
             update={
                 "id": "broker",
@@ -228,9 +232,10 @@ def awaiting_review() -> DecisionRecord:
         raise ValueError("the approved record has its risk")
     residual = risk.residual.model_copy(
         update={
-            "prosecutor": _figure(0.2, 0.0921, (0, 0, 0, 0, 0, 402, 2_944, 3_681, rows - 7_027, 0, 0, 0)),
+            "prosecutor": _figure(0.2, 3_711 / rows, (0, 0, 0, 0, 0, 402, 2_944, 3_681, rows - 7_027, 0, 0, 0)),
             "journalist": _figure(1 / 75, 0.00561, (2_010, 2_390, 4_618, 9_437, 9_121, 4_979, 0, 0, 0, 0, 0, 0)),
             "smallest_class": 5,
+            "classes": 3_711,
         }
     )
     game = risk.game.model_copy(update={"minimum_class_size": 5, "suppressed_records": suppressed})
@@ -515,7 +520,7 @@ def _risk(
         threats=THREATS,
         threshold=0.09,
         initial=RiskView(
-            prosecutor=_figure(1.0, 0.7391, (0, 0, 0, 0, 0, 0, 0, 611, 3_204, 3_618, 4_317, 20_811)),
+            prosecutor=_figure(1.0, 27_116 / ROWS, (0, 0, 0, 0, 0, 0, 0, 611, 3_204, 3_618, 4_317, 20_811)),
             journalist=_figure(
                 1.0, 0.02716, (1_622, 1_498, 2_871, 6_013, 7_244, 6_402, 4_115, 1_560, 806, 226, 112, 92)
             ),
@@ -525,7 +530,7 @@ def _risk(
             below_small_cell=0.9812,
         ),
         residual=RiskView(
-            prosecutor=_figure(1.0, 0.4218, (0, 0, 0, 0, 0, 402, 2_944, 3_681, 6_110, 3_940, 4_493, 10_991)),
+            prosecutor=_figure(1.0, 15_702 / ROWS, (0, 0, 0, 0, 0, 402, 2_944, 3_681, 6_110, 3_940, 4_493, 10_991)),
             journalist=residual,
             marketer=residual.mean,
             smallest_class=1,

@@ -1,0 +1,47 @@
+"""The reports under test, each rendered once."""
+
+import io
+from collections.abc import Callable, Iterator
+
+import pikepdf
+import pytest
+
+from reports.certificate import render_certificate
+from reports.determination import render_determination
+from tasks.decision.record import DecisionRecord
+from tests.support import records
+
+MAKERS: dict[str, Callable[[], DecisionRecord]] = {
+    "approved": records.approved,
+    "blocked": records.blocked,
+    "validation failed": records.validation_failed,
+    "awaiting review": records.awaiting_review,
+}
+
+
+@pytest.fixture(params=MAKERS)
+def any_record(request: pytest.FixtureRequest) -> DecisionRecord:
+    return MAKERS[request.param]()
+
+
+@pytest.fixture(scope="session")
+def approved_pdf() -> bytes:
+    return render_determination(records.approved(), evidence={"validation.json": b'{"checks":[]}\n'})
+
+
+@pytest.fixture(scope="session")
+def certificate_pdf() -> bytes:
+    return render_certificate(records.approved())
+
+
+@pytest.fixture(scope="session", params=["determination", "validation failed", "certificate"])
+def document(
+    request: pytest.FixtureRequest, approved_pdf: bytes, certificate_pdf: bytes
+) -> Iterator[tuple[str, pikepdf.Pdf]]:
+    """Each kind of PDF, opened by another library than the one that wrote it."""
+    if request.param == "validation failed":
+        content = render_determination(records.validation_failed())
+    else:
+        content = approved_pdf if request.param == "determination" else certificate_pdf
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        yield request.param, pdf

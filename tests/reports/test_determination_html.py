@@ -1,0 +1,266 @@
+"""What the determination says, read from the HTML that the PDF is made from."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from reports.determination import determination_html, sections
+from reports.figures import figures
+from reports.smallcell import SmallCellRule
+from reports.templating import environment, render
+from tasks.decision.record import DecisionRecord, DecoyFact, NotAssessed, Review, digest
+from tasks.errors import StageFailed
+from tests.support import records, texts
+
+PLACEHOLDER = re.compile(r"\b(None|nan|NaN|inf|TODO|FIXME|lorem|ipsum|Undefined|True|False)\b|\{\{|\}\}|\{%|%\}|\?\?")
+
+
+def text_of(record: DecisionRecord) -> str:
+    return texts.seen(determination_html(record))
+
+
+def text_with_figures(record: DecisionRecord) -> str:
+    return texts.seen(determination_html(record), figures(record).values())
+
+
+def test_nothing_is_left_unfilled(any_record: DecisionRecord) -> None:
+    assert PLACEHOLDER.search(text_with_figures(any_record)) is None
+
+
+def test_the_first_page_gives_verdict_file_recipient_and_validity() -> None:
+    record = records.approved()
+    page = texts.sections(determination_html(record))["decision"]
+    for part in (
+        "✓ Approved",
+        record.release_id,
+        record.dataset.output_sha256,
+        "Cumberland University, Department of Economics (university)",
+        "9 March 2026 to 9 March 2027",
+        "All 8 gates passed.",
+        "8 of 8 passed",
+    ):
+        assert part is not None
+        assert part in page
+    assert "✗ Blocked" in texts.sections(determination_html(records.blocked()))["decision"]
+    assert "◔ Awaiting review" in texts.sections(determination_html(records.awaiting_review()))["decision"]
+
+
+def test_a_blocked_release_never_reads_like_a_permission() -> None:
+    for record in (records.blocked(), records.validation_failed()):
+        text = text_of(record)
+        assert "may be delivered to" not in text.replace("Nothing may be delivered to", "")
+        assert "With this verdict there is no determination to sign." in text
+        assert "The file goes to" not in text
+
+
+def test_sections_are_numbered_in_order_and_listed_in_the_contents(any_record: DecisionRecord) -> None:
+    document = determination_html(any_record)
+    listed = re.findall(r'<li><a href="#(\w+)"><span class="number">(\d+)</span>([^<]+)</a>', document)
+    assert listed == [(part.key, str(part.number), part.title) for part in sections(any_record)]
+    assert [int(number) for _, number, _ in listed] == list(range(1, len(listed) + 1))
+    for key, number, title in listed:
+        assert f'<h2 id="{key}" data-title="{number} {title}">' in document
+
+
+def test_no_section_is_empty(any_record: DecisionRecord) -> None:
+    for key, text in texts.sections(determination_html(any_record)).items():
+        assert len(text) > 150, key
+
+
+def test_without_a_risk_the_report_says_why_and_shows_none() -> None:
+    record = records.validation_failed()
+    found = texts.sections(determination_html(record))
+    assert {"method", "risk", "transparency", "utility"}.isdisjoint(found)
+    assert "No risk figure exists for this release" in found["unmeasured"]
+    assert "The data did not pass validation, so nothing was generalized" in found["unmeasured"]
+    assert "Decoy" not in found["unmeasured"]
+    assert "<img" not in determination_html(record)
+    assert "no social security number occupation 32,561 <11" in found["validation"]
+    assert "unique record id record_id 32,561 24" in found["validation"]
+    assert "not measured" in found["gates"]
+
+
+def test_without_a_risk_a_failed_stage_is_named_too() -> None:
+    record = records.validation_failed()
+    failure = NotAssessed(stage="risk", reason="The count cube does not fit in memory.")
+    validation = record.validation.model_copy(update={"passed": True})
+    found = texts.sections(determination_html(records.changed(record, validation=validation, not_assessed=(failure,))))
+    assert "A stage before the measurement could not finish" in found["unmeasured"]
+    assert "risk: The count cube does not fit in memory." in found["unmeasured"]
+
+
+def test_the_scope_names_what_was_not_tested_once_each() -> None:
+    record = records.approved()
+    named = texts.sections(determination_html(record))["scope"]
+    for stage in (entry.stage for entry in record.not_assessed):
+        assert named.count(stage) == 1
+    unnamed = texts.sections(determination_html(records.changed(record, not_assessed=())))["scope"]
+    for stage in ("Sequential adversary", "Identity × attribute score", "Linkage by learned distances", "Decoys"):
+        assert unnamed.count(stage) == 1
+
+
+def test_decoys_are_stated_where_there_are_any() -> None:
+    record = records.changed(
+        records.approved(), decoys=DecoyFact(count=120, commitment_sha256=records.sha("decoys")), not_assessed=()
+    )
+    found = texts.sections(determination_html(record))
+    assert "The file holds 120 decoy records." in found["decoys"]
+    assert records.sha("decoys") in found["decoys"]
+    assert "Decoys" not in found["scope"]
+
+
+def test_naive_claim_and_informed_recipient_stand_side_by_side() -> None:
+    found = texts.sections(determination_html(records.blocked()))
+    assert "Expected re-identifications records, expected 385.24 599.31" in found["transparency"]
+    assert "The two columns differ" in found["transparency"]
+    assert "21.97% → 23.38%" in found["transparency"]
+    agreeing = texts.sections(determination_html(records.approved()))["transparency"]
+    assert "The two columns agree" in agreeing
+
+
+def test_an_ungated_prosecutor_risk_is_said_plainly() -> None:
+    record = records.approved()
+    assert "Presence in the file is not known" in text_of(record)
+    gated = record.gates[2].model_copy(update={"id": "prosecutor.maximum_risk"})
+    assert "Presence in the file is not known" not in text_of(records.changed(record, gates=(*record.gates, gated)))
+
+
+def test_wp216_says_what_was_not_assessed() -> None:
+    risk = texts.sections(determination_html(records.approved()))["risk"]
+    assert "Inference not assessed" in risk
+    assert "Linkability assessed in part" in risk
+    assert "workclass, occupation, capital-gain, capital-loss, salary-class" in risk
+
+
+def test_votes_stay_closed_until_all_are_in() -> None:
+    record = records.awaiting_review()
+    assert "M. Okafor" not in text_of(record)
+    assert "2 required, 1 in" in text_of(record)
+    second = Review(
+        reviewer="J. Brandt",
+        role="privacy expert",
+        vote="reject",
+        reason="The agreement is too wide.",
+        at=datetime(2026, 3, 10, 9, 0, tzinfo=UTC),
+        record_sha256=records.sha("record"),
+    )
+    text = text_of(records.changed(record, reviews=(*record.reviews, second)))
+    assert "M. Okafor" in text
+    assert "The agreement is too wide." in text
+
+
+def test_hashes_and_commands_let_the_reader_check() -> None:
+    record = records.approved()
+    found = texts.sections(determination_html(record, evidence={"checks.json": b"{}"}))["reproduction"]
+    for part in (
+        digest(record),
+        record.code.lock_sha256,
+        record.population.sha256,
+        "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        f"git checkout {record.code.commit}",
+        f"releasegate verify releases/{record.release_id}",
+    ):
+        assert part in found
+
+
+def test_text_from_the_request_is_never_markup() -> None:
+    record = records.approved()
+    recipient = record.recipient.model_copy(update={"organisation": 'A <b>&</b> "B"', "purpose": "{{ 7 * 7 }}"})
+    document = determination_html(records.changed(record, recipient=recipient))
+    assert "A &lt;b&gt;&amp;&lt;/b&gt; &#34;B&#34;" in document
+    assert "<b>" not in document
+    assert "{{ 7 * 7 }}" in texts.seen(document)
+
+
+def test_small_counts_appear_nowhere_and_do_not_follow() -> None:
+    """37 people everywhere, under a policy that shows none below 50; 32,561 came in."""
+    record = records.approved()
+    assert record.risk is not None
+    small, total = 37, record.dataset.rows_in
+    share = small / total
+    counts = (small, *(0,) * 10, total - small)
+    figure = record.risk.residual.prosecutor.model_copy(
+        update={"over_threshold": small, "histogram": records.bins(counts)}
+    )
+    view = record.risk.residual.model_copy(
+        update={"prosecutor": figure, "journalist": figure, "smallest_class": small, "below_small_cell": share}
+    )
+    outcomes = tuple(
+        outcome.model_copy(
+            update={
+                "naive_attacked_share": share,
+                "transparent_attacked_share": 1 - share,
+                "most_specific_share": share,
+            }
+        )
+        for outcome in record.risk.game.outcomes
+    )
+    transparent = record.risk.transparent.model_copy(
+        update={
+            "attacked_share": share,
+            "attacked_records": small,
+            "naive_attacked_share": 1 - share,
+            "smallest_effective_group": small,
+            "histogram": records.bins(counts),
+        }
+    )
+    checks = tuple(
+        check.model_copy(update={"failed": small, "passed": False}) if check.column == "occupation" else check
+        for check in record.validation.checks
+    )
+    observed = tuple(entry.model_copy(update={"records": small}) for entry in record.validation.observed)
+    fields = tuple(
+        field.model_copy(update={"records_per_level": (total - small, *(0,) * (len(field.levels) - 2), small)})
+        if field.levels
+        else field
+        for field in record.fields
+    )
+    gates = tuple(
+        gate.model_copy(update={"measured": share}) if gate.id.endswith("_share") else gate for gate in record.gates
+    )
+    changed = records.changed(
+        record,
+        gates=gates,
+        policy=record.policy.model_copy(update={"small_cell": 50}),
+        fields=fields,
+        validation=record.validation.model_copy(update={"checks": checks, "observed": observed}),
+        risk=record.risk.model_copy(
+            update={
+                "initial": view,
+                "residual": view,
+                "transparent": transparent,
+                "game": record.risk.game.model_copy(update={"outcomes": outcomes}),
+            }
+        ),
+    )
+    text = text_with_figures(changed)
+    assert "<50" in text
+    for told in ("37", "32,524", "0.11%", "0.1136%", "99.89%"):
+        assert re.search(rf"(?<![\w.,]){re.escape(told)}(?![\w,])", text) is None, told
+
+
+def test_a_few_suppressed_records_do_not_follow_from_any_table() -> None:
+    text = text_with_figures(records.awaiting_review())
+    assert ">32,550" in text
+    assert "under 0.03378%" in text
+    for told in ("32,555", "3,711"):
+        assert told not in text
+
+
+def test_the_style_sheet_and_figures_are_all_that_is_referred_to(any_record: DecisionRecord) -> None:
+    document = determination_html(any_record)
+    targets = set(re.findall(r'(?:src|href)="([^"#][^"]*)"', document))
+    assert targets == {"asset:print.css", *(f"asset:{name}.svg" for name in figures(any_record))}
+
+
+@pytest.mark.parametrize("expression", ["count", "share", "passed", "missing", "record.missing", "nothing"])
+def test_a_template_prints_no_bare_number_and_nothing_missing(expression: str) -> None:
+    template = environment(SmallCellRule(11)).from_string("{{ " + expression + " }}")
+    with pytest.raises(Exception, match=r"formatter|undefined|no attribute"):
+        template.render(record=records.approved(), count=3, share=0.09, passed=True, missing=None)
+
+
+def test_a_template_that_cannot_be_filled_stops_the_report() -> None:
+    with pytest.raises(StageFailed, match="could not be filled in"):
+        render(SmallCellRule(11), "determination.html", record=records.approved())

@@ -1,0 +1,221 @@
+"""Structure of the PDFs, opened with another library than the one that wrote them."""
+
+import hashlib
+import io
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pikepdf
+import pytest
+
+from reports.determination import render_determination, sections
+from reports.figures import figures
+from reports.pdf import Attached, write_pdf
+from tasks.decision.record import canonical_json
+from tasks.errors import StageFailed
+from tests.support import records
+
+ROOT = Path(__file__).resolve().parents[2]
+MOMENT = datetime(2026, 3, 9, 14, 30, 12, tzinfo=UTC)
+Document = tuple[str, pikepdf.Pdf]
+
+
+@pytest.fixture(scope="module")
+def determination(approved_pdf: bytes) -> Iterator[pikepdf.Pdf]:
+    with pikepdf.open(io.BytesIO(approved_pdf)) as pdf:
+        yield pdf
+
+
+def elements(node: pikepdf.Object) -> Iterator[pikepdf.Dictionary]:
+    """All elements of the structure tree below a node."""
+    kids = node.get("/K", [])
+    for kid in kids if isinstance(kids, pikepdf.Array) else [kids]:
+        if isinstance(kid, pikepdf.Dictionary) and "/S" in kid:
+            yield kid
+            yield from elements(kid)
+
+
+def outline(items: object) -> list[str]:
+    return [title for item in items for title in (str(item.title), *outline(item.children))]  # type: ignore[attr-defined]
+
+
+def test_it_declares_itself_pdf_a_3a_and_is_tagged(document: Document) -> None:
+    _, pdf = document
+    packet = pdf.Root.Metadata.read_bytes()
+    assert b'pdfaid:part="3"' in packet
+    assert b'pdfaid:conformance="A"' in packet
+    assert pdf.Root.MarkInfo.Marked
+    assert pdf.Root.StructTreeRoot.Type == "/StructTreeRoot"
+    assert str(pdf.Root.Lang) == "en"
+    assert pdf.Root.ViewerPreferences.DisplayDocTitle
+    assert pdf.Root.OutputIntents[0].S == "/GTS_PDFA1"
+    assert not pdf.is_encrypted
+
+
+def test_title_author_and_dates_come_from_the_record(document: Document) -> None:
+    kind, pdf = document
+    assert str(pdf.docinfo["/Title"]).endswith("Income and work of adults in Tennessee")
+    assert str(pdf.docinfo["/Creator"]) == "releasegate 0.1.0"
+    assert str(pdf.docinfo["/Author"]).startswith("Office" if kind == "certificate" else "A. Lindqvist")
+    packet = pdf.Root.Metadata.read_bytes()
+    for field in ("CreateDate", "ModifyDate"):
+        assert f"<xmp:{field}>2026-03-09T14:30:12Z</xmp:{field}>".encode() in packet
+    assert str(pdf.docinfo["/CreationDate"]).startswith("D:20260309143012")
+
+
+def test_every_font_is_embedded_and_is_one_of_ours(document: Document) -> None:
+    _, pdf = document
+    fonts = {
+        str(font.BaseFont): font
+        for page in pdf.pages
+        for font in page.Resources.get("/Font", pikepdf.Dictionary()).values()
+    }
+    assert fonts
+    for name, font in fonts.items():
+        descriptor = font.DescendantFonts[0].FontDescriptor
+        assert "/FontFile2" in descriptor or "/FontFile3" in descriptor
+        assert "/ToUnicode" in font
+        assert "+Report-" in name
+
+
+def test_nothing_in_it_reaches_outside_or_runs(document: Document) -> None:
+    _, pdf = document
+    for thing in pdf.objects:
+        if isinstance(thing, pikepdf.Dictionary):
+            assert "/URI" not in thing
+            assert "/JS" not in thing
+    assert "/OpenAction" not in pdf.Root
+    assert "/AA" not in pdf.Root
+
+
+def test_pages_are_a4_and_none_is_empty(document: Document) -> None:
+    kind, pdf = document
+    pages = len(pdf.pages)
+    assert {"determination": 12 <= pages <= 20, "validation failed": pages <= 14, "certificate": pages <= 2}[kind]
+    for page in pdf.pages:
+        assert [round(float(edge)) for edge in page.MediaBox] == [0, 0, 595, 842]
+        shown = [part for part in pikepdf.parse_content_stream(page) if str(part.operator) in {"Tj", "TJ"}]
+        assert len(shown) > 12
+
+
+def test_every_table_has_header_cells(document: Document) -> None:
+    _, pdf = document
+    tables = [part for part in elements(pdf.Root.StructTreeRoot) if part.S == "/Table"]
+    assert tables
+    headed = [table for table in tables if any(part.S == "/TH" for part in elements(table))]
+    assert len(tables) - len(headed) == 1, "only the signature lines have none"
+
+
+def test_the_record_is_attached_as_data_byte_for_byte(determination: pikepdf.Pdf) -> None:
+    attached = determination.attachments
+    assert attached["decision.json"].get_file().read_bytes() == canonical_json(records.approved())
+    assert attached["validation.json"].get_file().read_bytes() == b'{"checks":[]}\n'
+    assert attached["decision.json"].get_file().mime_type == "application/json"
+    relations = [str(file.AFRelationship) for file in determination.Root.AF]
+    assert relations == ["/Data", "/Supplement"]
+
+
+def test_bookmarks_name_every_section(determination: pikepdf.Pdf) -> None:
+    with determination.open_outline() as marks:
+        titles = outline(marks.root)
+    expected = [f"{part.number} {part.title}" for part in sections(records.approved())]
+    assert [title for title in titles if title in expected] == expected
+    assert "Contents" in titles
+
+
+def test_every_figure_has_its_alternative_text(determination: pikepdf.Pdf) -> None:
+    found = [str(part.get("/Alt", "")) for part in elements(determination.Root.StructTreeRoot) if part.S == "/Figure"]
+    assert found == [figure.alt for figure in figures(records.approved()).values()]
+
+
+def test_headings_follow_each_other_in_the_structure(determination: pikepdf.Pdf) -> None:
+    levels = [
+        int(str(part.S)[2])
+        for part in elements(determination.Root.StructTreeRoot)
+        if str(part.S) in {"/H1", "/H2", "/H3"}
+    ]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_another_process_writes_the_same_bytes(approved_pdf: bytes, tmp_path: Path) -> None:
+    program = (
+        "import hashlib\n"
+        "from reports.determination import render_determination\n"
+        "from tests.support import records\n"
+        "evidence = {'validation.json': b'{\"checks\":[]}\\n'}\n"
+        "print(hashlib.sha256(render_determination(records.approved(), evidence=evidence)).hexdigest())\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "HOME": str(tmp_path), "LANG": "C"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert result.stdout.strip() == hashlib.sha256(approved_pdf).hexdigest()
+
+
+def test_evidence_may_not_take_the_place_of_the_record() -> None:
+    with pytest.raises(StageFailed, match="name of the decision record"):
+        render_determination(records.approved(), evidence={"decision.json": b"{}"})
+
+
+def small(body: str, **assets: bytes) -> bytes:
+    return write_pdf(
+        f'<html lang="en"><head><title>t</title></head><body>{body}</body></html>',
+        assets={f"{name}.svg": content for name, content in assets.items()},
+        attachments=(Attached("b.txt", b"b", "b"), Attached("a.txt", b"a", "a")),
+        moment=MOMENT,
+        identifier="0" * 32,
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<img alt="x" src="https://example.org/x.png">',
+        '<img alt="x" src="file:///etc/passwd">',
+        '<img alt="x" src="asset:missing.svg">',
+        '<img alt="x" src="data:image/svg+xml,<svg/>">',
+        '<link rel="stylesheet" href="http://example.org/x.css">',
+        '<p style="background: url(https://example.org/x.png)">x</p>',
+    ],
+)
+def test_nothing_is_fetched(body: str) -> None:
+    with pytest.raises(StageFailed, match="outside itself"):
+        small(body)
+
+
+@pytest.mark.parametrize("body", ['<img src="asset:x.svg">', '<a href="#nowhere">x</a>'])
+def test_what_the_renderer_only_complains_of_stops_the_report(body: str) -> None:
+    figure = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'
+    with pytest.raises(StageFailed, match="could not be rendered in full"):
+        small(body, x=figure)
+
+
+def test_a_broken_figure_stops_the_report() -> None:
+    with pytest.raises(StageFailed, match="could not be rendered in full"):
+        small('<img alt="x" src="asset:x.svg">', x=b"not a figure")
+
+
+def test_attachments_are_in_the_order_of_their_names() -> None:
+    with pikepdf.open(io.BytesIO(small("<p>text</p>"))) as pdf:
+        assert [str(name) for name in pdf.Root.Names.EmbeddedFiles.Names[::2]] == ["a.txt", "b.txt"]
+
+
+def test_missing_native_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A renderer that cannot load Pango raises OSError while it is imported."""
+    (tmp_path / "weasyprint.py").write_text("raise OSError('cannot load library')\n")
+    monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(StageFailed, match="native libraries are missing") as caught:
+        small("<p>text</p>")
+    assert "libpango-1.0-0" in caught.value.fix

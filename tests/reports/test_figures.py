@@ -1,0 +1,91 @@
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from reports.charting import ALARM, PARTLY, RiskAxis, shown_bins
+from reports.figures import figures
+from reports.smallcell import SmallCellRule
+from tasks.decision.record import Bin, DecisionRecord
+from tasks.errors import StageFailed
+from tests.support import records
+
+NAMES = ["risk", "transparent", "payoffs", "information", "levels"]
+
+
+def words(svg: bytes) -> str:
+    """What matplotlib wrote into a figure: the text of each label stands in a comment."""
+    return " | ".join(part.strip() for part in re.findall(r"<!--(.*?)-->", svg.decode(), re.DOTALL))
+
+
+def with_method(record: DecisionRecord, method: str) -> DecisionRecord:
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"method": method})
+    outcomes = tuple(outcome.model_copy(update={"method": method}) for outcome in game.outcomes[:1])
+    game = game.model_copy(update={"outcomes": outcomes})
+    return records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+
+
+def test_every_figure_is_drawn_and_says_in_words_what_it_shows() -> None:
+    drawn = figures(records.blocked())
+    assert list(drawn) == NAMES
+    for figure in drawn.values():
+        assert ET.fromstring(figure.svg).tag.endswith("svg")  # noqa: S314  (our own)
+        assert len(figure.alt) > 60
+        assert figure.caption.endswith(".")
+    assert "No-Attack game: payoff 1,175.79, attempts 0% claimed, 11.52% informed" in drawn["payoffs"].alt
+    assert "Basic game (chosen)" in drawn["payoffs"].alt
+    assert "age 97.12%" in drawn["information"].alt
+    assert "23.38% of the records lie there" in drawn["transparent"].alt
+    assert "an attempt pays beyond 0.01333" in words(drawn["transparent"].svg)
+    assert "0% → 11.52%" in words(drawn["payoffs"].svg)
+
+
+def test_nothing_is_drawn_where_nothing_was_measured() -> None:
+    assert figures(records.validation_failed()) == {}
+
+
+def test_the_same_record_is_drawn_with_the_same_bytes() -> None:
+    first, second = figures(records.approved()), figures(records.approved())
+    assert [figure.svg for figure in first.values()] == [figure.svg for figure in second.values()]
+
+
+def test_no_bar_is_drawn_as_attempted_where_nothing_is_worth_an_attempt() -> None:
+    """The highest risk is 1/75, the very point beyond which an attempt pays, in the middle of an interval."""
+    approved, blocked = figures(records.approved()), figures(records.blocked())
+    for colour in (ALARM, PARTLY):
+        assert colour.lower() not in approved["transparent"].svg.decode().lower()
+        assert colour.lower() in blocked["transparent"].svg.decode().lower()
+
+
+def test_the_last_filled_interval_ends_at_the_highest_risk() -> None:
+    bins = (Bin(low=0, high=0.01, records=40), Bin(low=0.01, high=0.02, records=20), Bin(low=0.02, high=1, records=0))
+    shown = shown_bins(bins, 1 / 75, SmallCellRule(11))
+    assert [(part.low, part.high, part.records) for part in shown] == [(0, 0.01, 40), (0.01, 1 / 75, 20), (0.02, 1, 0)]
+
+
+def test_an_axis_without_a_filled_bin_still_holds_its_marks() -> None:
+    axis = RiskAxis((), (0.09, 1.5))
+    assert axis.at(0.09) < axis.at(1.5)
+
+
+def test_too_few_records_are_not_drawn() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    few = record.risk.transparent.model_copy(update={"histogram": (Bin(low=0, high=1, records=9),)})
+    drawn = figures(records.changed(record, risk=record.risk.model_copy(update={"transparent": few})))
+    assert "too few records to show" in words(drawn["transparent"].svg)
+
+
+def test_a_method_that_the_report_cannot_explain_stops_it() -> None:
+    with pytest.raises(StageFailed, match="cannot explain"):
+        figures(with_method(records.approved(), "something-new"))
+
+
+def test_labels_are_text_and_never_formulas() -> None:
+    record = records.approved()
+    fields = tuple(
+        field.model_copy(update={"name": "cost $x$ & <y>"}) if field.name == "age" else field for field in record.fields
+    )
+    drawn = figures(records.changed(record, fields=fields))
+    assert "cost $x$ &amp; &lt;y&gt;" in words(drawn["information"].svg)

@@ -1,0 +1,65 @@
+import doctest
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports import numbers
+
+INSIDE = st.floats(min_value=1e-9, max_value=1, exclude_max=True, allow_nan=False)
+
+
+def test_the_examples_of_the_module_hold() -> None:
+    assert doctest.testmod(numbers).failed == 0
+
+
+@settings(max_examples=60)
+@given(INSIDE)
+def test_rounding_never_makes_a_probability_certain_or_impossible(value: float) -> None:
+    assert numbers.risk(value) not in {"0", "1"}
+    assert numbers.percent(value) not in {"0%", "100%"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1"), (0.5, "0.5"), (0.018934, "0.01893"), (0.000045678, "4.568 × 10⁻⁵"), (0.99996, ">0.9999")],
+)
+def test_risks(value: float, text: str) -> None:
+    assert numbers.risk(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0%"),
+        (1.0, "100%"),
+        (0.05, "5%"),
+        (0.23381, "23.38%"),
+        (0.0001, "0.01%"),
+        (0.00005, "0.005%"),
+        (0.99995, ">99.99%"),
+        (1e-9, "1 × 10⁻⁷%"),
+    ],
+)
+def test_percentages(share: float, text: str) -> None:
+    assert numbers.percent(share) == text
+
+
+def test_a_moment_is_written_in_utc_whatever_its_zone() -> None:
+    here = datetime(2026, 3, 10, 1, 30, tzinfo=timezone(timedelta(hours=11)))
+    assert numbers.minute(here) == "9 March 2026, 14:30 UTC"
+    assert numbers.minute(datetime(2026, 3, 9, 14, 30)) == "9 March 2026, 14:30 UTC"
+    assert numbers.utc(here) == datetime(2026, 3, 9, 14, 30, tzinfo=UTC)
+    assert numbers.day(date(2027, 12, 1)) == "1 December 2027"
+
+
+def test_a_hash_may_break_and_loses_nothing() -> None:
+    digest = "0123456789abcdef" * 4
+    marked = numbers.breakable(digest)
+    assert marked.count("<wbr>") == 7
+    assert marked.striptags().replace(" ", "") == digest
+
+
+def test_symbols_get_their_index_and_markup_stays_text() -> None:
+    assert numbers.subscripts("1/n_p & n_T < n_people") == "1/n<sub>p</sub> &amp; n<sub>T</sub> &lt; n_people"

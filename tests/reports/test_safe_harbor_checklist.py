@@ -1,0 +1,102 @@
+import pytest
+
+from reports.safeharbor import IdentifierRow, checklist
+from tasks.decision.record import DecisionRecord
+from tests.support import records
+
+
+def rows(record: DecisionRecord) -> dict[str, IdentifierRow]:
+    return {row.letter: row for row in checklist(record)}
+
+
+def with_method(record: DecisionRecord, method: str) -> DecisionRecord:
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"method": method})
+    return records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+
+
+def test_all_eighteen_kinds_are_there_in_the_order_of_the_rule() -> None:
+    assert "".join(row.letter for row in checklist(records.approved())) == "ABCDEFGHIJKLMNOPQR"
+
+
+@pytest.mark.parametrize("letter", "DEFGHNO")
+def test_a_scanned_kind_rests_on_its_scans(letter: str) -> None:
+    row = rows(records.approved())[letter]
+    assert row.state == "scanned, none found"
+    assert row.evidence == "Pattern scan of 10 columns: no match."
+
+
+@pytest.mark.parametrize("letter", "IJKLM")
+def test_a_kind_that_nothing_tests_says_so(letter: str) -> None:
+    row = rows(records.approved())[letter]
+    assert (row.state, "not tested" in row.evidence) == ("declared absent", True)
+
+
+def test_a_match_is_reported_as_found_without_a_small_count() -> None:
+    row = rows(records.validation_failed())["G"]
+    assert row.state == "found"
+    assert row.evidence == "Pattern scan of 10 columns matched in occupation: <11 cells."
+
+
+@pytest.mark.parametrize(
+    ("method", "state"),
+    [
+        ("no-attack-partition", "by expert determination"),
+        ("safe-harbor", "as Safe Harbor asks"),
+        ("sh-friendly", "as Safe Harbor asks"),
+    ],
+)
+def test_zip_codes_and_ages_follow_the_method(method: str, state: str) -> None:
+    found = rows(with_method(records.approved(), method))
+    assert found["B"].state == state
+    assert found["C"].state == state
+
+
+def test_nothing_generalized_means_nothing_released() -> None:
+    found = rows(records.validation_failed())
+    assert found["B"].state == "not released"
+    assert found["C"].state == "not released"
+
+
+def test_a_date_column_is_named_even_under_safe_harbor() -> None:
+    record = with_method(records.approved(), "safe-harbor")
+    fields = tuple(
+        field.model_copy(update={"type": "date"}) if field.name == "relationship" else field for field in record.fields
+    )
+    row = rows(records.changed(record, fields=fields))["C"]
+    assert row.state == "by expert determination"
+    assert "relationship" in row.evidence
+
+
+def test_without_zip_codes_dates_and_scans_the_rows_say_declared_absent() -> None:
+    record = records.approved()
+    fields = tuple(field.model_copy(update={"safe_harbor": "none"}) for field in record.fields)
+    validation = record.validation.model_copy(update={"checks": record.validation.checks[:2]})
+    found = rows(records.changed(record, fields=fields, validation=validation))
+    for letter in "ABCD":
+        assert found[letter].state == "declared absent"
+
+
+def test_direct_identifiers_found_again_are_named_by_column() -> None:
+    record = records.approved()
+    checks = tuple(
+        check.model_copy(update={"passed": False, "failed": 40})
+        if check.id == "identifier copy/expect_it/fnlwgt"
+        else check
+        for check in record.validation.checks
+    )
+    row = rows(records.changed(record, validation=record.validation.model_copy(update={"checks": checks})))["A"]
+    assert row.state == "found"
+    assert row.evidence.endswith("found again in fnlwgt.")
+
+
+def test_a_released_column_with_a_value_for_every_record_stands_out() -> None:
+    record = records.approved()
+    fields = tuple(
+        field.model_copy(update={"distinct_values": records.ROWS}) if field.name == "fnlwgt" else field
+        for field in record.fields
+    )
+    assert rows(record)["R"].state == "removed"
+    row = rows(records.changed(record, fields=fields))["R"]
+    assert row.state == "see evidence"
+    assert row.evidence.endswith("fnlwgt.")

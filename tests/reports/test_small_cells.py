@@ -1,0 +1,114 @@
+"""The small-cell rule against an attacker who knows the total, the labels and the rule itself."""
+
+import itertools
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports.levels import level_rows
+from reports.smallcell import HIDDEN, SmallCellRule
+from tasks.decision.record import Bin
+from tasks.errors import StageFailed
+from tests.support import records
+
+ELEVEN = SmallCellRule(11)
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0"), (1, "<11"), (10, "<11"), (11, "11"), (32_561, "32,561")])
+def test_counts_of_one_to_ten_are_not_shown(count: int, text: str) -> None:
+    assert ELEVEN.count(count) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "text"),
+    [
+        (0, 100, "0"),
+        (3, 100, "<11"),
+        (50, 100, "50"),
+        (97, 100, ">89"),
+        (100, 100, "100"),
+        (9, 9, "<11"),
+        (11, 12, ">1"),
+    ],
+)
+def test_a_part_gives_neither_itself_nor_its_complement_away(count: int, total: int, text: str) -> None:
+    assert ELEVEN.part(count, total) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "text"),
+    [(0, 1000, "0%"), (3, 1000, "<1.10%"), (500, 1000, "50%"), (995, 1000, ">98.90%"), (5, 8, HIDDEN)],
+)
+def test_a_share_of_a_known_total_does_not_tell_a_small_count(count: int, total: int, text: str) -> None:
+    assert ELEVEN.share(count / total, total) == text
+
+
+@pytest.mark.parametrize(
+    ("counts", "texts"),
+    [
+        ((20, 30), ("20", "30")),
+        ((0, 30), ("0", "30")),
+        ((3, 20, 30), (HIDDEN, HIDDEN, "30")),
+        ((3, 20, 20, 30), (HIDDEN, HIDDEN, HIDDEN, "30")),
+        ((5, 6, 30), ("<11", "<11", "30")),
+        ((2, 3, 30), (HIDDEN, HIDDEN, HIDDEN)),
+        ((10, 10, 30), (HIDDEN, HIDDEN, HIDDEN)),
+        ((3, 0, 0), (HIDDEN, "0", "0")),
+    ],
+)
+def test_breakdowns_worked_by_hand(counts: tuple[int, ...], texts: tuple[str, ...]) -> None:
+    assert ELEVEN.breakdown(counts) == texts
+
+
+@pytest.mark.parametrize(("cells", "limit", "largest"), [(2, 3, 12), (3, 3, 9), (3, 4, 11), (4, 3, 6)])
+def test_whoever_knows_total_and_rule_cannot_tell_a_small_count(cells: int, limit: int, largest: int) -> None:
+    """All breakdowns that print alike and add up alike: in each hidden place a small count has an alternative."""
+    rule = SmallCellRule(limit)
+    alike = defaultdict(list)
+    for counts in itertools.product(range(largest + 1), repeat=cells):
+        if sum(counts) >= limit and set(counts) != {0, 1}:
+            alike[sum(counts), rule.breakdown(counts)].append(counts)
+    for (_, texts), candidates in alike.items():
+        for place, text in enumerate(texts):
+            if not text.isdigit():
+                values = {counts[place] for counts in candidates}
+                assert len(values) > 1 or min(values) >= limit or set(candidates[0]) == {1}
+            else:
+                assert not 0 < int(text) < limit
+
+
+@settings(max_examples=80)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=9), st.integers(2, 15))
+def test_joined_bins_hold_every_record_and_none_is_small(counts: list[int], limit: int) -> None:
+    bins = [Bin(low=place, high=place + 1, records=count) for place, count in enumerate(counts)]
+    joined = SmallCellRule(limit).bins(bins)
+    if sum(counts) < limit:
+        assert joined == ()
+        return
+    assert sum(part.records for part in joined) == sum(counts)
+    assert all(part.records == 0 or part.records >= limit for part in joined)
+    assert joined[0].low == 0
+    assert joined[-1].high == len(counts)
+    assert all(left.high == right.low for left, right in itertools.pairwise(joined))
+
+
+def test_suppressed_records_do_not_follow_from_the_levels() -> None:
+    """Six suppressed: the levels of an attribute must not add up to the released records in print."""
+    record = records.awaiting_review()
+    for field in record.fields:
+        if field.records_per_level:
+            rows = level_rows(record, field)
+            assert rows[-1].name == "record suppressed"
+            assert not rows[-1].shown.isdigit()
+            assert sum(row.is_hidden for row in rows) >= 2
+    sex = level_rows(record, next(field for field in record.fields if field.name == "sex"))
+    assert [row.shown for row in sex] == ["30,502", HIDDEN, HIDDEN]
+
+
+def test_levels_that_do_not_fit_each_other_stop_the_report() -> None:
+    record = records.approved()
+    field = record.fields[1].model_copy(update={"groups_per_level": (121, 61)})
+    with pytest.raises(StageFailed, match="does not say the same of every level"):
+        level_rows(record, field)
