@@ -1,0 +1,306 @@
+"""Explaining a verdict: for each lever of a request, the smallest change that turns it, found by re-solving.
+
+What is re-solved is what depends on terms: the game, its risk, the policy's gates and the agreement's date. Reading the
+written file back belongs to a release itself; “would be approved” therefore means that nothing stands in the way of
+running it. Takes codes, numbers and a date; reads no file and no clock.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+
+from tasks.decision.explain import terms
+from tasks.decision.explain.resolve import Judgement, Plays, judge
+from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, Switch
+from tasks.decision.explain.search import nearest_flip, outwards
+from tasks.decision.explain.terms import Term
+from tasks.decision.gates import VALIDATION_PASSED
+from tasks.decision.measures import MEASURES
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.errors import RequestError, StageFailed
+from tasks.generalization.play import Table
+from tasks.request.model import Gate, Measure, Method, Recipient, ReleaseRequest
+
+Progress = Callable[[str], None]
+_RELATIVE_TOLERANCE = 1e-9
+_ABSOLUTE_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What of a decision an explanation starts from."""
+
+    verdict: Verdict
+    gates: tuple[GateResult, ...]
+    reasons: tuple[str, ...]
+    decided_on: date
+
+    @classmethod
+    def of(cls, record: DecisionRecord) -> "Decided":
+        """From a decision record."""
+        return cls(record.decision, record.gates, record.reasons, record.decided_at.date())
+
+
+def explain(
+    request: ReleaseRequest,
+    recipient: Recipient,
+    plays: Plays | Table,
+    decided: Decided,
+    progress: Progress = lambda _: None,
+) -> Explanation:
+    """Find what turns the verdict on one recipient's release.
+
+    1. Solve the recorded terms again; the figures must be the recorded ones.
+    2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term
+       can turn the verdict, and the explanation says so.
+    3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
+    4. Stakes and minimum class size are searched outwards, up and down, each alone (``search.nearest_flip``).
+    5. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
+    6. Every other method is played.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+        As it was decided on.
+    recipient : Recipient
+        One of its recipients.
+    plays : Plays or Table
+        Data and population; ``Plays`` to share games among recipients.
+    decided : Decided
+        The decision.
+    progress : callable
+        Told in words what is being tried.
+
+    Returns
+    -------
+    Explanation
+        Each change it names was tried and turns the verdict.
+
+    Raises
+    ------
+    StageFailed
+        If the recorded terms now give other figures or another verdict than recorded: data, population or program are
+        then not those of the decision.
+    """
+    if isinstance(plays, Table):
+        plays = Plays(plays)
+    return _Inquiry(request, recipient, plays, decided, progress).explanation()
+
+
+class _Inquiry:
+    """One recipient's verdict, and everything that is tried on it."""
+
+    def __init__(
+        self, request: ReleaseRequest, recipient: Recipient, plays: Plays, decided: Decided, progress: Progress
+    ) -> None:
+        self.request, self.recipient, self.plays = request, recipient, plays
+        self.decided, self.progress = decided, progress
+        self.passes = decided.verdict is not Verdict.BLOCKED
+        self.renewal = self._renewal()
+
+    def explanation(self) -> Explanation:
+        """All of it."""
+        played_before = self.plays.count
+        if self._failed(VALIDATION_PASSED):
+            return self._fixed("The data did not pass validation; a change of terms does not make them pass.")
+        self.progress("solving the recorded terms again")
+        now = self._judge(())
+        _check_figures(self.decided.gates, now)
+        if now.passes and not self.passes:
+            return self._fixed(
+                "Every gate that depends on a term of the request is open; what blocked the release is among its "
+                "reasons and has to be remedied there."
+            )
+        if self.passes and not now.passes:
+            raise _contradiction("the verdict of the recorded terms")
+        renewed = self._judge(self.renewal) if self.renewal else now
+        agreement = self._agreement(renewed)
+        if renewed.passes != self.passes:
+            results: list[Flip | NoFlip] = self._hopeless()
+        else:
+            results = [*self._stakes(), *self._class_size(), *self._thresholds(renewed)]
+        flips = [result for result in results if isinstance(result, Flip)]
+        return Explanation(
+            recipient=self.recipient.id,
+            verdict=self.decided.verdict,
+            strongest_reasons=self.decided.reasons,
+            figures=now.figures,
+            flips=tuple(sorted(flips, key=_size)),
+            no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
+            switches=self._switches(),
+            agreement=agreement,
+            fixed="",
+            games_played=self.plays.count - played_before,
+        )
+
+    def _failed(self, identifier: str) -> bool:
+        return any(gate.id == identifier and not gate.passed for gate in self.decided.gates)
+
+    def _fixed(self, why: str) -> Explanation:
+        reasons, verdict = self.decided.reasons, self.decided.verdict
+        return Explanation(self.recipient.id, verdict, reasons, {}, (), (), (), None, why, 0)
+
+    def _judge(self, changes: Sequence[Change], *, exact: bool = True) -> Judgement:
+        request = terms.apply(self.request, changes) if changes else self.request
+        return judge(request, self.recipient.id, self.plays, self.decided.decided_on, exact=exact)
+
+    def _flips(self, judgement: Judgement) -> bool:
+        return judgement.passes != self.passes
+
+    # The agreement
+
+    def _renewal(self) -> tuple[Change, ...]:
+        """The new date that an expired agreement needs, whatever else changes."""
+        expires, today = self.recipient.agreement.expires, self.decided.decided_on
+        if expires >= today:
+            return ()
+        where = f"{terms.recipient_path(self.request, self.recipient)}.agreement.expires"
+        return (Change(where, expires.isoformat(), today.isoformat()),)
+
+    def _agreement(self, renewed: Judgement) -> Flip | NoFlip | None:
+        if not self.renewal:
+            return None
+        change, lever = self.renewal[0], "expiry of the agreement"
+        if self._flips(renewed):
+            return _flip(lever, self.renewal, renewed)
+        return NoFlip(
+            lever, change.where, change.current, change.current, "any later date", "Other gates are closed as well."
+        )
+
+    def _hopeless(self) -> list[Flip | NoFlip]:
+        """The numbers, where the agreement alone blocks."""
+        why = "The expired agreement blocks, whatever the other terms are."
+        numbers = (*terms.stakes(self.request, self.recipient), terms.class_size(self.request))
+        return [NoFlip(one.lever, one.where, one.current, one.current, one.current, why) for one in numbers]
+
+    # Stakes and class size
+
+    def _stakes(self) -> list[Flip | NoFlip]:
+        results: list[Flip | NoFlip] = []
+        for term in terms.stakes(self.request, self.recipient):
+            results += self._searched(term)
+        return results
+
+    def _class_size(self) -> list[Flip | NoFlip]:
+        return self._searched(terms.class_size(self.request))
+
+    def _searched(self, term: Term) -> list[Flip | NoFlip]:
+        """A term's result in each direction, or one for both where neither turns the verdict."""
+        found = {up: self._nearest(term, up=up) for up in (True, False)}
+        results: list[Flip | NoFlip] = [flip for flip in found.values() if flip is not None]
+        lowest = term.current if found[False] else min(outwards(term, up=False), default=term.current)
+        highest = term.current if found[True] else max(outwards(term, up=True), default=term.current)
+        if lowest < highest:
+            why = "Nothing that was tried in this range turns the verdict."
+            results.append(NoFlip(term.lever, term.where, term.current, lowest, highest, why))
+        return results
+
+    def _nearest(self, term: Term, *, up: bool) -> Flip | None:
+        """The nearest change that turns the verdict, solved as it stands."""
+        self.progress(f"{term.lever}, {'upwards' if up else 'downwards'}")
+        for exact in (False, True):
+            value = nearest_flip(term, partial(self._turns, term, exact=exact), up=up)
+            if value is None:
+                return None
+            changes = self._with(term, value)
+            judgement = self._judge(changes)
+            if self._flips(judgement):
+                return _flip(term.lever, changes, judgement)
+        return None
+
+    def _turns(self, term: Term, value: float, *, exact: bool) -> bool:
+        return self._flips(self._judge(self._with(term, value), exact=exact))
+
+    def _with(self, term: Term, value: float) -> tuple[Change, ...]:
+        return (*self.renewal, Change(term.where, term.current, value))
+
+    # Thresholds
+
+    def _thresholds(self, now: Judgement) -> list[Flip | NoFlip]:
+        self.progress("thresholds")
+        gates = self.request.policy.gates
+        if self.passes:
+            return [self._closed(gate, now.figures[gate.measure]) for gate in gates]
+        shut = {gate.id for gate in now.gates if not gate.passed}
+        failing = [gate for gate in gates if gate.measure.value in shut]
+        unmeasured = [gate for gate in failing if gate.measure not in now.figures]
+        if unmeasured:
+            why = "Its figure was not measured: nothing can be released under these terms."
+            return [self._unmoved(gate, why) for gate in failing]
+        results: list[Flip | NoFlip] = []
+        needed = [self._change(gate, terms.open_threshold(gate, now.figures[gate.measure])) for gate in failing]
+        if len(failing) == 1:
+            return [self._turned(_threshold_lever(failing[0]), failing[0], tuple(needed))]
+        results.append(self._turned("all failing thresholds together", failing[0], tuple(needed)))
+        return results + [self._unmoved(gate, "Other gates are closed as well.") for gate in failing]
+
+    def _closed(self, gate: Gate, measured: float) -> Flip | NoFlip:
+        change = self._change(gate, terms.closed_threshold(gate, measured))
+        return self._turned(_threshold_lever(gate), gate, (change,))
+
+    def _turned(self, lever: str, gate: Gate, changes: tuple[Change, ...]) -> Flip | NoFlip:
+        changes = (*self.renewal, *changes)
+        try:
+            judgement = self._judge(changes)
+        except RequestError:
+            return self._unmoved(gate, "No threshold that a policy may have is on the other side of the figure.")
+        if not self._flips(judgement):
+            return self._unmoved(gate, "A threshold on the other side of the figure does not turn the verdict.")
+        return _flip(lever, changes, judgement)
+
+    def _change(self, gate: Gate, threshold: float) -> Change:
+        return Change(terms.threshold_path(self.request, gate), gate.threshold, threshold)
+
+    def _unmoved(self, gate: Gate, why: str) -> NoFlip:
+        where = terms.threshold_path(self.request, gate)
+        return NoFlip(_threshold_lever(gate), where, gate.threshold, gate.threshold, gate.threshold, why)
+
+    # Methods
+
+    def _switches(self) -> tuple[Switch, ...]:
+        present = self.request.method_for(self.recipient)
+        return tuple(self._switch(present, method) for method in Method if method is not present)
+
+    def _switch(self, present: Method, method: Method) -> Switch:
+        self.progress(f"method {method.value}")
+        where = f"{terms.recipient_path(self.request, self.recipient)}.method"
+        changes = (*self.renewal, Change(where, present.value, method.value))
+        judgement = self._judge(changes)
+        return Switch(method, changes, judgement.verdict, judgement.figures, judgement.failure)
+
+
+def _flip(lever: str, changes: tuple[Change, ...], judgement: Judgement) -> Flip:
+    return Flip(lever, changes, judgement.verdict, judgement.figures, judgement.failure)
+
+
+def _threshold_lever(gate: Gate) -> str:
+    return f"threshold: {MEASURES[gate.measure].title[0].lower()}{MEASURES[gate.measure].title[1:]}"
+
+
+def _size(flip: Flip) -> float:
+    return math.inf if flip.relative_change is None else abs(flip.relative_change)
+
+
+def _check_figures(recorded: Sequence[GateResult], now: Judgement) -> None:
+    """Refuse to explain a decision whose figures cannot be found again."""
+    names = {measure.value: measure for measure in Measure}
+    for gate in recorded:
+        if gate.id not in names or gate.measured is None:
+            continue
+        figure = now.figures.get(names[gate.id])
+        if figure is None or not math.isclose(
+            figure, gate.measured, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE
+        ):
+            raise _contradiction(gate.id)
+
+
+def _contradiction(where: str) -> StageFailed:
+    return StageFailed(
+        "solved again, the recorded terms do not give what was recorded",
+        where=where,
+        expected="the figures and the verdict of the decision record",
+        got="others",
+        fix="the decision was made by another version of the program; run the release again and explain the new one",
+    )

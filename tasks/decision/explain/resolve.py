@@ -1,0 +1,181 @@
+"""Solving the game again under other terms and judging it, without solving the same game twice.
+
+What a game's outcome depends on
+--------------------------------
+Cost c and gain G enter a method only through ``Payoffs.attacked(n)``: is a group of n people worth an attempt. That is
+monotone in n, so it is told by one number, the smallest group n* that is not attacked, and of that only whether it is
+within the population. Terms with equal n* give the same outcome to the last bit; raising the cost by a factor and
+lowering the gain by it are one game.
+
+Safe Harbor plays no game and depends on no stakes at all.
+
+Under the two No-Attack rules a strategy that is attacked is never played, and one that is not loses nothing, so its
+payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V multiplies every payoff that is
+compared, so it changes no choice, but for payoffs within the tolerance of ties: a billionth of the benefit or less,
+once that is 1 or more. This last step alone is not exact to the bit; it is used to look for changes of such a benefit
+(``exact=False``), and what is found is solved as it stands.
+"""
+
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from tasks.decision.explain.result import Figures
+from tasks.decision.gates import agreement_gate, judge_gates
+from tasks.decision.record import GateResult, Verdict
+from tasks.errors import StageFailed
+from tasks.generalization.game import Payoffs
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
+from tasks.risk.score import gate_figures, released_tuples, residual_risk
+
+_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
+_LEAST_SHARED_BENEFIT = 1.0
+_KEPT_BYTES = 256 * 2**20
+_FEWEST_KEPT = 4
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a release would come to under some terms."""
+
+    verdict: Verdict
+    """As the gates have it that depend on terms; a file that would be written is not read back here."""
+    gates: tuple[GateResult, ...]
+    """The policy's gates and that of the agreement."""
+    figures: Figures
+    """What was measured; empty where nothing can be released."""
+    failure: str = ""
+    """Why nothing can be released: the method leaves some record no strategy, or every record is suppressed."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether no gate is closed."""
+        return self.verdict is not Verdict.BLOCKED
+
+
+def safe_people(payoffs: Payoffs, population: int) -> int:
+    """Smallest group n* that is not worth an attempt; one more than the population where every group is.
+
+    Parameters
+    ----------
+    payoffs : Payoffs
+    population : int
+        People in all; no group is larger.
+    """
+    return bisect_left(range(population + 1), True, key=lambda people: not payoffs.attacked(np.array([people]))[0])
+
+
+class Plays:
+    """Games already played on one table; the oldest are forgotten past a bound on memory."""
+
+    def __init__(self, table: Table, kept_bytes: int = _KEPT_BYTES) -> None:
+        self.table = table
+        bytes_each = 2 * table.data.codes.nbytes + 3 * table.data.counts.nbytes
+        self._most_kept = max(_FEWEST_KEPT, kept_bytes // max(1, bytes_each))
+        self.count = 0
+        """Games solved so far."""
+        self._played: OrderedDict[Key, Played | StageFailed] = OrderedDict()
+        self._alike: dict[Key, Key] = {}
+
+    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Played:
+        """The recipient's method, played under its stakes.
+
+        Parameters
+        ----------
+        request : ReleaseRequest
+        recipient : Recipient
+            Of that request.
+        exact : bool
+            Whether a game that differs in the benefit alone must be solved anew under the No-Attack rules.
+
+        Raises
+        ------
+        StageFailed
+            If the method leaves some record no strategy.
+        """
+        method, payoffs = request.method_for(recipient), payoffs_of(recipient)
+        alike, key = self._keys(request, method, payoffs)
+        known = self._alike.get(alike, key)
+        if not exact and known in self._played:
+            key = known
+        found = self._played.get(key)
+        if found is None:
+            found = self._play(request, method, payoffs)
+            self._played[key] = found
+            self._alike[alike] = key
+            while len(self._played) > self._most_kept:
+                self._played.popitem(last=False)
+        self._played.move_to_end(key)
+        if isinstance(found, StageFailed):
+            raise found.with_traceback(None)
+        return found
+
+    def _play(self, request: ReleaseRequest, method: Method, payoffs: Payoffs) -> Played | StageFailed:
+        self.count += 1
+        try:
+            return play(self.table, method, payoffs, weights_of(request), request.policy.generalization.cell_weights)
+        except StageFailed as failure:
+            return failure
+
+    def _keys(self, request: ReleaseRequest, method: Method, payoffs: Payoffs) -> tuple[Key, Key]:
+        """What the outcome depends on up to ties, and to the last bit."""
+        game: Key = (method, request.policy.generalization.cell_weights, *weights_of(request).tolist())
+        if method is Method.SAFE_HARBOR:
+            return game, game
+        safe = safe_people(payoffs, self.table.population.total)
+        if method in _NO_ATTACK:
+            exact = (*game, safe, payoffs.benefit)
+            return (*game, safe) if payoffs.benefit >= _LEAST_SHARED_BENEFIT else exact, exact
+        exact = (*game, safe, payoffs.benefit, payoffs.loss)
+        return exact, exact
+
+    @property
+    def kept(self) -> int:
+        """Games in memory."""
+        return len(self._played)
+
+
+def judge(
+    request: ReleaseRequest, recipient_id: str, plays: Plays, decided_on: date, *, exact: bool = True
+) -> Judgement:
+    """Solve, measure and judge one recipient's release.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+        With the terms to judge.
+    recipient_id : str
+    plays : Plays
+    decided_on : date
+        Day of the decision.
+    exact : bool
+        As in ``Plays.outcome``.
+    """
+    recipient = request.recipient(recipient_id)
+    failure = ""
+    figures: Mapping[Measure, float] = {}
+    try:
+        figures = _measured(request, recipient, plays, exact=exact)
+    except StageFailed as error:
+        failure = error.what
+    gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
+    if failure or not all(gate.passed for gate in gates):
+        return Judgement(Verdict.BLOCKED, gates, figures, failure)
+    verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
+    return Judgement(verdict, gates, figures)
+
+
+def _measured(request: ReleaseRequest, recipient: Recipient, plays: Plays, *, exact: bool) -> dict[Measure, float]:
+    table, policy, payoffs = plays.table, request.policy, payoffs_of(recipient)
+    played = plays.outcome(request, recipient, exact=exact)
+    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
+    risk = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    return gate_figures(table, played, kept, payoffs, risk)

@@ -1,0 +1,117 @@
+"""What an explanation says. A lever that does not turn the verdict is a type of its own, with the reason."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tasks.decision.record import Verdict
+from tasks.request.model import Measure, Method
+
+Figures = Mapping[Measure, float]
+"""What the gates judge, by measure; empty where nothing can be released."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another value for one term of the request."""
+
+    where: str
+    """Path in the request, such as ``recipients[0].stakes.cost``."""
+    current: float | str
+    """The value decided on; dates in ISO form, methods by name."""
+    needed: float | str
+    """The value to put in its place."""
+
+    @property
+    def relative(self) -> float | None:
+        """Change over the present value, 0.33 for a third more; None where it has no size: text, or from 0."""
+        if isinstance(self.current, str) or isinstance(self.needed, str) or self.current == 0:
+            return None
+        return (self.needed - self.current) / abs(self.current)
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A lever that turns the verdict, with the smallest change found to do so."""
+
+    lever: str
+    """What is changed, in words."""
+    changes: tuple[Change, ...]
+    """All that must change together; one, but where several thresholds fail or the agreement has expired."""
+    verdict: Verdict
+    """What the release then comes to."""
+    figures: Figures
+    """What is then measured."""
+    failure: str
+    """Why nothing can then be released; empty where something can."""
+
+    @property
+    def relative_change(self) -> float | None:
+        """The largest of the changes that have a size; None where none has, or one is a number changed from 0."""
+        sizes = [change.relative for change in self.changes if not isinstance(change.needed, str)]
+        sized = [size for size in sizes if size is not None]
+        return max(sized, key=abs) if sized and len(sized) == len(sizes) else None
+
+
+@dataclass(frozen=True)
+class NoFlip:
+    """A lever that does not turn the verdict within the range that was searched."""
+
+    lever: str
+    """What was changed, in words."""
+    where: str
+    """Path in the request."""
+    current: float | str
+    """The value decided on."""
+    searched_from: float | str
+    """Lowest value tried; the present one where none below it was."""
+    searched_to: float | str
+    """Highest value tried; the present one where none above it was."""
+    reason: str
+    """Why it does not, or that nothing within the range does."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Another method in place of the chosen one, everything else as it was."""
+
+    method: Method
+    """The other method."""
+    changes: tuple[Change, ...]
+    """What must change for it; with a new agreement date where the agreement has expired."""
+    verdict: Verdict
+    """What the release then comes to."""
+    figures: Figures
+    """What is then measured."""
+    failure: str
+    """Why the method cannot be used at all; empty where it can."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one recipient's release was decided as it was, and what would turn it."""
+
+    recipient: str
+    """Id of the recipient."""
+    verdict: Verdict
+    """The verdict as recorded."""
+    strongest_reasons: tuple[str, ...]
+    """The reasons as recorded."""
+    figures: Figures
+    """What the recorded terms give when solved again; empty where nothing was measured."""
+    flips: tuple[Flip, ...]
+    """Levers that turn the verdict, the smallest change first, those whose change has no size last."""
+    no_flips: tuple[NoFlip, ...]
+    """Levers that do not."""
+    switches: tuple[Switch, ...]
+    """Every other method."""
+    agreement: Flip | NoFlip | None
+    """The new agreement date, where the agreement had expired on the day of the decision; else None."""
+    fixed: str
+    """Why no term of the request can turn the verdict, such as data that failed validation; empty where some might."""
+    games_played: int
+    """Games solved for this explanation."""
+
+    @property
+    def smallest(self) -> Flip | None:
+        """The smallest change that turns the verdict; None where none was found."""
+        return self.flips[0] if self.flips else None

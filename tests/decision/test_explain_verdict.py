@@ -1,0 +1,435 @@
+"""Verdicts explained on the table of ``tests.support.explaining``, where each turning point is worked out by hand.
+
+A group is safe from n* = gain / cost people. With cost 4 and gain 100 that is 25, so the partition releases ab (30
+people), c (30) and d (40): the highest risk is 1/30. It releases a (10 people, risk 0.1) once n* ≤ 10, and nothing at
+all once n* > 100. Released as ab, c, d, the records keep 1/2, 1/2, 1 and 1 of their information.
+"""
+
+from dataclasses import replace
+from math import exp, log
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tasks.decision.explain.explain import Decided, explain
+from tasks.decision.explain.resolve import Plays, judge, safe_people
+from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip
+from tasks.decision.explain.terms import apply
+from tasks.decision.gates import RESCORED_EQUAL
+from tasks.decision.record import GateResult, Verdict
+from tasks.errors import StageFailed
+from tasks.generalization.game import Payoffs
+from tasks.generalization.play import Played
+from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
+from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, decided, table
+from tests.support.worlds import World, worlds
+
+COST, LOSS, GAIN, BENEFIT = (f"recipients[1].stakes.{key}" for key in ("cost", "loss", "gain", "benefit"))
+SIZE = "policy.generalization.minimum_class_size"
+EXPIRES = "recipients[1].agreement.expires"
+
+
+def explained(request: ReleaseRequest, plays: Plays | None = None) -> Explanation:
+    plays = plays or Plays(table())
+    return explain(request, request.recipients[1], plays, decided(request, plays))
+
+
+def values(explanation: Explanation, where: str) -> list[float | str]:
+    return [flip.changes[-1].needed for flip in explanation.flips if flip.changes[-1].where == where]
+
+
+def unturned(explanation: Explanation, where: str) -> NoFlip:
+    return next(result for result in explanation.no_flips if result.where == where)
+
+
+def check_every_claim(request: ReleaseRequest, explanation: Explanation, of: object = None) -> None:
+    """Apply each change and decide afresh, sharing nothing with the explanation."""
+    fresh = lambda changed: judge(changed, "institute", Plays(of or table()), TODAY)  # type: ignore[arg-type] # noqa: E731
+    passes = explanation.verdict is not Verdict.BLOCKED
+    for flip in explanation.flips:
+        judgement = fresh(apply(request, flip.changes))
+        assert judgement.passes is not passes, flip
+        assert judgement.verdict is flip.verdict
+        assert dict(judgement.figures) == dict(flip.figures)
+        assert judgement.failure == flip.failure
+    for result in explanation.no_flips:
+        for value in (result.searched_from, result.searched_to):
+            if not isinstance(value, str) and value != result.current and not explanation.agreement:
+                change = Change(result.where, result.current, value)
+                assert fresh(apply(request, (change,))).passes is passes, result
+    for switch in explanation.switches:
+        judgement = fresh(apply(request, switch.changes))
+        assert (judgement.verdict, judgement.failure) == (switch.verdict, switch.failure)
+        assert dict(judgement.figures) == dict(switch.figures)
+
+
+def test_an_approved_release_and_what_would_block_it() -> None:
+    request = asked()
+    explanation = explained(request)
+    assert explanation.verdict is Verdict.APPROVED
+    assert explanation.strongest_reasons == ("a reason",)
+    assert explanation.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
+    assert explanation.figures[Measure.INFORMATION_KEPT] == pytest.approx(0.75)
+    higher, lower = sorted(values(explanation, COST), reverse=True)
+    assert 10 <= higher <= 10 * 1.01  # n* = 10: a is released alone
+    assert 1 / 1.01 <= lower < 1  # n* > 100: nothing can be released
+    larger, smaller = sorted(values(explanation, LOSS), reverse=True)
+    assert 400 < larger <= 400 * 1.01
+    assert 40 / 1.01 <= smaller <= 40
+    assert values(explanation, BENEFIT) == []
+    assert values(explanation, "policy.gates[0].at_most") == [0.03333]
+    assert unturned(explanation, "policy.gates[1].at_most").reason.startswith("No threshold")
+    assert (unturned(explanation, BENEFIT).searched_from, unturned(explanation, BENEFIT).searched_to) == (1, 10_000)
+    assert explanation.agreement is None
+    assert explanation.fixed == ""
+    check_every_claim(request, explanation)
+
+
+def test_just_short_of_a_reported_change_the_verdict_stays() -> None:
+    request = asked()
+    for flip in explained(request).flips:
+        change = flip.changes[0]
+        if change.where == SIZE:
+            continue
+        short = replace(change, needed=change.current + (change.needed - change.current) * 0.98)  # type: ignore[operator]
+        assert judge(apply(request, (short,)), "institute", Plays(table()), TODAY).passes, flip
+
+
+def test_the_smallest_change_comes_first() -> None:
+    explanation = explained(asked())
+    sizes = [abs(flip.relative_change or 0) for flip in explanation.flips]
+    assert sizes == sorted(sizes)
+    assert explanation.smallest is explanation.flips[0]
+    assert explanation.flips[0].changes[0].where == LOSS
+    assert explanation.flips[0].relative_change == pytest.approx(-0.6, abs=0.01)
+
+
+def test_a_stated_gain_leaves_the_loss_without_effect() -> None:
+    request = asked(gain=100.0)
+    explanation = explained(request)
+    assert len(values(explanation, GAIN)) == 2
+    assert values(explanation, LOSS) == []
+    check_every_claim(request, explanation)
+
+
+def test_a_population_too_small_for_the_stakes() -> None:
+    request = asked(cost=0.5)
+    explanation = explained(request)
+    assert explanation.verdict is Verdict.BLOCKED
+    assert explanation.figures == {}
+    (needed,) = values(explanation, COST)
+    assert 1 <= needed <= 1.01
+    (needed,) = values(explanation, LOSS)
+    assert 50 / 1.01 <= needed <= 50
+    assert {result.reason for result in explanation.no_flips if result.where.startswith("policy.gates")} == {
+        "Its figure was not measured: nothing can be released under these terms."
+    }
+    check_every_claim(request, explanation)
+
+
+def test_a_verdict_that_turns_and_turns_back() -> None:
+    """From cost 20 downwards: blocked (a alone, risk 0.1), open below 10, blocked again below 1."""
+    request = asked(cost=20.0)
+    explanation = explained(request)
+    assert explanation.verdict is Verdict.BLOCKED
+    assert not judge(asked(cost=0.2), "institute", Plays(table()), TODAY).passes
+    (needed,) = values(explanation, COST)
+    assert 10 / 1.01 <= needed < 10
+    assert unturned(explanation, COST).searched_from == 20
+    check_every_claim(request, explanation)
+
+
+@pytest.mark.parametrize("cost", [0.5, 4.0, 20.0])
+def test_stakes_against_a_scan_of_every_percent(cost: float) -> None:
+    request, plays = asked(cost=cost), Plays(table())
+    explanation = explained(request, plays)
+    passes = explanation.verdict is not Verdict.BLOCKED
+    for where, present in ((COST, cost), (LOSS, 100.0)):
+        for sign in (1, -1):
+            steps = [present * exp(sign * step * log(100) / 460) for step in range(1, 461)]
+            change = replace(explanation.switches[0].changes[-1], where=where)
+            turned = [
+                value
+                for value in steps
+                if judge(apply(request, (replace(change, needed=value),)), "institute", plays, TODAY).passes
+                is not passes
+            ]
+            found = [value for value in values(explanation, where) if (value > present) is (sign > 0)]
+            assert len(found) == bool(turned)
+            if found:
+                assert found[0] == pytest.approx(turned[0], rel=0.0105)
+
+
+def test_a_threshold_that_fails_alone() -> None:
+    half = {**ATTACKED, "at_most": 0.5}
+    request = asked("basic", (MAXIMUM, half), loss=1.0, gain=100.0)
+    explanation = explained(request)  # everybody as collected: a has risk 1/10; a and b are attacked
+    assert explanation.verdict is Verdict.BLOCKED
+    assert values(explanation, "policy.gates[0].at_most") == [0.1]
+    assert not any("together" in flip.lever for flip in explanation.flips)
+    check_every_claim(request, explanation)
+
+
+def test_thresholds_that_fail_together_turn_only_together() -> None:
+    request = asked("basic", loss=1.0, gain=100.0, reviews=2)
+    explanation = explained(request)
+    both = next(flip for flip in explanation.flips if flip.lever == "all failing thresholds together")
+    assert [(change.where, change.current, change.needed) for change in both.changes] == [
+        ("policy.gates[0].at_most", 0.09, 0.1),
+        ("policy.gates[1].at_most", 0.0, 0.5),
+    ]
+    assert both.relative_change is None
+    assert both.verdict is Verdict.AWAITING_REVIEW
+    assert values(explanation, "policy.gates[0].at_most") == []
+    assert unturned(explanation, "policy.gates[0].at_most").reason == "Other gates are closed as well."
+    check_every_claim(request, explanation)
+
+
+def test_every_other_method_is_played() -> None:
+    request = asked("basic", loss=1.0, gain=100.0)
+    switches = {switch.method: switch for switch in explained(request).switches}
+    assert set(switches) == set(Method) - {Method.BASIC}
+    assert switches[Method.NO_ATTACK_PARTITION].verdict is Verdict.APPROVED
+    assert switches[Method.NO_ATTACK_PARTITION].figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
+    assert switches[Method.BASIC_PARTITION].verdict is Verdict.BLOCKED
+    infeasible = {switch.method: switch for switch in explained(asked(cost=0.5)).switches}
+    assert "nobody would attack" in infeasible[Method.NO_ATTACK].failure
+    assert infeasible[Method.NO_ATTACK].figures == {}
+
+
+def test_the_smallest_class_that_blocks() -> None:
+    """Classes hold 2 (ab), 1 and 1 records: size 2 leaves out half of them, size 3 all."""
+    request = asked(
+        gates=(MAXIMUM, {"measure": "released.suppressed_share", "at_most": 0.4, "because": "use"}),
+    )
+    explanation = explained(request)
+    assert values(explanation, SIZE) == [2]
+    check_every_claim(request, explanation)
+    request = asked(gates=request_gates(0.5))
+    explanation = explained(request)
+    assert values(explanation, SIZE) == [3]
+    flip = next(flip for flip in explanation.flips if flip.changes[0].where == SIZE)
+    assert flip.figures == {}
+    assert flip.failure == "every record would be suppressed"
+
+
+def request_gates(suppressed: float) -> tuple[dict[str, object], ...]:
+    return (MAXIMUM, {"measure": "released.suppressed_share", "at_most": suppressed, "because": "use"})
+
+
+def test_a_class_size_that_is_too_large() -> None:
+    request = asked(gates=request_gates(0.4), minimum_class_size=2)
+    explanation = explained(request)
+    assert explanation.verdict is Verdict.BLOCKED
+    assert values(explanation, SIZE) == [1]
+    check_every_claim(request, explanation)
+
+
+def test_the_benefit_turns_a_gate_on_the_payoff() -> None:
+    """Three quarters of the benefit reach the publisher: 75 of 100, and 60 below 80."""
+    gates = (MAXIMUM, {"measure": "game.publisher_payoff", "at_least": 60, "because": "worth it"})
+    request, plays = asked(gates=gates), Plays(table())
+    explanation = explained(request, plays)
+    (needed,) = values(explanation, BENEFIT)
+    assert 80 / 1.01 <= needed < 80
+    check_every_claim(request, explanation)
+
+
+def test_an_agreement_that_alone_blocks() -> None:
+    request = asked(expires="2026-03-08")
+    explanation = explained(request)
+    assert explanation.verdict is Verdict.BLOCKED
+    assert isinstance(explanation.agreement, Flip)
+    (change,) = explanation.agreement.changes
+    assert (change.where, change.current, change.needed) == (EXPIRES, "2026-03-08", "2026-03-09")
+    assert explanation.agreement.verdict is Verdict.APPROVED
+    assert explanation.flips == ()
+    assert {result.reason for result in explanation.no_flips} == {
+        "The expired agreement blocks, whatever the other terms are."
+    }
+    assert judge(apply(request, explanation.agreement.changes), "institute", Plays(table()), TODAY).passes
+
+
+def test_an_expired_agreement_is_part_of_every_other_change() -> None:
+    request = asked(expires="2026-03-08", cost=20.0)
+    explanation = explained(request)
+    assert isinstance(explanation.agreement, NoFlip)
+    assert explanation.flips
+    assert {flip.changes[0].where for flip in explanation.flips} == {EXPIRES}
+    assert values(explanation, "policy.gates[0].at_most") == [0.1]
+    check_every_claim(request, explanation)
+
+
+def test_data_that_failed_validation_cannot_be_helped_by_terms() -> None:
+    request, plays = asked(), Plays(table())
+    decision = replace(decided(request, plays, validated=False), verdict=Verdict.BLOCKED)
+    explanation = explain(request, request.recipients[1], Plays(table()), decision)
+    assert "validation" in explanation.fixed
+    assert (explanation.flips, explanation.switches, explanation.games_played) == ((), (), 0)
+
+
+def test_a_file_that_could_not_be_read_back_cannot_be_helped_by_terms() -> None:
+    request, plays = asked(), Plays(table())
+    gate = GateResult(
+        id=RESCORED_EQUAL,
+        title="t",
+        measured=0.0,
+        comparison="is",
+        threshold=1.0,
+        passed=False,
+        because="other figures",
+    )
+    decision = decided(request, plays)
+    decision = replace(decision, verdict=Verdict.BLOCKED, gates=(*decision.gates, gate))
+    explanation = explain(request, request.recipients[1], plays, decision)
+    assert "among its reasons" in explanation.fixed
+    assert explanation.flips == ()
+
+
+def changed(decision: Decided, identifier: str, measured: float) -> Decided:
+    gates = tuple(
+        gate.model_copy(update={"measured": measured}) if gate.id == identifier else gate for gate in decision.gates
+    )
+    return replace(decision, gates=gates)
+
+
+def test_figures_that_cannot_be_found_again_are_not_explained() -> None:
+    request, plays = asked(), Plays(table())
+    decision = changed(decided(request, plays), "transparent.maximum_risk", 0.0334)
+    with pytest.raises(StageFailed, match="recorded") as failure:
+        explain(request, request.recipients[1], plays, decision)
+    assert failure.value.where == "transparent.maximum_risk"
+
+
+def test_a_verdict_that_cannot_be_found_again_is_not_explained() -> None:
+    request, plays = asked(cost=0.5), Plays(table())
+    decision = replace(decided(request, plays), verdict=Verdict.APPROVED)
+    with pytest.raises(StageFailed, match="recorded"):
+        explain(request, request.recipients[1], plays, decision)
+
+
+class Careless(Plays):
+    """Takes the benefit to have no effect, whatever the method."""
+
+    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Played:
+        if not exact:
+            request = asked("basic", loss=1.0, gain=100.0)
+            recipient = request.recipients[1]
+        return super().outcome(request, recipient)
+
+
+def test_a_change_that_does_not_stand_when_solved_is_searched_again_without_sharing() -> None:
+    request, plays = asked(), Plays(table())
+    explanation = explain(request, request.recipients[1], Careless(table()), decided(request, plays))
+    honest = explained(request)
+    assert explanation.flips == honest.flips
+
+
+def test_progress_names_levers() -> None:
+    said: list[str] = []
+    request, plays = asked(), Plays(table())
+    explain(request, request.recipients[1], plays, decided(request, plays), said.append)
+    assert "cost of an attempt, upwards" in said
+    assert "method common" in said
+
+
+def test_equal_explanations_for_equal_questions() -> None:
+    assert explained(asked()) == explained(asked())
+
+
+@pytest.mark.parametrize(
+    ("gain", "cost", "least"),
+    [(100, 4, 25), (100, 3.99, 26), (300, 4, 75), (0.3, 0.1, 3), (1e12, 1e-9, 101), (1, 2, 1)],
+)
+def test_least_safe_group(gain: float, cost: float, least: int) -> None:
+    assert safe_people(Payoffs(benefit=1, loss=1, gain=gain, cost=cost), 100) == least
+
+
+def test_games_that_differ_in_nothing_that_matters_are_solved_once() -> None:
+    plays = Plays(table())
+    for request in (asked(), asked(cost=8.0, loss=200.0), asked(gain=100.0, loss=7.0), asked(gain=97.0, loss=900.0)):
+        plays.outcome(request, request.recipients[1])
+    assert plays.count == 1
+    plays.outcome(asked(benefit=150.0), asked(benefit=150.0).recipients[1], exact=False)
+    assert plays.count == 1
+    plays.outcome(asked(benefit=150.0), asked(benefit=150.0).recipients[1])
+    assert plays.count == 2
+    basic = [
+        asked("basic"),
+        asked("basic", loss=7.0, gain=100.0),
+        asked("basic", benefit=150.0),
+        asked("basic", cost=5.0),
+    ]
+    for request in basic:
+        plays.outcome(request, request.recipients[1], exact=False)
+    assert plays.count == 6
+
+
+def test_games_are_forgotten_past_a_bound_and_played_again() -> None:
+    forgetful = Plays(table(), kept_bytes=0)
+    explanation = explained(asked(), forgetful)
+    assert replace(explanation, games_played=0) == replace(explained(asked()), games_played=0)
+    assert forgetful.count > explained(asked()).games_played
+    assert forgetful.kept == 4
+
+
+WORLDS = worlds(max_attributes=2)
+METHODS = st.sampled_from(Method)
+QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def world_request(world: World, method: Method, **changes: float) -> ReleaseRequest:
+    payoffs = world.payoffs
+    terms = {"benefit": payoffs.benefit, "loss": payoffs.loss, "gain": payoffs.gain, "cost": payoffs.cost, **changes}
+    return asked(method.value, weights=world.weights, **terms)
+
+
+@given(WORLDS, METHODS)
+@QUICK
+def test_every_claim_about_any_world_holds_when_applied(world: World, method: Method) -> None:
+    request = world_request(world, method)
+    of = table(world.rows, world.people, world.records)
+    plays = Plays(of)
+    try:
+        decision = decided(request, plays)
+    except StageFailed:
+        assume(False)
+    explanation = explain(request, request.recipients[1], plays, decision)
+    check_every_claim(request, explanation, of)
+
+
+def played(of: object, request: ReleaseRequest, **kwargs: bool) -> Played | None:
+    try:
+        return Plays(of).outcome(request, request.recipients[1], **kwargs)  # type: ignore[arg-type]
+    except StageFailed:
+        return None
+
+
+def same(one: Played | None, other: Played | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    arrays = ("levels", "cells", "kept", "people", "effective")
+    return all((getattr(one, name) == getattr(other, name)).all() for name in arrays)
+
+
+@given(WORLDS, METHODS, st.floats(0.02, 50), st.floats(0.02, 50))
+@QUICK
+def test_cost_and_gain_matter_by_the_least_safe_group_alone(
+    world: World, method: Method, factor: float, other: float
+) -> None:
+    of = table(world.rows, world.people, world.records)
+    scaled = world_request(world, method, cost=world.payoffs.cost * factor, gain=world.payoffs.gain * factor)
+    safe = [safe_people(payoffs_in(request), of.population.total) for request in (world_request(world, method), scaled)]
+    assert safe[0] == safe[1]
+    assert same(played(of, world_request(world, method)), played(of, scaled))
+    if method in (Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.SAFE_HARBOR):
+        loss = world_request(world, method, loss=world.payoffs.loss * other)
+        assert same(played(of, world_request(world, method)), played(of, loss))
+        benefit = world_request(world, method, benefit=world.payoffs.benefit * max(other, 0.1))
+        assert same(played(of, world_request(world, method)), played(of, benefit))
+
+
+def payoffs_in(request: ReleaseRequest) -> Payoffs:
+    terms = request.recipients[1].stakes
+    return Payoffs(benefit=terms.benefit, loss=terms.loss, gain=terms.gain or terms.loss, cost=terms.cost)

@@ -1,0 +1,84 @@
+"""A table small enough to work out every verdict on it by hand, and requests about it.
+
+One quasi-identifier with the leaves a, b, c, d in the groups ab and cd; 10, 20, 30 and 40 people, one record each.
+"""
+
+from datetime import date
+from typing import Any
+
+from tasks.decision.explain.explain import Decided
+from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.gates import VALIDATION_PASSED
+from tasks.decision.record import GateResult
+from tasks.generalization.play import Table
+from tasks.generalization.safe_harbor import safe_harbor_axis
+from tasks.generalization.zip3 import zip_table
+from tasks.request.model import ReleaseRequest, SafeHarborRule
+from tests.support.worlds import People, Rows, World, count_tuples
+
+TODAY = date(2026, 3, 9)
+MAXIMUM = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "EMA"}
+ATTACKED = {"measure": "transparent.attacked_share", "at_most": 0.0, "because": "none"}
+ROWS: Rows = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]]
+PEOPLE: People = {("a",): 10, ("b",): 20, ("c",): 30, ("d",): 40}
+RECORDS: People = dict.fromkeys(PEOPLE, 1)
+
+
+def table(rows: tuple[Rows, ...] = (ROWS,), people: People = PEOPLE, records: People = RECORDS) -> Table:
+    world = World(rows, people, records, payoffs=None, weights=(1.0,) * len(rows))  # type: ignore[arg-type]
+    trees = world.hierarchies
+    axes = tuple(safe_harbor_axis(tree, SafeHarborRule.NONE, zip_table()) for tree in trees)
+    return Table(trees, axes, count_tuples(records, trees), count_tuples(people, trees), 2**24)
+
+
+def asked(
+    method: str = "no-attack-partition",
+    gates: tuple[dict[str, Any], ...] = (MAXIMUM, ATTACKED),
+    *,
+    expires: str = "2027-01-01",
+    weights: tuple[float, ...] = (1.0,),
+    reviews: int = 0,
+    minimum_class_size: int = 1,
+    **stakes: float,
+) -> ReleaseRequest:
+    """A request whose second recipient has these terms; cost 4 and gain 100 let a group of 25 be safe."""
+    terms = {"benefit": 100.0, "loss": 100.0, "cost": 4.0, **stakes}
+    agreement = {"id": "DUA-1", "expires": expires}
+    who = {"organisation": "An institute", "purpose": "A study", "agreement": agreement}
+    quasi = {"role": "quasi-identifier", "hierarchy": {"prefixes": {"keep": []}}}
+    document = {
+        "schema_version": "releasegate/request/1",
+        "title": "A test",
+        "requested_by": "A steward",
+        "dataset": {"path": "data.csv", "title": "Data", "source": "made up", "record_id": "id"},
+        "attributes": {"id": {"role": "direct identifier"}}
+        | {f"q{axis}": {**quasi, "weight": weight} for axis, weight in enumerate(weights)},
+        "population": {"path": "population.parquet", "source": "made up"},
+        "recipients": [
+            {"id": "other", "stakes": {"benefit": 1.0, "loss": 1.0, "cost": 1.0}, **who},
+            {"id": "institute", "stakes": terms, "method": method, **who},
+        ],
+        "policy": {
+            "id": "policy",
+            "version": "1",
+            "gates": gates,
+            "generalization": {"minimum_class_size": minimum_class_size},
+            "review": {"required": reviews},
+        },
+    }
+    return ReleaseRequest.model_validate(document)
+
+
+def decided(request: ReleaseRequest, plays: Plays, *, validated: bool = True) -> Decided:
+    """The decision on the institute's release, as the gate would record it."""
+    judgement = judge(request, "institute", plays, TODAY)
+    validation = GateResult(
+        id=VALIDATION_PASSED,
+        title="Validation passed",
+        measured=float(validated),
+        comparison="is",
+        threshold=1.0,
+        passed=validated,
+        because="checked",
+    )
+    return Decided(judgement.verdict, (validation, *judgement.gates), ("a reason",), TODAY)
