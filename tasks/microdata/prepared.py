@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -85,7 +86,7 @@ def load(path: Path) -> Prepared:
                 arrays["tuple_of_record"],
                 json.loads(arrays["distinct_values"].tobytes()),
             )
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise StageFailed(
             "an intermediate file cannot be read",
             where=path.name,

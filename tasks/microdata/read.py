@@ -20,6 +20,7 @@ from tasks.request.model import Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
 _HASH_BYTES = 1024 * 1024
+_MOST_PEOPLE = 2**53
 
 
 def file_sha256(path: Path) -> str:
@@ -116,7 +117,7 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
                     column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False, null_values=[]
                 ),
             )
-    except (pa.ArrowException, OSError, UnicodeError, LookupError, EOFError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError) as error:
         raise DataError(
             "the file cannot be read as CSV",
             where=path.name,
@@ -132,7 +133,40 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
             got=f"{len(uneven)} records with another number",
             fix="quote cells that hold the delimiter or a line break",
         )
+    if _has_line_breaks(table):
+        _check_quoting(path, delimiter, encoding)
     return table
+
+
+def _has_line_breaks(table: pa.Table) -> bool:
+    columns = table.columns if table.num_rows else []
+    return any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r")
+
+
+def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
+    """Refuse a quotation mark out of place: the reader would take all records up to the next one for a single cell."""
+    with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
+        content = stream.read()
+    text = np.frombuffer(content.decode(encoding, errors="replace").removeprefix("\ufeff").encode(), dtype=np.uint8)
+    boundary = np.zeros(256, dtype=bool)
+    boundary[[ord(mark) for mark in (delimiter, "\n", "\r", '"')]] = True
+    marks = np.flatnonzero(text == ord('"'))
+    opening, closing = marks[0::2], marks[1::2]
+    wrong = [
+        opening[(opening > 0) & ~boundary[text[opening - 1]]],
+        closing[(closing < len(text) - 1) & ~boundary[text[np.minimum(closing + 1, len(text) - 1)]]],
+        marks[-1:] if len(marks) % 2 else marks[:0],
+    ]
+    first = min((int(places[0]) for places in wrong if len(places)), default=-1)
+    if first >= 0:
+        line = 1 + int(np.count_nonzero(text[:first] == ord("\n")))
+        raise DataError(
+            "a quotation mark is out of place, so that records run together",
+            where=f"{path.name}, line {line}",
+            expected="quotation marks around whole cells, and doubled inside them",
+            got="one that neither opens nor closes a cell",
+            fix="export the file again, with cells quoted that hold a quotation mark or a line break",
+        )
 
 
 def _header(path: Path, delimiter: str, encoding: str) -> list[str]:
@@ -153,6 +187,8 @@ def _kind(error: Exception) -> str:
         return "bytes that are not of this encoding"
     if "straddling" in text:
         return f"a record longer than {_BLOCK_BYTES // 2**20} MiB"
+    if "Empty CSV" in text:
+        return "no record after the header"
     if isinstance(error, LookupError):
         return "an encoding that is not known"
     return type(error).__name__
@@ -160,15 +196,28 @@ def _kind(error: Exception) -> str:
 
 def _read_parquet_as_text(path: Path) -> pa.Table:
     table = read_parquet(path, DataError)
+    return _as_text(table, table.column_names, path, DataError)
+
+
+def _as_text(
+    table: pa.Table, columns: Sequence[str], path: Path, error_class: type[DataError] | type[PopulationError]
+) -> pa.Table:
     try:
-        return pa.table({name: pc.cast(table[name], pa.large_string()) for name in table.column_names})
+        return pa.table({name: pc.cast(_without_nan(table[name]), pa.large_string()) for name in columns})
     except (pa.ArrowException, KeyError):
-        raise DataError(
-            "a column of the Parquet file cannot be read as text, or its name occurs twice",
+        raise error_class(
+            "a column of the file cannot be read as text, or its name occurs twice",
             where=path.name,
             expected="columns of text, numbers or dates, each with a name of its own",
-            fix="convert nested or binary columns before the release",
+            fix="convert nested or binary columns, and rename repeated ones",
         ) from None
+
+
+def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """“Not a number” is how some programs write a missing one."""
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, type=column.type), column)
 
 
 def read_parquet(path: Path, error_class: type[DataError] | type[PopulationError]) -> pa.Table:
@@ -227,14 +276,18 @@ def read_population(path: Path, population: Population, columns: Sequence[str]) 
         If the file cannot be read, a column is missing, or a count is not a whole number from 0.
     """
     if path.stat().st_size == 0:
-        raise PopulationError("the population is empty", where=path.name, expected="a table of counts")
+        raise PopulationError(
+            "the population is empty", where=path.name, expected="a table of counts", fix="export it again"
+        )
     if _is_parquet(path):
         table = read_parquet(path, PopulationError)
     else:
         try:
             table = _read_csv(path, ",", "utf-8")
         except DataError as error:
-            raise PopulationError(error.what, where=error.where, expected=error.expected, got=error.got) from None
+            raise PopulationError(
+                error.what, where=error.where, expected=error.expected, got=error.got, fix="export the population again"
+            ) from None
     missing = [name for name in (*columns, population.count) if name not in table.column_names]
     if missing:
         raise PopulationError(
@@ -244,25 +297,24 @@ def read_population(path: Path, population: Population, columns: Sequence[str]) 
             got="missing: " + ", ".join(missing),
             fix="add the columns, or name the count column under population.count",
         )
-    counts = _counts(table[population.count], path, population.count)
-    values = pd.DataFrame(
-        {name: pd.array(pc.cast(table[name], pa.large_string()), dtype=pd.StringDtype("pyarrow")) for name in columns},
-        copy=False,
-    )
+    text = _as_text(table, columns, path, PopulationError)
+    counts = _counts(table, path, population.count)
+    values = pd.DataFrame({name: pd.array(text[name], dtype=pd.StringDtype("pyarrow")) for name in columns}, copy=False)
     return values, counts
 
 
-def _counts(column: pa.ChunkedArray, path: Path, name: str) -> np.ndarray:
+def _counts(table: pa.Table, path: Path, name: str) -> np.ndarray:
     try:
-        counts = pc.cast(column, pa.int64())
-        valid = counts.null_count == 0 and (len(counts) == 0 or pc.min(counts).as_py() >= 0)
-    except pa.ArrowException:
+        counts = pc.cast(table[name], pa.int64())
+        total = pc.sum(pc.cast(counts, pa.float64(), safe=False)).as_py() or 0
+        valid = counts.null_count == 0 and 0 < total < _MOST_PEOPLE and pc.min(counts).as_py() >= 0
+    except (pa.ArrowException, KeyError):
         valid = False
-    if not valid or len(column) == 0 or pc.sum(counts).as_py() == 0:
+    if not valid:
         raise PopulationError(
             "the population's counts are not usable",
             where=f"{path.name}, column {name}",
-            expected="whole numbers from 0, not all of them 0, none missing",
+            expected="one column of whole numbers from 0, not all of them 0, none missing, below 2^53 in sum",
             fix="correct the counts",
         )
     return np.asarray(counts.to_numpy(), dtype=np.int64)

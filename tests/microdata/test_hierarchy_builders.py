@@ -1,0 +1,151 @@
+"""Hierarchies from interval widths, prefixes and groups, and from whichever source a request names."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import HierarchyError, WorkspaceError
+from tasks.microdata.build import from_groups, from_intervals, from_prefixes
+from tasks.microdata.hierarchies import build_hierarchies
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
+from tests.support.silence import CANARY, assert_silent
+from tests.support.tiny import changed, tiny_request
+
+
+def rows_of(tree: Hierarchy) -> list[list[str]]:
+    return [[tree.labels[level][group] for level, group in enumerate(leaf)] for leaf in tree.groups]
+
+
+def test_intervals_by_hand() -> None:
+    tree = from_intervals("age", IntervalLevels(minimum=3, maximum=9, widths=(2, 4)))
+    assert rows_of(tree) == [
+        ["3", "3-4", "3-6", "*"],
+        ["4", "3-4", "3-6", "*"],
+        ["5", "5-6", "3-6", "*"],
+        ["6", "5-6", "3-6", "*"],
+        ["7", "7-8", "7-9", "*"],
+        ["8", "7-8", "7-9", "*"],
+        ["9", "9", "7-9", "*"],
+    ]
+
+
+def test_an_interval_that_holds_everything_is_the_top() -> None:
+    tree = from_intervals("age", IntervalLevels(minimum=0, maximum=3, widths=(2, 4, 8)))
+    assert [len(level) for level in tree.labels] == [4, 2, 1]
+    assert tree.labels[-1] == ("*",)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    minimum=st.integers(-40, 40),
+    extent=st.integers(1, 60),
+    factors=st.lists(st.integers(2, 4), max_size=4),
+)
+def test_interval_groups_have_their_width_but_for_the_last(minimum: int, extent: int, factors: list[int]) -> None:
+    widths = [1]
+    for factor in factors:
+        widths.append(widths[-1] * factor)
+    maximum = minimum + extent
+    tree = from_intervals("a", IntervalLevels(minimum=minimum, maximum=maximum, widths=tuple(widths[1:])))
+    assert [int(leaf) for leaf in tree.labels[0]] == list(range(minimum, maximum + 1))
+    kept = [width for width in widths if width < extent + 1]
+    assert tree.n_levels == len(kept) + 1
+    for level, width in enumerate(kept):
+        sizes = tree.sizes[tree.offsets[level] : tree.offsets[level + 1]].tolist()
+        assert sizes[:-1] == [width] * (len(sizes) - 1)
+        assert 1 <= sizes[-1] <= width
+
+
+def test_prefixes_by_hand() -> None:
+    tree = from_prefixes("zip", PrefixLevels(keep=(3, 2)), ["37201", "37010", "37011", "37010"])
+    assert rows_of(tree) == [
+        ["37010", "370**", "37***", "*"],
+        ["37011", "370**", "37***", "*"],
+        ["37201", "372**", "37***", "*"],
+    ]
+    assert rows_of(from_prefixes("zip", PrefixLevels(keep=(3,), mask=""), ["37010"])) == [["37010", "370", "*"]]
+    assert rows_of(from_prefixes("zip", PrefixLevels(keep=()), ["a", "b"])) == [["a", "*"], ["b", "*"]]
+
+
+def test_prefixes_of_codes_of_several_lengths_stay_apart() -> None:
+    tree = from_prefixes("code", PrefixLevels(keep=(2, 1)), ["A10", "A1000", "A11"])
+    assert rows_of(tree) == [["A10", "A1*", "A**", "*"], ["A11", "A1*", "A**", "*"], ["A1000", "A1***", "A****", "*"]]
+
+
+def test_a_prefix_as_long_as_a_value_is_refused() -> None:
+    with pytest.raises(HierarchyError, match="as long as a value") as caught:
+        from_prefixes("zip", PrefixLevels(keep=(8, 3)), ["3701" + CANARY, "x" + CANARY[:7]])
+    assert caught.value.where == "prefixes of zip"
+    assert_silent(caught.value)
+
+
+def test_prefixes_of_nothing_are_refused() -> None:
+    with pytest.raises(HierarchyError, match="is empty"):
+        from_prefixes("zip", PrefixLevels(keep=(3,)), [])
+
+
+def test_a_value_that_looks_like_a_prefix_is_refused() -> None:
+    with pytest.raises(HierarchyError, match="different groups"):
+        from_prefixes("zip", PrefixLevels(keep=(3,)), ["37010", "37011", "370**"])
+    with pytest.raises(HierarchyError, match="different groups"):
+        from_prefixes("zip", PrefixLevels(keep=()), ["*", "a"])
+
+
+def test_groups_by_hand() -> None:
+    levels = ({"solid": ("lung", "colon"), "blood": ("leukaemia",)}, {"cancer": ("solid", "blood")})
+    assert rows_of(from_groups("diagnosis", GroupLevels(levels=levels))) == [
+        ["lung", "solid", "cancer"],
+        ["colon", "solid", "cancer"],
+        ["leukaemia", "blood", "cancer"],
+    ]
+    assert rows_of(from_groups("diagnosis", GroupLevels(levels=levels[:1])))[2] == ["leukaemia", "blood", "*"]
+
+
+GROUPS_REFUSED = {
+    "two parents": (({"x": ("a", "b"), "y": ("b",)},), "two parents", "level 1"),
+    "two parents above": (({"x": ("a",), "y": ("b",)}, {"p": ("x", "y"), "q": ("y",)}), "two parents", "level 2"),
+    "value twice": (({"x": ("a", "a")},), "occurs twice", ""),
+    "left out": (({"x": ("a",), "y": ("b",)}, {"p": ("x",)}), "do not cover", "level 2"),
+    "unknown": (({"x": ("a",)}, {"p": ("x", "z")}), "do not cover", "level 2"),
+    "no values": (({"x": ()},), "is empty", ""),
+    "a group named as a value": (({"a": ("a", "b"), "y": ("c",)},), "different groups", ""),
+}
+
+
+@pytest.mark.parametrize("case", GROUPS_REFUSED)
+def test_groups_that_are_no_tree_are_refused(case: str) -> None:
+    levels, what, where = GROUPS_REFUSED[case]
+    secret = tuple(
+        {CANARY + name: tuple(CANARY + member for member in members) for name, members in level.items()}
+        for level in levels
+    )
+    with pytest.raises(HierarchyError, match=what) as caught:
+        from_groups("diagnosis", GroupLevels(levels=secret))
+    assert caught.value.where.startswith("groups of diagnosis")
+    assert where in caught.value.where
+    assert_silent(caught.value)
+
+
+def test_a_request_gives_each_quasi_identifier_its_hierarchy(tmp_path: Path) -> None:
+    trees = build_hierarchies(tiny_request(tmp_path), {})
+    assert list(trees) == ["zip", "age", "sex"]
+    assert trees["zip"].labels[1] == ("370**", "372**")
+    assert trees["age"].labels[1] == ("88-89", "90-91", "92-93")
+    assert trees["sex"].labels == (("F", "M"), ("*",))
+
+
+def test_prefixes_take_their_domain_from_data_and_population(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path, changed("attributes", "zip", "hierarchy", to={"prefixes": {"keep": [3]}}))
+    tables = {"data": pd.DataFrame({"zip": ["38001", None]}), "population": pd.DataFrame({"zip": ["37010", "37011"]})}
+    assert build_hierarchies(loaded, tables)["zip"].labels[0] == ("37010", "37011", "38001")
+
+
+def test_a_hierarchy_file_that_is_not_there(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path, changed("attributes", "zip", "hierarchy", "file", to="nowhere.csv"))
+    with pytest.raises(WorkspaceError) as caught:
+        build_hierarchies(loaded, {})
+    assert "attributes.zip.hierarchy.file" in caught.value.where

@@ -1,0 +1,135 @@
+"""Data and population in integer form, written and read back."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.errors import DataError, PopulationError, StageFailed
+from tasks.microdata.prepared import Prepared, load, save
+from tests.support.silence import CANARY, assert_silent
+from tests.support.tiny import DATA, POPULATION, tiny_prepared, tiny_request
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Prepared:
+    return tiny_prepared(tiny_request(tmp_path))
+
+
+def decoded(prepared: Prepared, codes: np.ndarray) -> list[tuple[str, ...]]:
+    trees = list(prepared.hierarchies.values())
+    return [tuple(tree.labels[0][leaf] for tree, leaf in zip(trees, code, strict=True)) for code in codes]
+
+
+def test_tuples_of_data_and_population(prepared: Prepared) -> None:
+    assert list(prepared.hierarchies) == ["zip", "age", "sex"]
+    records = dict(zip(decoded(prepared, prepared.data.codes), prepared.data.counts.tolist(), strict=True))
+    assert records == {
+        ("37010", "88", "F"): 2,
+        ("37010", "89", "M"): 1,
+        ("37011", "88", "F"): 1,
+        ("37201", "90", "M"): 1,
+        ("37201", "93", "M"): 1,
+    }
+    rows = decoded(prepared, prepared.data.codes[prepared.tuple_of_record])
+    assert [",".join(row) for row in rows] == [",".join(line.split(",")[1:4]) for line in DATA.splitlines()[1:]]
+    assert prepared.population.total == 27
+    assert len(prepared.population) == 6, "a count of nobody is no tuple"
+    assert prepared.covered.all()
+    assert prepared.distinct_values == {"id": 6, "zip": 3, "age": 4, "sex": 2, "diagnosis": 2}
+
+
+def test_records_outside_the_population_are_not_covered(tmp_path: Path) -> None:
+    fewer = POPULATION.replace("37010,88,F,3\n", "").replace("37201,93,M,7", "37201,93,M,0")
+    prepared = tiny_prepared(tiny_request(tmp_path, population=fewer))
+    assert prepared.covered.tolist() == [False, False, True, True, True, False]
+
+
+def test_repeated_cells_of_the_population_add_up(tmp_path: Path) -> None:
+    prepared = tiny_prepared(tiny_request(tmp_path, population=POPULATION + "37010,88,F,100\n"))
+    assert prepared.population.total == 127
+    assert prepared.population.counts.max() == 103
+
+
+def test_a_value_outside_its_hierarchy_names_the_file_that_has_it(tmp_path: Path) -> None:
+    bad = DATA.replace("4,37011,88,F", f"4,37011,{CANARY},F")
+    with pytest.raises(DataError) as caught:
+        tiny_prepared(tiny_request(tmp_path, data=bad))
+    assert caught.value.where == "data.csv, column age, row 4"
+    assert_silent(caught.value)
+    bad = POPULATION.replace("37201,91,F", f"{CANARY},91,F")
+    with pytest.raises(PopulationError) as caught_in_population:
+        tiny_prepared(tiny_request(tmp_path, population=bad))
+    assert caught_in_population.value.where == "population.csv, column zip, row 5"
+    assert_silent(caught_in_population.value)
+
+
+def test_a_missing_quasi_identifier(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="missing values") as caught:
+        tiny_prepared(tiny_request(tmp_path, data=DATA.replace("5,37201,90,M", "5,37201,90,")))
+    assert caught.value.where == "data.csv, column sex, row 5"
+
+
+def test_saved_and_loaded_it_is_the_same(prepared: Prepared, tmp_path: Path) -> None:
+    path = tmp_path / "prepared.npz"
+    save(prepared, path)
+    again = load(path)
+    assert again.distinct_values == prepared.distinct_values
+    np.testing.assert_array_equal(again.tuple_of_record, prepared.tuple_of_record)
+    for one, other in ((prepared.data, again.data), (prepared.population, again.population)):
+        for part in ("codes", "counts", "keys"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
+            assert getattr(one, part).dtype == getattr(other, part).dtype
+    assert list(again.hierarchies) == list(prepared.hierarchies)
+    for name, tree in prepared.hierarchies.items():
+        assert again.hierarchies[name].labels == tree.labels
+        np.testing.assert_array_equal(again.hierarchies[name].groups, tree.groups)
+
+
+def test_it_holds_no_record_id_and_nothing_but_the_quasi_identifiers(tmp_path: Path) -> None:
+    secret = DATA.replace("1,37010,88,F,flu", f"id{CANARY},37010,88,F,{CANARY}")
+    path = tmp_path / "prepared.npz"
+    save(tiny_prepared(tiny_request(tmp_path, data=secret)), path)
+    assert CANARY.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "flipped", "no archive", "other archive"])
+def test_a_damaged_file_blocks(prepared: Prepared, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "prepared.npz"
+    save(prepared, path)
+    whole = path.read_bytes()
+    at = whole.index(b"37010")
+    if damage == "missing":
+        path.unlink()
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "flipped":
+        path.write_bytes(whole[:at] + b"9" + whole[at + 1 :])
+    elif damage == "no archive":
+        path.write_bytes(b"not an archive at all")
+    else:
+        np.savez(path, labels=np.arange(3))
+    with pytest.raises(StageFailed, match="intermediate file") as caught:
+        load(path)
+    assert caught.value.where == "prepared.npz"
+    assert caught.value.__suppress_context__
+
+
+def test_a_flipped_byte_anywhere_blocks_or_changes_nothing(prepared: Prepared, tmp_path: Path) -> None:
+    path = tmp_path / "prepared.npz"
+    save(prepared, path)
+    whole = path.read_bytes()
+    blocked = 0
+    for at in range(0, len(whole), 23):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1 :])
+        try:
+            again = load(path)
+        except StageFailed:
+            blocked += 1
+        else:
+            assert again.hierarchies["zip"].labels == prepared.hierarchies["zip"].labels
+            np.testing.assert_array_equal(again.population.counts, prepared.population.counts)
+            np.testing.assert_array_equal(again.tuple_of_record, prepared.tuple_of_record)
+    assert blocked > 0

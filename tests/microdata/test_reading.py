@@ -1,0 +1,186 @@
+"""Microdata are read as text, cell by cell as they stand in the file, from CSV, gzipped CSV and Parquet."""
+
+import datetime
+import decimal
+import gzip
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasks.microdata import read
+from tasks.microdata.read import file_sha256, read_microdata
+from tasks.request.model import ReleaseRequest
+from tests.support.tiny import DATA, Change, changed, tiny_document
+
+COLUMNS = ["id", "zip", "age", "sex", "diagnosis"]
+HEADER = ",".join(COLUMNS)
+
+
+def request(*changes: Change) -> ReleaseRequest:
+    document: dict[str, Any] = tiny_document()
+    for change in changes:
+        change(document)
+    return ReleaseRequest.model_validate(document)
+
+
+def cells(path: Path, *changes: Change) -> list[list[str | None]]:
+    frame = read_microdata(path, request(*changes))
+    return [[None if pd.isna(cell) else cell for cell in row] for row in frame.itertuples(index=False)]
+
+
+def written(folder: Path, content: bytes | str, name: str = "data.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def rows_of(text: str) -> list[list[str | None]]:
+    return [list(line.split(",")) for line in text.splitlines()[1:]]
+
+
+def test_csv(tmp_path: Path) -> None:
+    path = written(tmp_path, DATA)
+    assert cells(path) == rows_of(DATA)
+    assert list(read_microdata(path, request()).columns) == COLUMNS
+
+
+def test_gzipped_csv(tmp_path: Path) -> None:
+    assert cells(written(tmp_path, gzip.compress(DATA.encode()), "data.csv.gz")) == rows_of(DATA)
+    halves = gzip.compress(DATA[:60].encode()) + gzip.compress(DATA[60:].encode())
+    assert cells(written(tmp_path, halves, "data.csv.gz")) == rows_of(DATA)
+
+
+def test_columns_come_in_the_order_of_the_request(tmp_path: Path) -> None:
+    path = written(tmp_path, "sex,diagnosis,age,id,zip\nF,flu,88,1,37010\n")
+    assert cells(path) == [["1", "37010", "88", "F", "flu"]]
+
+
+def test_nothing_is_guessed(tmp_path: Path) -> None:
+    row = ["007", " 37010", "8.0", "true", "1e5"]
+    for cell in ("NA", "nan", "NULL", "None", "#N/A", "-", "2020-01-02", "+1", "0x1F", "inf"):
+        assert cells(written(tmp_path, f"{HEADER}\n{','.join(row[:4])},{cell}\n")) == [[*row[:4], cell]]
+
+
+def test_quoted_cells_may_hold_delimiters_quotes_and_line_breaks(tmp_path: Path) -> None:
+    text = f'{HEADER}\n1,37010,88,F,"a, ""b""\nand c\r\nand d"\n"2","37011","89","M",""\n3,37201,90,M,last\n'
+    expected = [
+        ["1", "37010", "88", "F", 'a, "b"\nand c\r\nand d'],
+        ["2", "37011", "89", "M", None],
+        ["3", "37201", "90", "M", "last"],
+    ]
+    path = written(tmp_path, text)
+    assert cells(path) == expected
+    assert cells(written(tmp_path, "\ufeff" + text.replace("last\n", '"last"'))) == expected
+    quoted_header = text.replace(HEADER, ",".join(f'"{name}"' for name in COLUMNS))
+    assert cells(written(tmp_path, quoted_header)) == expected
+
+
+def test_formula_like_cells_stay_text(tmp_path: Path) -> None:
+    for cell in ('=HYPERLINK("http://x")', "=1+1", "+1", "-1", "@SUM(A1)", "|calc"):
+        quoted = '"' + cell.replace('"', '""') + '"'
+        assert cells(written(tmp_path, f"{HEADER}\n1,37010,88,F,{quoted}\n"))[0][4] == cell
+
+
+def test_a_cell_of_a_million_characters(tmp_path: Path) -> None:
+    long = "x" * 1_000_000
+    assert cells(written(tmp_path, f"{HEADER}\n1,37010,88,F,{long}\n2,37010,88,F,y\n")) == [
+        ["1", "37010", "88", "F", long],
+        ["2", "37010", "88", "F", "y"],
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])
+def test_other_encodings(tmp_path: Path, encoding: str) -> None:
+    path = written(tmp_path, f'{HEADER}\n1,37010,88,F,"fièvre\n"\n'.encode(encoding))
+    assert cells(path, changed("dataset", "encoding", to=encoding)) == [["1", "37010", "88", "F", "fièvre\n"]]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    assert cells(written(tmp_path, "\ufeff" + DATA)) == rows_of(DATA)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_delimiters(tmp_path: Path, delimiter: str) -> None:
+    text = DATA.replace(",", delimiter).replace("flu", '"a, b\nc"')
+    expected = [[cell if cell != "flu" else "a, b\nc" for cell in row] for row in rows_of(DATA)]
+    assert cells(written(tmp_path, text), changed("dataset", "delimiter", to=delimiter)) == expected
+
+
+def test_missing_cells(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{HEADER}\n1,37010,88,?,NA\n2,37010,88,F,\n")
+    assert cells(path) == [["1", "37010", "88", "?", "NA"], ["2", "37010", "88", "F", None]]
+    tokens = changed("dataset", "missing", to=["?", "NA"])
+    assert cells(path, tokens) == [["1", "37010", "88", None, None], ["2", "37010", "88", "F", ""]]
+    assert cells(path, changed("dataset", "missing", to=[])) == [
+        ["1", "37010", "88", "?", "NA"],
+        ["2", "37010", "88", "F", ""],
+    ]
+
+
+def test_missing_cells_of_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"id": ["1"], "zip": ["?"], "age": [""], "sex": [None], "diagnosis": ["x"]}), path)
+    assert cells(path, changed("dataset", "missing", to=["?", ""])) == [["1", None, None, None, "x"]]
+
+
+def test_typed_columns_of_parquet_become_text(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    table = pa.table(
+        {
+            "id": pa.array([1, 2], pa.int64()),
+            "zip": pa.array(["03601", None]).dictionary_encode(),
+            "age": pa.array([88.0, float("nan")], pa.float64()),
+            "sex": pa.array([True, None]),
+            "diagnosis": pa.array([datetime.date(2020, 1, 2), None]),
+        }
+    )
+    pq.write_table(table, path)
+    assert cells(path) == [["1", "03601", "88", "true", "2020-01-02"], ["2", None, None, None, None]]
+    table = table.set_column(4, "diagnosis", pa.array([decimal.Decimal("1.50"), None]))
+    pq.write_table(table.set_column(2, "age", pa.array([2**53 + 1, None])), path)
+    assert cells(path)[0] == ["1", "03601", str(2**53 + 1), "true", "1.50"]
+
+
+def test_whole_numbers_that_a_missing_value_made_decimal_read_as_whole(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": [1, 2], "zip": ["a", "b"], "age": [88.0, None], "sex": ["F", "M"], "diagnosis": "x"})
+    path = tmp_path / "data.parquet"
+    frame.to_parquet(path, index=False)
+    assert [row[2] for row in cells(path)] == ["88", None]
+
+
+def test_parquet_is_known_by_its_bytes_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    pq.write_table(pa.table({name: ["x"] for name in COLUMNS}), path)
+    assert cells(path) == [["x"] * 5]
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    table=st.lists(
+        st.tuples(
+            *[st.text(st.sampled_from('a,;"\n\r\té|='), min_size=1, max_size=6)] * 5,
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    block=st.integers(200, 2000),
+)
+def test_any_cells_survive(tmp_path: Path, table: list[tuple[str, ...]], block: int) -> None:
+    lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in table]
+    path = written(tmp_path, "\n".join([HEADER, *lines]) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read, "_BLOCK_BYTES", block)
+        assert cells(path) == [list(row) for row in table]
+
+
+def test_hash_of_a_file_longer_than_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "_HASH_BYTES", 7)
+    path = written(tmp_path, DATA)
+    assert file_sha256(path) == hashlib.sha256(DATA.encode()).hexdigest()

@@ -1,0 +1,200 @@
+"""Files that cannot be used are refused with their place and their kind of fault, and never with what they hold."""
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.errors import DataError
+from tasks.microdata import read
+from tasks.microdata.read import read_microdata
+from tests.support.silence import CANARY, assert_silent
+from tests.support.tiny import DATA, Change, changed, tiny_request
+
+HEADER = "id,zip,age,sex,diagnosis"
+
+
+def refused(folder: Path, content: bytes | str, *changes: Change, name: str = "data.csv") -> DataError:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError) as caught:
+        read_microdata(path, tiny_request(folder / "elsewhere", *changes).request)
+    assert caught.value.where.startswith(name)
+    assert caught.value.expected
+    assert caught.value.fix
+    return caught.value
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    """A folder for the request, and a look at all that was printed."""
+    (tmp_path / "elsewhere").mkdir()
+    yield
+    assert CANARY not in "".join(capfd.readouterr())
+
+
+def parquet(folder: Path, table: pa.Table, name: str = "data.parquet") -> bytes:
+    pq.write_table(table, folder / name)
+    return (folder / name).read_bytes()
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    assert "is empty" in str(refused(tmp_path, ""))
+
+
+@pytest.mark.parametrize("content", [f"{HEADER}\n", HEADER, f"{HEADER}\r\n\r\n", "\n\n", " "])
+def test_a_file_without_records(tmp_path: Path, content: str) -> None:
+    message = str(refused(tmp_path, content))
+    assert any(clause in message for clause in ("no records", "no record after the header", "not those of the request"))
+
+
+def test_a_header_only(tmp_path: Path) -> None:
+    assert refused(tmp_path, f"{HEADER}\n").got == "a header only"
+    assert refused(tmp_path, HEADER).got == "no record after the header"
+    empty = pa.table({name: pa.array([], pa.string()) for name in HEADER.split(",")})
+    assert refused(tmp_path, parquet(tmp_path, empty), name="data.parquet").got == "a header only"
+
+
+def test_a_missing_column_is_named_as_it_was_declared(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"id,zip,age,{CANARY}\n1,37010,88,F\n")
+    assert error.got == "missing: sex, diagnosis; undeclared: columns 4"
+    assert_silent(error)
+
+
+def test_an_undeclared_column_is_named_by_its_position(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"id,zip,{CANARY},age,sex,diagnosis,{CANARY}2\n1,37010,x,88,F,flu,y\n")
+    assert error.got == "undeclared: columns 3, 7"
+    assert_silent(error)
+
+
+def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) -> None:
+    assert_silent(refused(tmp_path, DATA.replace("id,zip,age,sex,diagnosis", f"1,37010,88,F,{CANARY}")))
+
+
+def test_a_repeated_column(tmp_path: Path) -> None:
+    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 names used twice"
+    twice = pa.table([pa.array([CANARY])] * 2, names=["id", "id"])
+    assert_silent(refused(tmp_path, parquet(tmp_path, twice), name="data.parquet"))
+
+
+def test_ragged_records_are_named_by_position(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"{HEADER}\n1,37010,88,F,flu\n2,37010,{CANARY}\n3,37010,88,F,flu\n4,5,6,7,8,{CANARY}\n")
+    assert error.where == "data.csv, rows 2, 4"
+    assert error.expected == "5 cells in every record"
+    assert_silent(error)
+
+
+def test_positions_count_records_not_lines(tmp_path: Path) -> None:
+    text = f'{HEADER}\n\n1,37010,88,F,"two\nlines"\n\n\n2,37010\n3,37010,88,F,flu\n{CANARY}\n'
+    error = refused(tmp_path, text)
+    assert error.where == "data.csv, rows 2, 4"
+    assert_silent(error)
+
+
+@pytest.mark.parametrize("block", [150, 400, 5000])
+def test_positions_hold_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(read, "_BLOCK_BYTES", block)
+    records = [f"{number},37010,88,F,flu" for number in range(1, 101)]
+    records[6], records[49], records[99] = "7,37010", f"50,37010,88,F,flu,{CANARY}", ""
+    records[98] = CANARY
+    error = refused(tmp_path, "\n".join([HEADER, *records]))
+    assert error.where == "data.csv, rows 7, 50, 99"
+    assert_silent(error)
+
+
+MISQUOTED = {
+    "never closed": (f'{HEADER}\n1,37010,88,F,flu\n2,37010,88,F,"{CANARY}\n3,37010,88,F,cold\n', 3),
+    "closed in a later record": (f'{HEADER}\n1,37010,88,F,"{CANARY}\n2,37010,88,F,cold"x\n3,37010,88,F,flu\n', 3),
+    "closed by the next mistake": (f'{HEADER}\n1,37010,88,F,"{CANARY}\n2,37010,88,F,"cold\n3,37010,88,F,flu\n', 3),
+    "inside a bare cell": (f'{HEADER}\n1,37010,88,F,5" {CANARY}\n2,37010,88,F,"two\nlines"\n', 2),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("case", MISQUOTED)
+def test_records_never_run_together_in_silence(tmp_path: Path, case: str, packed: bool) -> None:
+    text, line = MISQUOTED[case]
+    name = "data.csv.gz" if packed else "data.csv"
+    content = gzip.compress(text.encode()) if packed else text.encode()
+    error = refused(tmp_path, content, name=name)
+    assert "quotation mark" in error.what
+    assert error.where == f"{name}, line {line}"
+    assert_silent(error)
+
+
+def test_a_quotation_mark_inside_a_bare_cell_is_text_where_no_cell_has_a_line_break(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f'{HEADER}\n1,37010,88,F,5" cut\n2,37010,88,F,flu\n')
+    frame = read_microdata(path, tiny_request(tmp_path / "elsewhere").request)
+    assert frame["diagnosis"].tolist() == ['5" cut', "flu"]
+
+
+WRONG_ENCODING = {
+    "latin-1 cell": (f"{HEADER}\n1,37010,88,F,{CANARY}é\n".encode("latin-1"), "utf-8"),
+    "latin-1 header": (f"{HEADER},é{CANARY}\n1,37010,88,F,x,y\n".encode("latin-1"), "utf-8"),
+    "UTF-16 read as UTF-8": (f"{HEADER}\n1,37010,88,F,{CANARY}\n".encode("utf-16"), "utf-8"),
+    "UTF-8 read as ASCII": (f"{HEADER}\n1,37010,88,F,{CANARY}é\n".encode(), "ascii"),
+    "UTF-8 read as UTF-16": (f"{HEADER}\n1,37010,88,F,{CANARY}\n".encode(), "utf-16"),
+    "unknown encoding": (f"{HEADER}\n1,37010,88,F,{CANARY}\n".encode(), "klingon"),
+    "no text encoding": (f"{HEADER}\n1,37010,88,F,{CANARY}\n".encode(), "hex"),
+    "no encoding of bytes": (f"{HEADER}\n1,37010,88,F,{CANARY}\n".encode(), "rot13"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ENCODING)
+def test_wrong_encodings(tmp_path: Path, case: str) -> None:
+    content, encoding = WRONG_ENCODING[case]
+    assert_silent(refused(tmp_path, content, changed("dataset", "encoding", to=encoding)))
+
+
+@pytest.mark.parametrize("delimiter", ["§", "☃", '"', "\n"])
+def test_delimiters_that_cannot_be_used(tmp_path: Path, delimiter: str) -> None:
+    content = f"{HEADER}\n1,37010,88,F,{CANARY}\n"
+    assert_silent(refused(tmp_path, content, changed("dataset", "delimiter", to=delimiter)))
+
+
+def test_a_record_longer_than_the_reader_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "_BLOCK_BYTES", 256)
+    error = refused(tmp_path, f"{HEADER}\n1,37010,88,F,{CANARY * 100}\n")
+    assert error.got.startswith("a record longer than")
+    assert_silent(error)
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+
+
+def test_damaged_gzip(tmp_path: Path) -> None:
+    text = (
+        HEADER + "".join(f"\n{number},37010,88,F,{CANARY}{number * 7919 % 1000}" for number in range(5000))
+    ).encode()
+    whole = gzip.compress(text)
+    for damaged in (whole[:-12], whole[: len(whole) // 2], flipped(whole, len(whole) // 2), flipped(whole, -6), text):
+        assert_silent(refused(tmp_path, damaged, name="data.csv.gz"))
+
+
+def test_packed_bytes_under_a_plain_name(tmp_path: Path) -> None:
+    assert_silent(refused(tmp_path, gzip.compress(f"{HEADER}\n1,37010,88,F,{CANARY}\n".encode())))
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    table = pa.table({name: [f"{CANARY}{row}" for row in range(500)] for name in HEADER.split(",")})
+    whole = parquet(tmp_path, table)
+    for damaged in (whole[:-10], whole[:100], whole[:4], whole[:40] + bytes(60) + whole[100:]):
+        assert_silent(refused(tmp_path, damaged, name="data.parquet"))
+
+
+def test_columns_of_parquet_that_are_no_text(tmp_path: Path) -> None:
+    for column in (pa.array([[CANARY]]), pa.array([{"a": CANARY}]), pa.array([CANARY.encode() + b"\xff\xfe"])):
+        columns = {name: pa.array(["x"]) for name in HEADER.split(",")} | {"sex": column}
+        error = refused(tmp_path, parquet(tmp_path, pa.table(columns)), name="data.parquet")
+        assert "cannot be read as text" in error.what
+        assert_silent(error)
+
+
+def test_an_index_that_pandas_wrote_is_an_undeclared_column(tmp_path: Path) -> None:
+    columns = {name: pa.array(["x"]) for name in HEADER.split(",")} | {"__index_level_0__": pa.array([1])}
+    error = refused(tmp_path, parquet(tmp_path, pa.table(columns)), name="data.parquet")
+    assert error.got == "undeclared: columns 6"

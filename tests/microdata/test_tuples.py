@@ -1,0 +1,121 @@
+"""Distinct tuples and their codes; what is missing or outside a hierarchy is named by column and row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import BadInput, DataError, PopulationError
+from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.microdata.tuples import distinct_tuples, encode, leaf_keys, radix_strides
+from tests.support.silence import CANARY, assert_silent
+
+
+def flat(name: str, leaves: list[str]) -> Hierarchy:
+    return hierarchy_from_rows(name, [[leaf, "*"] for leaf in leaves], "test")
+
+
+AGE, SEX = flat("age", ["30", "31", "32"]), flat("sex", ["F", "M"])
+TREES = {"age": AGE, "sex": SEX}
+
+
+def frame(ages: list[str | None], sexes: list[str | None]) -> pd.DataFrame:
+    text = pd.StringDtype("pyarrow")
+    return pd.DataFrame({"sex": pd.array(sexes, dtype=text), "age": pd.array(ages, dtype=text)})
+
+
+def test_encode_by_hand() -> None:
+    codes = encode(frame(["31", "30", "31"], ["M", "F", "M"]), TREES, "data.csv")
+    assert codes.dtype == np.int32
+    assert codes.tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert encode(frame([], []), TREES, "data.csv").shape == (0, 2)
+
+
+@pytest.mark.parametrize("error_class", [DataError, PopulationError])
+def test_a_missing_value_is_named_by_column_and_rows(error_class: type[DataError] | type[PopulationError]) -> None:
+    table = frame(["31", None, "30", None], ["M", CANARY, "F", "F"])
+    with pytest.raises(error_class, match="missing values") as caught:
+        encode(table, TREES, "data.csv", error_class)
+    assert caught.value.where == "data.csv, column age, rows 2, 4"
+    assert caught.value.got == "2 without"
+    assert_silent(caught.value)
+
+
+@pytest.mark.parametrize("error_class", [DataError, PopulationError])
+def test_a_value_outside_the_hierarchy_is_named_by_column_and_rows(
+    error_class: type[DataError] | type[PopulationError],
+) -> None:
+    table = frame(["31", "30", "30", "30"], ["M", CANARY, "F", "unheard of"])
+    with pytest.raises(error_class, match="missing from a hierarchy") as caught:
+        encode(table, TREES, "data.csv", error_class)
+    assert caught.value.where == "data.csv, column sex, rows 2, 4"
+    assert caught.value.got == "2 other values in 2 records"
+    assert_silent(caught.value)
+    assert "unheard of" not in str(caught.value)
+
+
+def test_values_are_not_guessed_at() -> None:
+    for value in ("30 ", " 30", "030", "30.0", "３０", "f"):
+        with pytest.raises(DataError, match="missing from a hierarchy"):
+            encode(frame([value], ["F"]), TREES, "data.csv")
+
+
+def test_a_group_of_the_hierarchy_is_no_value() -> None:
+    with pytest.raises(DataError, match="missing from a hierarchy"):
+        encode(frame(["*"], ["F"]), TREES, "data.csv")
+
+
+def test_only_the_first_rows_are_listed() -> None:
+    with pytest.raises(DataError) as caught:
+        encode(frame(["0"] * 9, ["F"] * 9), TREES, "data.csv")
+    assert caught.value.where == "data.csv, column age, rows 1, 2, 3, 4, 5 and 4 more"
+    assert caught.value.got == "1 other values in 9 records"
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 1000)), max_size=30),
+    weighted=st.booleans(),
+)
+def test_distinct_tuples_as_plain_counting(rows: list[tuple[int, int, int]], weighted: bool) -> None:
+    codes = np.array([row[:2] for row in rows], dtype=np.int32).reshape(-1, 2)
+    weights = np.array([row[2] for row in rows], dtype=np.int64)
+    tuples, inverse = distinct_tuples(codes, [AGE, SEX], weights if weighted else None)
+    expected: dict[tuple[int, ...], int] = {}
+    for *code, weight in rows:
+        expected[tuple(code)] = expected.get(tuple(code), 0) + (weight if weighted else 1)
+    assert [tuple(code) for code in tuples.codes.tolist()] == sorted(expected)
+    assert tuples.counts.tolist() == [expected[code] for code in sorted(expected)]
+    np.testing.assert_array_equal(tuples.codes[inverse], codes)
+    assert tuples.total == sum(expected.values())
+    assert (np.diff(tuples.keys) > 0).all()
+    np.testing.assert_array_equal(tuples.find(tuples.keys), np.arange(len(tuples)))
+
+
+def test_keys_that_are_not_there_are_not_found() -> None:
+    tuples, _ = distinct_tuples(np.array([[0, 1], [2, 0]], dtype=np.int32), [AGE, SEX])
+    everything = np.array([[a, s] for a in range(3) for s in range(2)], dtype=np.int32)
+    assert tuples.find(leaf_keys(everything, [AGE, SEX])).tolist() == [-1, 0, -1, -1, 1, -1]
+    nothing, _ = distinct_tuples(np.empty((0, 2), dtype=np.int32), [AGE, SEX])
+    assert nothing.find(np.array([0, 1])).tolist() == [-1, -1]
+
+
+def test_strides_by_hand() -> None:
+    assert radix_strides([3, 2, 5]).tolist() == [10, 5, 1]
+    assert radix_strides([7]).tolist() == [1]
+
+
+def test_more_combinations_than_numbers_are_refused() -> None:
+    assert radix_strides([2**31, 2**30]).tolist() == [2**30, 1]
+    for sizes in ([2**31, 2**31], [2**16] * 4, [1000] * 30):
+        with pytest.raises(BadInput, match="more combinations than can be numbered") as caught:
+            radix_strides(sizes)
+        assert caught.value.where == f"{len(sizes)} quasi-identifiers"
+    assert "2^62" in caught.value.expected
+
+
+def test_many_quasi_identifiers_are_refused_before_anything_overflows() -> None:
+    wide = [flat(f"q{number}", [str(value) for value in range(1000)]) for number in range(7)]
+    with pytest.raises(BadInput, match="more combinations"):
+        distinct_tuples(np.zeros((1, 7), dtype=np.int32), wide)

@@ -1,0 +1,45 @@
+"""Averages over records of a method's outcome, by hand (Wan et al. 2015, Table 7)."""
+
+import numpy as np
+import pytest
+
+from tasks.generalization.game import Payoffs
+from tasks.generalization.play import Played, Table
+from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.request.model import Method
+from tasks.risk.outcome import policy_outcome
+from tests.support.worlds import World
+
+ROWS = (
+    [["a1", "a12", "*"], ["a2", "a12", "*"], ["a3", "a3", "*"]],
+    [["b1", "*"], ["b2", "*"]],
+)
+RECORDS = {("a1", "b1"): 3, ("a3", "b2"): 1}
+
+
+def test_by_hand() -> None:
+    payoffs = Payoffs(benefit=100, loss=40, gain=60, cost=10)
+    world = World(ROWS, {("a1", "b1"): 4, ("a3", "b2"): 9}, RECORDS, payoffs, (1.0, 1.0))
+    none = SafeHarborAxis(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), (), np.array([], dtype=np.int64))
+    table = Table(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
+    played = Played(
+        method=Method.BASIC,
+        levels=np.array([[0, 0], [2, 1]], dtype=np.int32),
+        cells=np.array([[0, 0], [5, 2]], dtype=np.int32),
+        kept=np.array([1.0, 0.5]),
+        people=np.array([4, 13]),
+        effective=np.array([2, 5]),
+    )
+    outcome = policy_outcome(table, played, payoffs, chosen=True)
+    assert outcome.method == "basic"
+    assert outcome.chosen
+    # Three records in a group of 4, attacked; one in a group of 13, which is not; its effective 5 is.
+    assert outcome.publisher_payoff == pytest.approx((3 * (100 - 40 / 4) + 50) / 4)
+    assert outcome.adversary_payoff == pytest.approx(3 * (60 / 4 - 10) / 4)
+    assert outcome.information_kept == pytest.approx((3 * 1 + 0.5) / 4)
+    assert outcome.most_specific_share == pytest.approx(3 / 4)
+    assert outcome.mean_generalization == pytest.approx(1 / 4)
+    assert outcome.naive_attacked_share == pytest.approx(3 / 4)
+    assert outcome.transparent_attacked_share == 1
+    assert outcome.naive_expected_reidentifications == pytest.approx(3 / 4)
+    assert outcome.transparent_expected_reidentifications == pytest.approx(3 / 2 + 1 / 5)

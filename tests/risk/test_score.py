@@ -1,0 +1,181 @@
+"""All figures of a release, by hand on the tiny request: Safe Harbor, with and without a minimum class size.
+
+Safe Harbor makes three classes of its six records: 370** 88 F has 3 records and 8 people, 370** 89 M has 1 and 4,
+37201 90+ M has 2 and 13. Each loses 2·ln 2 of the 2·ln 3 + ln 6 + ln 2 there are. Groups below 6 people are attacked.
+"""
+
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.errors import StageFailed
+from tasks.generalization.play import play
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.generalization.zip3 import zip_table
+from tasks.request.model import Measure, Method
+from tasks.risk.score import Score, score
+from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
+
+KEPT = 1 - 2 * log(2) / (2 * log(3) + log(6) + log(2))
+SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
+JOURNALIST = (3 / 8 + 1 / 4 + 2 / 13) / 6
+
+
+def scored(folder: Path, *changes: Change, compare: tuple[Method, ...] = tuple(Method)) -> Score:
+    loaded = tiny_request(folder, *changes)
+    request, recipient = loaded.request, loaded.request.recipients[0]
+    prepared = tiny_prepared(loaded)
+    table = game_table(request, prepared)
+    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    return score(table, played, request, recipient, prepared.distinct_values, compare=compare)
+
+
+def minimum(size: int) -> Change:
+    return changed("policy", "generalization", "minimum_class_size", to=size)
+
+
+def test_every_figure_that_a_gate_can_judge(tmp_path: Path) -> None:
+    figures = scored(tmp_path, SAFE_HARBOR).figures
+    assert set(figures) == set(Measure)
+    assert figures == pytest.approx(
+        {
+            Measure.TRANSPARENT_MAXIMUM: 1 / 4,
+            Measure.TRANSPARENT_MEAN: JOURNALIST,
+            Measure.TRANSPARENT_ATTACKED: 1 / 6,
+            Measure.TRANSPARENT_EXPECTED: 1 / 4,
+            Measure.PROSECUTOR_MAXIMUM: 1,
+            Measure.PROSECUTOR_MEAN: 1 / 2,
+            Measure.JOURNALIST_MAXIMUM: 1 / 4,
+            Measure.JOURNALIST_MEAN: JOURNALIST,
+            Measure.SMALLEST_CLASS: 1,
+            Measure.SUPPRESSED_SHARE: 0,
+            Measure.INFORMATION_KEPT: KEPT,
+            Measure.PUBLISHER_PAYOFF: 90 * KEPT - 60 / 4 / 6,
+        }
+    )
+
+
+def test_records_of_small_classes_are_suppressed_and_count_as_nothing_kept(tmp_path: Path) -> None:
+    result = scored(tmp_path, SAFE_HARBOR, minimum(2))
+    assert result.risk.game.suppressed_records == 1
+    assert result.figures == pytest.approx(
+        {
+            Measure.TRANSPARENT_MAXIMUM: 1 / 8,
+            Measure.TRANSPARENT_MEAN: (3 / 8 + 2 / 13) / 5,
+            Measure.TRANSPARENT_ATTACKED: 0,
+            Measure.TRANSPARENT_EXPECTED: 0,
+            Measure.PROSECUTOR_MAXIMUM: 1 / 2,
+            Measure.PROSECUTOR_MEAN: 2 / 5,
+            Measure.JOURNALIST_MAXIMUM: 1 / 8,
+            Measure.JOURNALIST_MEAN: (3 / 8 + 2 / 13) / 5,
+            Measure.SMALLEST_CLASS: 2,
+            Measure.SUPPRESSED_SHARE: 1 / 6,
+            Measure.INFORMATION_KEPT: KEPT * 5 / 6,
+            Measure.PUBLISHER_PAYOFF: 90 * KEPT * 5 / 6,
+        }
+    )
+
+
+def test_a_minimum_that_leaves_nothing_is_a_block(tmp_path: Path) -> None:
+    assert scored(tmp_path, SAFE_HARBOR, minimum(3)).risk.game.suppressed_records == 3
+    with pytest.raises(StageFailed, match="every record would be suppressed"):
+        scored(tmp_path, SAFE_HARBOR, minimum(4))
+
+
+def test_risk_before_and_after(tmp_path: Path) -> None:
+    risk = scored(tmp_path, SAFE_HARBOR).risk
+    assert risk.initial.prosecutor.mean == pytest.approx(5 / 6)
+    assert risk.initial.journalist.mean == pytest.approx((2 / 3 + 1 / 4 + 1 / 5 + 1 / 6 + 1 / 7) / 6)
+    assert risk.initial.journalist.maximum == pytest.approx(1 / 3)
+    assert (risk.initial.classes, risk.residual.classes) == (5, 3)
+    assert risk.residual.prosecutor.mean == pytest.approx(1 / 2)
+    assert risk.residual.below_small_cell == 1
+    assert risk.transparent.attacked_records == 1
+    assert risk.transparent.smallest_effective_group == 4
+    assert risk.zip_table is not None
+    assert risk.zip_table.sha256 == zip_table().sha256
+
+
+def test_a_record_of_nobody_in_the_population_is_at_full_risk(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path, SAFE_HARBOR)
+    prepared = tiny_prepared(loaded)
+    people = prepared.population
+    gone = replace(people, codes=people.codes[1:], counts=people.counts[1:], keys=people.keys[1:])
+    table = game_table(loaded.request, replace(prepared, population=gone))
+    recipient = loaded.request.recipients[0]
+    played = play(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(loaded.request))
+    result = score(table, played, loaded.request, recipient, prepared.distinct_values, compare=())
+    assert result.risk.initial.journalist.maximum == 1
+    assert result.risk.transparent.smallest_effective_group == 4
+    assert result.risk.transparent.attacked_records == 4, "370** 88 F has 5 people left"
+
+
+def test_the_game_as_it_was_played(tmp_path: Path) -> None:
+    game = scored(tmp_path, SAFE_HARBOR).risk.game
+    assert game.method == "safe-harbor"
+    assert game.weights == {"zip": 2.0, "age": 1.0, "sex": 1.0}
+    assert (game.lattice_nodes, game.cube_cells, game.cube_form, game.distinct_tuples) == (18, 180, "dense", 5)
+    assert [outcome.method for outcome in game.outcomes] == [method.value for method in Method]
+    assert [outcome.method for outcome in game.outcomes if outcome.chosen] == ["safe-harbor"]
+    by_method = {outcome.method: outcome for outcome in game.outcomes}
+    assert by_method["safe-harbor"].publisher_payoff == pytest.approx(90 * KEPT - 60 / 4 / 6)
+    assert by_method["no-attack-partition"].transparent_attacked_share == 0
+
+
+def test_only_the_methods_asked_for_are_compared(tmp_path: Path) -> None:
+    game = scored(tmp_path, SAFE_HARBOR, compare=(Method.BASIC, Method.SAFE_HARBOR)).risk.game
+    assert [outcome.method for outcome in game.outcomes] == ["basic", "safe-harbor"]
+
+
+def test_methods_without_a_strategy_are_left_out_of_the_comparison(tmp_path: Path) -> None:
+    eager = {"benefit": 90, "loss": 60, "cost": 10, "gain": 270.5}
+
+    def change(document: dict) -> None:
+        document["recipients"][0]["stakes"] = eager
+
+    methods = [outcome.method for outcome in scored(tmp_path, SAFE_HARBOR, change).risk.game.outcomes]
+    assert methods == ["safe-harbor", "basic", "sh-friendly", "common", "basic-partition"]
+
+
+def test_fields(tmp_path: Path) -> None:
+    fields = {field.name: field for field in scored(tmp_path, SAFE_HARBOR).fields}
+    assert list(fields) == ["id", "zip", "age", "sex", "diagnosis"]
+    assert {name: field.treatment for name, field in fields.items()} == {
+        "id": "removed",
+        "zip": "generalized (safe-harbor)",
+        "age": "generalized (safe-harbor)",
+        "sex": "generalized (safe-harbor)",
+        "diagnosis": "released as collected",
+    }
+    assert {name: field.distinct_values for name, field in fields.items()} == {
+        "id": 6,
+        "zip": 3,
+        "age": 4,
+        "sex": 2,
+        "diagnosis": 2,
+    }
+    assert fields["zip"].levels == ("as collected", "level 1", "withheld")
+    assert fields["zip"].groups_per_level == (3, 2, 1)
+    assert fields["zip"].records_per_level == (2, 4, 0)
+    assert fields["zip"].information_kept == pytest.approx(1 - 4 / 6 * log(2) / log(3))
+    assert fields["age"].groups_per_level == (6, 3, 1)
+    assert fields["age"].records_per_level == (4, 0, 2), "90+ is no level; the least level that covers it is the top"
+    assert fields["age"].information_kept == pytest.approx(1 - 2 / 6 * log(4) / log(6))
+    assert fields["sex"].information_kept == 1
+    assert fields["diagnosis"].levels == ()
+    assert fields["diagnosis"].information_kept is None
+
+
+def test_fields_count_released_records_only(tmp_path: Path) -> None:
+    fields = {field.name: field for field in scored(tmp_path, SAFE_HARBOR, minimum(2)).fields}
+    assert fields["zip"].records_per_level == (2, 3, 0)
+    assert fields["zip"].information_kept == pytest.approx(1 - 3 / 5 * log(2) / log(3))
+
+
+def test_no_figure_is_anything_but_a_number(tmp_path: Path) -> None:
+    for method in Method:
+        figures = scored(tmp_path, changed("policy", "generalization", "method", to=method.value), compare=()).figures
+        assert np.isfinite(list(figures.values())).all()
