@@ -118,6 +118,13 @@ def bars(ax: Any, axis: RiskAxis, bins: Sequence[Bin], colour: Callable[[Bin], s
         ax.text(0.5, 0.5, "too few records to show", transform=ax.transAxes, ha="center", va="center", color=MUTED)
 
 
+def headroom(ax: Any, times: float) -> None:
+    """Room above the bars for words, without a tick beyond 100%."""
+    top = times * ax.get_ylim()[1]
+    ax.set_ylim(0, top)
+    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= min(top, 100)])
+
+
 def shown_bins(bins: Sequence[Bin], maximum: float, cells: SmallCellRule) -> tuple[Bin, ...]:
     """The bins that may be shown, the last filled one ending at the highest risk."""
     joined = cells.bins(bins)

@@ -86,7 +86,7 @@ def risk_distribution(record: DecisionRecord, risk: RiskFact) -> Figure:
                 axis.threshold(ax, risk.threshold, f"threshold {numbers.risk(risk.threshold)}" if not line else "")
                 ax.set_title(f"{row}: {attacker}")
             axes[line][0].set_ylabel("records, %")
-        axes[0][0].set_ylim(0, 1.15 * axes[0][0].get_ylim()[1])
+        charting.headroom(axes[0][0], 1.15)
         for column in range(len(attackers)):
             axis.label(axes[1][column], "risk of a record")
 
@@ -131,7 +131,7 @@ def transparent_risk(record: DecisionRecord, risk: RiskFact) -> Figure:
         axis.threshold(ax, pays, f"an attempt pays beyond {numbers.risk(pays)}", height=0.97, side=sides[0])
         axis.threshold(ax, risk.threshold, f"threshold {numbers.risk(risk.threshold)}", height=0.85, side=sides[1])
         ax.set_ylabel("records, %")
-        ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
+        charting.headroom(ax, 1.35)
         axis.label(ax, "risk of a record from an informed recipient, 1/effective group")
 
     attacked = cells.share(transparent.attacked_share, released_records(record))
@@ -172,6 +172,7 @@ def payoffs(record: DecisionRecord, risk: RiskFact) -> Figure:
         left.margins(x=0.3)
         left.set_title("Publisher's payoff, units a record")
         right.set_xlim(-2, 1.65 * max(2.0, *(100 * outcome.transparent_attacked_share for outcome in outcomes)))
+        right.set_xticks([tick for tick in right.get_xticks() if 0 <= tick <= 100])
         right.set_title("Records worth an attempt, %")
         right.set_xlabel("○ claimed by the method    ● found by an informed recipient", loc="right")
         for ax in (left, right):

@@ -68,12 +68,15 @@ def _scanned(record: DecisionRecord, pattern: PatternName | None) -> tuple[str, 
         return "declared absent", _UNTESTED
     cells = SmallCellRule(record.policy.small_cell)
     found = [scan for scan in scans if not scan.passed]
-    columns = numbers.integer(len(scans))
+    columns = _columns(len(scans))
     if not found:
-        word = "column" if len(scans) == 1 else "columns"
-        return "scanned, none found", f"Pattern scan of {columns} {word}: no match."
+        return "scanned, none found", f"Pattern scan of {columns}: no match."
     where = "; ".join(f"{scan.column}: {cells.part(scan.failed, scan.checked)} cells" for scan in found)
-    return "found", f"Pattern scan of {columns} columns matched in {where}."
+    return "found", f"Pattern scan of {columns} matched in {where}."
+
+
+def _columns(number: int) -> str:
+    return f"{numbers.integer(number)} column{'' if number == 1 else 's'}"
 
 
 def _named(record: DecisionRecord, _pattern: PatternName | None) -> tuple[str, str]:
@@ -84,12 +87,10 @@ def _named(record: DecisionRecord, _pattern: PatternName | None) -> tuple[str, s
     bad = [check.column for check in checks if not check.passed]
     if bad:
         return "found", f"Direct identifiers of the same record were found again in {names(sorted(set(bad)))}."
-    columns = len({check.column for check in checks})
+    columns = _columns(len({check.column for check in checks}))
     return (
         "scanned, none found",
-        f"No direct identifier of the same record found again in {numbers.integer(columns)} columns. Other names are "
-        "not "
-        "sought.",
+        f"No direct identifier of the same record found again in {columns}. Other names are not sought.",
     )
 
 

@@ -154,11 +154,9 @@ def _of_ungated(record: DecisionRecord) -> list[Statement]:
     return [
         Statement(
             "Presence in the file is not known",
-            "The recipient is taken not to know who is in the file. One who knows that a certain person is in it "
-            "finds that "
-            f"person's record with a probability of up to {numbers.risk(risk.residual.prosecutor.maximum)} "
-            "(prosecutor). No "
-            "gate of this policy limits that risk; it is reported and accepted with the determination.",
+            "The recipient is taken not to know who is in the file. One who knows that a certain person is in it finds "
+            f"that person's record with a probability of up to {numbers.risk(risk.residual.prosecutor.maximum)} "
+            "(prosecutor). No gate of this policy limits that risk.",
         )
     ]
 

@@ -164,6 +164,15 @@ def test_hashes_and_commands_let_the_reader_check() -> None:
         assert part in found
 
 
+def test_a_program_with_unrecorded_changes_is_named_as_such() -> None:
+    record = records.approved()
+    code = record.code.model_copy(update={"commit": "c436ef9+modified.12513ef"})
+    found = texts.sections(determination_html(records.changed(record, code=code)))["reproduction"]
+    assert "git checkout c436ef9 make setup" in found
+    assert "changes that no commit records, named by modified.12513ef" in found
+    assert "no commit records" not in texts.sections(determination_html(record))["reproduction"]
+
+
 def test_text_from_the_request_is_never_markup() -> None:
     record = records.approved()
     recipient = record.recipient.model_copy(update={"organisation": 'A <b>&</b> "B"', "purpose": "{{ 7 * 7 }}"})
