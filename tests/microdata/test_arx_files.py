@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import HierarchyError
@@ -39,6 +39,7 @@ def test_written_and_read_again_it_is_the_same(tmp_path: Path, rows: Rows) -> No
         unique=True,
     )
 )
+@example(leaves=["\r", "a\rb", "c\n", '"', ";"])
 def test_any_label_survives(tmp_path: Path, leaves: list[str]) -> None:
     tree = hierarchy_from_rows("a", [[leaf, "the top"] for leaf in leaves], "test")
     path = tmp_path / "a.csv"

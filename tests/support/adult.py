@@ -26,11 +26,11 @@ GIBIBYTE = 2**30
 
 @cache
 def table(memory_limit: int = GIBIBYTE) -> Table:
-    hierarchies = {name: read_arx(name, next(EXAMPLE.rglob(f"*{name}.csv"))) for name in NAMES}
+    hierarchies = {name: read_arx(name, EXAMPLE / "hierarchies" / f"{name}.csv") for name in NAMES}
     trees = tuple(hierarchies.values())
     records = pd.read_csv(EXAMPLE / "data" / "adult-tn.csv.gz", dtype=str, usecols=list(NAMES))
     data, _ = distinct_tuples(encode(records, hierarchies, "adult-tn"), trees)
-    path = next(EXAMPLE.rglob("population-tn.parquet"))
+    path = EXAMPLE / "data" / "population-tn.parquet"
     values, counts = read_population(path, Population(path=path.name, source="test"), NAMES)
     population, _ = distinct_tuples(encode(values, hierarchies, "population"), trees, counts)
     axes = tuple(
