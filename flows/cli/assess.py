@@ -74,20 +74,31 @@ def assess(
 
 
 def _comparison(who: str, outcomes: tuple[PolicyOutcome, ...]) -> Table:
-    table = Table(title=f"{who}: what each method pays, and what it costs", title_justify="left", box=None)
-    headings = ("", "method", "publisher", "recipient", "kept", "attacked", "informed", "expected", "informed")
-    for position, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if position < 2 else "right", no_wrap=True)
+    table = Table(
+        title=f"{who}: what each method pays, and what an informed recipient does",
+        title_justify="left",
+        caption="mean payoffs a record; attacked and re-identified: as the method claims it → once the method is known",
+        caption_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("", "method"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("publisher", "recipient", "kept %", "attacked %", "re-identified"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for outcome in outcomes:
+        attacked = f"{outcome.naive_attacked_share:.1%} → {outcome.transparent_attacked_share:.1%}"
+        expected = (
+            f"{outcome.naive_expected_reidentifications:,.0f} → {outcome.transparent_expected_reidentifications:,.0f}"
+        )
         table.add_row(
             "→" if outcome.chosen else "",
             outcome.method,
             f"{outcome.publisher_payoff:,.2f}",
             f"{outcome.adversary_payoff:,.2f}",
-            f"{outcome.information_kept:.2%}",
-            f"{outcome.naive_attacked_share:.2%}",
-            f"{outcome.transparent_attacked_share:.2%}",
-            f"{outcome.naive_expected_reidentifications:,.1f}",
-            f"{outcome.transparent_expected_reidentifications:,.1f}",
+            f"{100 * outcome.information_kept:.1f}",
+            attacked.replace("%", ""),
+            expected,
         )
     return table

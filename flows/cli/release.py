@@ -64,7 +64,7 @@ def release(
     if outcome.repeated:
         console.print("This request was decided before, with the same inputs and program; nothing was done again.\n")
     for record in outcome.records:
-        _show_record(record)
+        _show_record(record, outcome.bundle)
     console.print(f"release  {outcome.release_id}")
     console.print(f"bundle   {outcome.bundle}", soft_wrap=True)
     if outcome.positions:
@@ -97,7 +97,7 @@ def _summary(record: DecisionRecord, bundle: Path) -> dict[str, Any]:
     }
 
 
-def _show_record(record: DecisionRecord) -> None:
+def _show_record(record: DecisionRecord, bundle: Path) -> None:
     heading = Text.assemble(
         (record.decision.value.upper(), _STYLES[record.decision]),
         f"  {record.recipient.id}",
@@ -118,4 +118,16 @@ def _show_record(record: DecisionRecord) -> None:
     console.print(table)
     if record.decision is Verdict.APPROVED:
         console.print(f"  valid until {record.valid_until}")
+    for kind, path in _files(record, bundle):
+        console.print(f"  {kind:11} {path}", soft_wrap=True)
     console.print()
+
+
+def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:
+    """What there is to read for a recipient, as short as the current folder allows."""
+    who = record.recipient.id
+    files = [("report", bundle / "report" / f"{who}.pdf")]
+    if record.decision is Verdict.APPROVED:
+        files += [("certificate", bundle / "certificate" / f"{who}.pdf"), ("delivery", bundle / "delivery" / who)]
+    here = Path.cwd()
+    return [(kind, path.relative_to(here) if path.is_relative_to(here) else path) for kind, path in files]

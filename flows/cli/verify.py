@@ -83,4 +83,14 @@ def _report(document: dict[str, object], *, as_json: bool) -> None:
         return
     console.print("[bold green]verified[/bold green]: everything is as recorded")
     for name, value in document.items():
-        console.print(f"  {name.replace('_', ' '):16} {value}", soft_wrap=True)
+        console.print(f"  {name.replace('_', ' '):16} {_written(value)}", soft_wrap=True)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {part}" for key, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
