@@ -10,12 +10,12 @@ from tasks.delivery.released_file import read_cells, released_table, write_csv
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.delivery.seed import derive_seed
 from tasks.generalization.played_file import load_played
-from tasks.generalization.setting import game_table, payoffs_of
+from tasks.generalization.setting import payoffs_of
 from tasks.guard import guarded
-from tasks.microdata.prepared import load
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.risk.score import released_tuples
+from tasks.shared_table import shared_table
 
 
 @task(name="write", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
@@ -49,8 +49,8 @@ def write_release(  # noqa: PLR0917
     with guarded("delivery"):
         loaded = load_request(Path(request), [Path(root) for root in roots])
         asked, policy = loaded.request, loaded.request.policy
-        coded, outcome = load(checked(prepared)), load_played(checked(played))
-        table = game_table(asked, coded)
+        coded, table = shared_table(asked, prepared)
+        outcome = load_played(checked(played))
         released = released_table(
             read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked),
             asked,

@@ -3,8 +3,8 @@
 One door to all methods, so that the gate, the comparison of methods and the explanation of a verdict play alike.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,8 @@ from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import Method
 
 _PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
+_OUTCOMES_KEPT = 16
+
 LevelsRule = Callable[[Codes], Codes]
 """Gives leaf codes the levels they are released at; both of shape (n_tuples, n_attributes)."""
 
@@ -37,6 +39,8 @@ class Table:
     population: Tuples
     memory_limit: int
     """Bytes that a dense count cube may take."""
+    outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
+    """What was played already; recipients with equal stakes share it."""
 
     @cached_property
     def people(self) -> DenseCube | SparseCube:
@@ -107,7 +111,16 @@ def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_w
     StageFailed
         If the method leaves some record no strategy.
     """
-    problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
+    key = (method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None)
+    if key not in table.outcomes:
+        problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
+        if len(table.outcomes) >= _OUTCOMES_KEPT:
+            del table.outcomes[next(iter(table.outcomes))]
+        table.outcomes[key] = _play(table, problem, method, cell_weights)
+    return table.outcomes[key]
+
+
+def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> Played:
     if method is Method.SAFE_HARBOR:
         return _play_safe_harbor(table, problem)
     rule = _levels_rule(table, problem, method, cell_weights)

@@ -5,13 +5,13 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
-from tasks.artifact import Artifact, artifact, checked, written
+from tasks.artifact import Artifact, artifact, written
 from tasks.generalization.play import play
 from tasks.generalization.played_file import save_played
-from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.guard import guarded
-from tasks.microdata.prepared import load
 from tasks.request.load import load_request
+from tasks.shared_table import shared_table
 
 
 @task(name="generalize", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
@@ -38,7 +38,7 @@ def generalize(
     with guarded("generalization"):
         asked = load_request(Path(request)).request
         who = asked.recipient(recipient)
-        table = game_table(asked, load(checked(prepared)))
+        _, table = shared_table(asked, prepared)
         weights = asked.policy.generalization.cell_weights
         played = play(table, asked.method_for(who), payoffs_of(who), weights_of(asked), weights)
         target = Path(folder) / f"played-{recipient}.npz"

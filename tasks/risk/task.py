@@ -7,12 +7,11 @@ from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, checked, written
 from tasks.generalization.played_file import load_played
-from tasks.generalization.setting import game_table
 from tasks.guard import guarded
-from tasks.microdata.prepared import load
 from tasks.request.load import load_request
 from tasks.risk.score import score
 from tasks.risk.score_file import save_score
+from tasks.shared_table import shared_table
 
 
 @task(name="score", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
@@ -39,9 +38,9 @@ def score_release(  # noqa: PLR0917
     """
     with guarded("risk"):
         asked = load_request(Path(request)).request
-        coded = load(checked(prepared))
+        coded, table = shared_table(asked, prepared)
         scored = score(
-            game_table(asked, coded),
+            table,
             load_played(checked(played)),
             asked,
             asked.recipient(recipient),
