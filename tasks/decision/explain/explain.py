@@ -193,7 +193,7 @@ class _Inquiry:
         lowest = term.current if found[False] else min(outwards(term, up=False), default=term.current)
         highest = term.current if found[True] else max(outwards(term, up=True), default=term.current)
         if lowest < highest:
-            why = "Nothing that was tried in this range turns the verdict."
+            why = "Nothing tried in this range turns it."
             results.append(NoFlip(term.lever, term.where, term.current, lowest, highest, why))
         return results
 
@@ -245,7 +245,7 @@ class _Inquiry:
         try:
             judgement = self._judge(changes)
         except RequestError:
-            return self._unmoved(gate, "No threshold that a policy may have is on the other side of the figure.")
+            return self._unmoved(gate, "No threshold that a policy may have lies beyond the figure.")
         if not self._flips(judgement):
             return self._unmoved(gate, "A threshold on the other side of the figure does not turn the verdict.")
         return _flip(lever, changes, judgement)

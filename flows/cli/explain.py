@@ -1,0 +1,174 @@
+"""``releasegate explain``: why this verdict, and the smallest change that would turn it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from flows.cli.explained import Explained, rendered, turns
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.identity import code_fact
+from flows.recall import Recalled, find_bundle, ledger_of, recall
+from flows.workspace import Workspace
+from tasks.decision.explain.explain import Decided, explain
+from tasks.decision.explain.resolve import Plays
+from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Switch
+from tasks.decision.record import DecisionRecord
+from tasks.errors import BadInput
+from tasks.generalization.setting import game_table
+from tasks.guard import guarded
+from tasks.microdata.prepared import prepare
+from tasks.microdata.read import read_microdata
+
+Say = Callable[[str], None]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain")(explain_release)
+
+
+def explain_release(
+    release: Annotated[
+        str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
+    ],
+    recipient: Annotated[
+        str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
+    ] = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Say why a release was approved or blocked, and the smallest change that would turn the verdict.
+
+    The game is solved again under other stakes, thresholds, methods and class sizes, on the data that were decided on;
+    nothing is released, and the decision stays as it is. Each change that is named was tried.
+    """
+    with guarded("explanation"), _progress(quiet=as_json) as say:
+        say("verifying the bundle")
+        place = Workspace(workspace.resolve())
+        bundle = find_bundle(release, place)
+        with ledger_of(bundle, place) as ledger:
+            recalled = recall(bundle, ledger)
+        explained = _explained(recalled, _chosen(recalled, recipient), say)
+    notes = _notes(recalled)
+    if as_json:
+        print_json(
+            {
+                "ok": True,
+                "exit_code": 0,
+                "release_id": recalled.release_id,
+                "bundle": str(bundle),
+                "notes": notes,
+                "recipients": [_document(one.explanation) for one in explained],
+            }
+        )
+        return ExitCode.APPROVED
+    for one in explained:
+        console.print(rendered(one))
+    for note in notes:
+        notices.print(f"note: {note}")
+    return ExitCode.APPROVED
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Say]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=notices, transient=True, disable=quiet) as progress:
+        shown = progress.add_task("", total=None)
+        yield lambda text: progress.update(shown, description=text)
+
+
+def _chosen(recalled: Recalled, recipient: str | None) -> list[DecisionRecord]:
+    chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
+    if not chosen:
+        raise BadInput(
+            "the release has no such recipient",
+            where="--recipient",
+            expected=f"one of {', '.join(record.recipient.id for record in recalled.records)}",
+            got="another id",
+            fix="name one of these, or leave the option out for all of them",
+        )
+    return chosen
+
+
+def _explained(recalled: Recalled, records: list[DecisionRecord], say: Say) -> list[Explained]:
+    request = recalled.loaded.request
+    say("reading data and population")
+    frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
+    plays = Plays(game_table(request, prepare(recalled.loaded, frame)))
+    return [
+        Explained(
+            record,
+            explain(
+                request,
+                request.recipient(record.recipient.id),
+                plays,
+                Decided.of(record),
+                lambda text, who=record.recipient.id: say(f"{who}: {text}"),  # type: ignore[misc]
+            ),
+            request.policy.gates,
+        )
+        for record in records
+    ]
+
+
+def _notes(recalled: Recalled) -> list[str]:
+    decided_by = recalled.records[0].code
+    if decided_by == code_fact():
+        return []
+    return [
+        f"decided by version {decided_by.version}, commit {decided_by.commit[:12]}, and explained by another, which "
+        "finds the same figures for the terms decided on"
+    ]
+
+
+def _document(explanation: Explanation) -> dict[str, Any]:
+    agreement = explanation.agreement
+    return {
+        "recipient": explanation.recipient,
+        "decision": explanation.verdict.value,
+        "reasons": list(explanation.strongest_reasons),
+        "fixed": explanation.fixed,
+        "figures": _figures(explanation.figures),
+        "smallest": _flip(explanation.smallest) if explanation.smallest else None,
+        "flips": [_flip(flip) for flip in explanation.flips],
+        "no_flips": [asdict(result) for result in explanation.no_flips],
+        "methods": [_switch(explanation, switch) for switch in explanation.switches],
+        "agreement": _flip(agreement) if isinstance(agreement, Flip) else asdict(agreement) if agreement else None,
+        "games_played": explanation.games_played,
+    }
+
+
+def _flip(flip: Flip) -> dict[str, Any]:
+    return {
+        "lever": flip.lever,
+        "changes": [_change(change) for change in flip.changes],
+        "relative_change": flip.relative_change,
+        "decision": flip.verdict.value,
+        "figures": _figures(flip.figures),
+        "failure": flip.failure,
+    }
+
+
+def _switch(explanation: Explanation, switch: Switch) -> dict[str, Any]:
+    return {
+        "method": switch.method.value,
+        "flips": turns(explanation, switch),
+        "changes": [_change(change) for change in switch.changes],
+        "decision": switch.verdict.value,
+        "figures": _figures(switch.figures),
+        "failure": switch.failure,
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {**asdict(change), "relative_change": change.relative}
+
+
+def _figures(figures: Figures) -> dict[str, float]:
+    return {measure.value: figure for measure, figure in figures.items()}

@@ -1,0 +1,179 @@
+"""An explanation as the terminal shows it."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tasks.decision.explain.result import Explanation, Figures, Flip, NoFlip, Switch
+from tasks.decision.gates import judge_gates
+from tasks.decision.measures import write_result
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.request.model import Gate
+
+_STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One recipient's decision, explained."""
+
+    record: DecisionRecord
+    explanation: Explanation
+    gates: tuple[Gate, ...]
+    """The gates of the policy it was decided by."""
+
+
+def rendered(one: Explained) -> Group:
+    """Verdict, reasons, the answer in a sentence; then what turns the verdict, the other methods, and what does not."""
+    record, explanation = one.record, one.explanation
+    parts: list[RenderableType] = [
+        Text.assemble(
+            (record.decision.value.upper(), _STYLES[record.decision]),
+            f"  {record.recipient.id}",
+            (f"  {record.recipient.organisation}", "dim"),
+        ),
+        *(_indented(Text(reason)) for reason in explanation.strongest_reasons),
+        Text(),
+        *(_indented(Text(sentence, style="bold")) for sentence in sentences(explanation)),
+        Text(),
+    ]
+    agreement = explanation.agreement
+    flips = (agreement, *explanation.flips) if isinstance(agreement, Flip) else explanation.flips
+    if flips:
+        parts += [_indented(_levers(one, flips)), Text()]
+    if explanation.switches:
+        parts += [_indented(_methods(one)), Text()]
+    unturned = (agreement, *explanation.no_flips) if isinstance(agreement, NoFlip) else explanation.no_flips
+    if unturned:
+        parts += [_indented(_unturned(unturned)), Text()]
+    return Group(*parts)
+
+
+def sentences(explanation: Explanation) -> list[str]:
+    """The answer in a sentence, and beside it what has no size to compare by."""
+    if explanation.fixed:
+        return [explanation.fixed]
+    blocked = explanation.verdict is Verdict.BLOCKED
+    would = "pass" if blocked else "be blocked"
+    said = []
+    if isinstance(explanation.agreement, Flip):
+        said.append(f"It would {would} with an agreement until {explanation.agreement.changes[0].needed} or later.")
+    elif explanation.smallest:
+        word = "pass" if blocked else "block"
+        said.append(f"Smallest change that would {word}: {_in_words(explanation.smallest)}.")
+    else:
+        said.append(f"No change of a stake, a threshold or the class size was found with which it would {would}.")
+    turning = [switch.method.value for switch in explanation.switches if turns(explanation, switch)]
+    if turning and blocked:
+        also = " and a new agreement" if explanation.agreement else ""
+        said.append(f"With another method{also} it would {would}: {', '.join(turning)}.")
+    return said
+
+
+def turns(explanation: Explanation, switch: Switch) -> bool:
+    """Whether the other method turns the verdict."""
+    return (switch.verdict is Verdict.BLOCKED) is not (explanation.verdict is Verdict.BLOCKED)
+
+
+def _in_words(flip: Flip) -> str:
+    size = "" if flip.relative_change is None else f" ({_percent(flip.relative_change)})"
+    if len(flip.changes) == 1:
+        return f"{flip.lever} {_step(flip.changes[0].current, flip.changes[0].needed)}{size}"
+    steps = (f"{change.where} {_step(change.current, change.needed)}" for change in flip.changes)
+    return f"{flip.lever}: {', '.join(steps)}{size}"
+
+
+def _levers(one: Explained, flips: tuple[Flip, ...]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    table.add_column("change", justify="right", no_wrap=True)
+    table.add_column("what turns the verdict", min_width=22)
+    table.add_column("now → needed", no_wrap=True)
+    table.add_column("then", min_width=22)
+    for flip in flips:
+        size = "" if flip.relative_change is None else _percent(flip.relative_change)
+        lever, steps = [flip.lever], [_step(change.current, change.needed) for change in flip.changes]
+        if len(flip.changes) > 1:
+            lever, steps = [flip.lever, *(change.where for change in flip.changes)], ["", *steps]
+        table.add_row(size, "\n".join(lever), "\n".join(steps), _then(one, flip))
+    return table
+
+
+def _then(one: Explained, flip: Flip) -> str:
+    """The figures of the gates that change, or why nothing is released."""
+    if flip.failure:
+        return flip.failure
+    before, after = _results(one, one.explanation.figures), _results(one, flip.figures)
+    if not before:
+        return "\n".join(_told(one, result) for result in after)
+    changed = [
+        f"{_told(one, new)} (now {_written(one, old)})"
+        for old, new in zip(before, after, strict=True)
+        if _written(one, old) != _written(one, new)
+    ]
+    return "\n".join(changed) or "the same figures"
+
+
+def _methods(one: Explained) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    table.add_column("other methods")
+    table.add_column("decision")
+    for gate in one.gates:
+        table.add_column(_short(one, gate.measure.value).replace(" ", "\n"), justify="right")
+    for switch in one.explanation.switches:
+        cells = [_written(one, result) for result in _results(one, switch.figures)] or ["–"] * len(one.gates)
+        decision = Text(switch.verdict.value, style=_STYLES[switch.verdict])
+        table.add_row(switch.method.value, decision, *cells)
+    return table
+
+
+def _unturned(results: tuple[NoFlip, ...]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim", style="dim")
+    table.add_column("what does not turn it", min_width=22)
+    table.add_column("now", no_wrap=True)
+    table.add_column("tried", no_wrap=True)
+    table.add_column("why", min_width=20)
+    for result in results:
+        within = result.searched_from != result.searched_to
+        tried = f"{_number(result.searched_from)} to {_number(result.searched_to)}" if within else ""
+        table.add_row(result.lever, _number(result.current), tried, result.reason)
+    return table
+
+
+def _results(one: Explained, figures: Figures) -> tuple[GateResult, ...]:
+    return judge_gates(one.gates, figures) if figures else ()
+
+
+def _written(one: Explained, result: GateResult) -> str:
+    """A figure as a report would show it: one that tells a small count as a bound."""
+    return write_result(result, records=one.record.dataset.rows_in, small_cell=one.record.policy.small_cell)[0]
+
+
+def _told(one: Explained, result: GateResult) -> str:
+    return f"{_short(one, result.id)} {_written(one, result)}"
+
+
+def _short(one: Explained, measure: str) -> str:
+    """A measure's name, with its family only where two gates judge measures of one name."""
+    names = Counter(gate.measure.value.partition(".")[2] for gate in one.gates)
+    family, _, name = measure.partition(".")
+    return (name if names[name] == 1 else f"{family} {name}").replace("_", " ")
+
+
+def _indented(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2))
+
+
+def _step(current: float | str, needed: float | str) -> str:
+    return f"{_number(current)} → {_number(needed)}"
+
+
+def _number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.15g}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:+,.1%}" if abs(share) < 10 else f"{share:+,.0%}"

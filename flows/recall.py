@@ -1,0 +1,145 @@
+"""Going back to a decided release: its bundle and records, and its request and data if these are still the same."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.identity import read_inputs, release_id
+from flows.workspace import Workspace
+from tasks.decision.record import DecisionRecord
+from tasks.delivery.verification import DECISIONS, verify_bundle
+from tasks.errors import BadInput, WorkspaceError
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.read import file_sha256
+from tasks.request.load import LoadedRequest, load_request
+
+_PREFIX = re.compile(r"[0-9a-f]{6,64}")
+_RUN_AGAIN = "a decision stands for the inputs it was made on; run a new release and explain that one"
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A decided release and what it was decided on."""
+
+    release_id: str
+    bundle: Path
+    records: tuple[DecisionRecord, ...]
+    """One a recipient, in the order of the request."""
+    loaded: LoadedRequest
+    """The request, byte for byte."""
+
+
+def find_bundle(reference: str, workspace: Workspace) -> Path:
+    """The bundle that a release id, the beginning of one, or a path names.
+
+    Parameters
+    ----------
+    reference : str
+        Release id or at least its first six digits, or the path of a bundle.
+    workspace : Workspace
+        Where release ids are looked up.
+
+    Raises
+    ------
+    WorkspaceError
+        If it names no bundle, or several.
+    """
+    path = Path(reference)
+    if (path / DECISIONS).is_dir():
+        return path.resolve()
+    found: list[str] = []
+    if _PREFIX.fullmatch(reference) and workspace.releases.is_dir():
+        found = sorted(one.name for one in workspace.releases.iterdir() if one.name.startswith(reference))
+    if len(found) == 1:
+        return workspace.bundle(found[0])
+    raise WorkspaceError(
+        "several releases begin like that" if found else "there is no such release",
+        where=str(workspace.releases),
+        expected="a release id, its first six digits or more, or the path of a bundle",
+        got=f"{len(found)} releases" if found else "no release of that name",
+        fix="give more digits of the id" if found else "check the id, or name its workspace with --workspace",
+    )
+
+
+def ledger_of(bundle: Path, workspace: Workspace) -> Ledger:
+    """Open the ledger that records a bundle: that of the workspace it lies in, or else of the one given.
+
+    Raises
+    ------
+    WorkspaceError
+        If there is none.
+    """
+    own = Workspace(bundle.parent.parent)
+    return Ledger.open(own.ledger if own.ledger.is_file() else workspace.ledger, create=False)
+
+
+def recall(bundle: Path, ledger: Ledger) -> Recalled:
+    """Read a release's decisions, and its request from where it was.
+
+    1. The bundle must be what was sealed, and what the ledger records.
+    2. The request must still lie where it lay, with the same bytes.
+    3. Data, population and hierarchies must have the SHA-256 that the release was named by.
+
+    Raises
+    ------
+    TamperingFound
+        If the bundle or the ledger is not as recorded.
+    BadInput
+        If request, data, population or a hierarchy is gone or has changed since.
+    """
+    name = verify_bundle(bundle, ledger).release_id
+    records = [
+        DecisionRecord.model_validate_json(path.read_bytes()) for path in sorted((bundle / DECISIONS).glob("*.json"))
+    ]
+    path, roots = _request_of(ledger, name)
+    if file_sha256(path) != records[0].request_sha256:
+        raise _changed("the request", str(path))
+    loaded = load_request(path, roots)
+    _check_inputs(loaded, records[0])
+    order = [recipient.id for recipient in loaded.request.recipients]
+    records.sort(key=lambda record: order.index(record.recipient.id))
+    return Recalled(name, bundle, tuple(records), loaded)
+
+
+def _request_of(ledger: Ledger, name: str) -> tuple[Path, list[Path]]:
+    entries = ledger.entries(release_id=name, event=Event.REQUESTED)
+    body = entries[0].body if entries else {}
+    path, roots = body.get("request_path"), body.get("roots")
+    if not isinstance(path, str) or not isinstance(roots, list):
+        raise WorkspaceError(
+            "the ledger does not say where the request of this release lies",
+            where=str(ledger.path),
+            expected="an entry of the request with its path",
+            got="none",
+            fix="name the workspace that the release was made in with --workspace",
+        )
+    if not Path(path).is_file():
+        raise WorkspaceError(
+            "the request of this release is not where it was",
+            where=path,
+            expected="the request that was decided on",
+            got="no such file",
+            fix="put it back, with the files it names",
+        )
+    return Path(path), [Path(root) for root in roots]
+
+
+def _check_inputs(loaded: LoadedRequest, record: DecisionRecord) -> None:
+    inputs, request = read_inputs(loaded), loaded.request
+    if inputs.dataset_sha256 != record.dataset.source_sha256:
+        raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
+    if inputs.population_sha256 != record.population.sha256:
+        raise _changed("the population", loaded.place("population.path"), request.population.path)
+    if release_id(loaded, inputs, record.code) != record.release_id:
+        raise _changed("a hierarchy", str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
+
+
+def _changed(what: str, where: str, named: str = "") -> BadInput:
+    return BadInput(
+        f"{what} changed since the decision",
+        where=where + (f" ({named})" if named else ""),
+        expected="the SHA-256 in the decision record",
+        got="another",
+        fix=_RUN_AGAIN,
+    )
