@@ -16,12 +16,13 @@ from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.resolve import Plays, judge, safe_people
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip
 from tasks.decision.explain.terms import apply
-from tasks.decision.gates import RESCORED_EQUAL
+from tasks.decision.gates import RESCORED_EQUAL, agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
 from tasks.errors import StageFailed
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import Played
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
+from tasks.risk.score import score
 from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, decided, table
 from tests.support.worlds import World, worlds
 
@@ -397,6 +398,24 @@ def test_every_claim_about_any_world_holds_when_applied(world: World, method: Me
         assume(False)
     explanation = explain(request, request.recipients[1], plays, decision)
     check_every_claim(request, explanation, of)
+
+
+@given(WORLDS, METHODS)
+@QUICK
+def test_judged_as_the_gate_judges(world: World, method: Method) -> None:
+    """The gate scores a release with ``score`` and judges it by the same gates."""
+    request = world_request(world, method)
+    of = table(world.rows, world.people, world.records)
+    who = request.recipients[1]
+    result = played(of, request)
+    assume(result is not None)
+    names = dict.fromkeys(request.attributes, 1)
+    scored = score(of, result, request, who, names, compare=())  # type: ignore[arg-type]
+    judgement = judge(request, who.id, Plays(of), TODAY)
+    assert judgement.figures == scored.figures
+    gates = (agreement_gate(who.agreement, TODAY), *judge_gates(request.policy.gates, scored.figures))
+    assert judgement.gates == gates
+    assert judgement.passes == all(gate.passed for gate in gates)
 
 
 def played(of: object, request: ReleaseRequest, **kwargs: bool) -> Played | None:

@@ -1,0 +1,220 @@
+"""``releasegate explain`` on a release that the gate has really made."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.cli.app import main
+from flows.gate import Outcome, run_release
+from tasks.decision.record import Verdict
+from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
+
+COST = "recipients[1].stakes.cost"
+VALUES = ("37010", "37011", "37201", "flu", "cold")
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@dataclass
+class Made:
+    """A workspace with one release: the university approved, the lab blocked."""
+
+    folder: Path
+    outcome: Outcome
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "workspace"
+
+    @property
+    def bundle(self) -> Path:
+        return self.outcome.bundle
+
+    @property
+    def request(self) -> Path:
+        return self.folder / "request.yaml"
+
+
+def document() -> dict[str, Any]:
+    """Six people are safe at cost 10; at cost 2, thirty would have to be, and there are 27."""
+    asked = tiny_document()
+    lab = {**asked["recipients"][0], "id": "lab", "stakes": {"benefit": 90, "loss": 60, "cost": 2}}
+    asked["recipients"].append(lab)
+    asked["policy"]["gates"] = [
+        {"measure": "transparent.maximum_risk", "at_most": 0.2, "because": "a test"},
+        {"measure": "transparent.attacked_share", "at_most": 0, "because": "a test"},
+    ]
+    return asked
+
+
+def write(folder: Path, asked: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in (("data.csv", DATA), ("population.csv", POPULATION), ("zip.csv", ZIP_HIERARCHY)):
+        (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "request.yaml"
+    path.write_text(json.dumps(asked), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("release")
+    return Made(folder, run_release(write(folder, document()), folder / "workspace"))
+
+
+@pytest.fixture
+def copy(made: Made, tmp_path: Path) -> Iterator[Made]:
+    """The same release, to spoil: the workspace is a copy, the inputs are put back afterwards."""
+    workspace = tmp_path / "workspace"
+    shutil.copytree(made.workspace, workspace)
+    before = {path: path.read_bytes() for path in made.folder.iterdir() if path.is_file()}
+    outcome = made.outcome
+    spoiled = Made(
+        tmp_path, Outcome(outcome.release_id, workspace / "releases" / outcome.release_id, (), repeated=False)
+    )
+    yield spoiled
+    for path, content in before.items():
+        path.write_bytes(content)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["releasegate", "explain", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        assert not any(value in told.out + told.err for value in VALUES)
+        return int(ended.value.code or 0), told.out, told.err
+
+    return run
+
+
+def explained(command: Command, *arguments: object) -> dict[str, Any]:
+    code, out, _ = command(*arguments, "--json")
+    assert code == 0
+    told: dict[str, Any] = json.loads(out)
+    return told
+
+
+def refused(command: Command, made: Made, *arguments: object) -> dict[str, str]:
+    reference = arguments or (made.outcome.release_id,)
+    code, out, _ = command(*reference, "--workspace", made.workspace, "--json")
+    told = json.loads(out)
+    assert (code, told["ok"]) == (told["exit_code"], False)
+    return {**told["error"], "code": str(code)}
+
+
+def test_the_world_is_as_the_tests_take_it(made: Made) -> None:
+    assert [(record.recipient.id, record.decision) for record in made.outcome.records] == [
+        ("university", Verdict.APPROVED),
+        ("lab", Verdict.BLOCKED),
+    ]
+
+
+def test_every_recipient_in_turn(made: Made, command: Command) -> None:
+    told = explained(command, made.outcome.release_id[:6], "--workspace", made.workspace)
+    assert told["release_id"] == made.outcome.release_id
+    assert told["notes"] == []
+    university, lab = told["recipients"]
+    assert (university["recipient"], university["decision"]) == ("university", "approved")
+    assert (lab["recipient"], lab["decision"]) == ("lab", "blocked")
+    assert lab["reasons"] == list(made.outcome.records[1].reasons)
+    (cost,) = [flip for flip in lab["flips"] if flip["changes"][0]["where"] == COST]
+    needed = cost["changes"][0]["needed"]
+    assert 60 / 27 <= needed <= 60 / 27 * 1.0105
+    assert cost["decision"] == "approved"
+    assert lab["smallest"] == lab["flips"][0]
+    assert lab["smallest"]["changes"][0]["where"] == "recipients[1].stakes.loss"
+    assert 54 / 1.0105 <= lab["smallest"]["changes"][0]["needed"] <= 54
+    gates = {gate.id: gate.measured for gate in made.outcome.records[0].gates}
+    assert university["figures"]["transparent.maximum_risk"] == gates["transparent.maximum_risk"]
+
+
+def test_a_bundle_by_its_folder(made: Made, command: Command, tmp_path: Path) -> None:
+    told = explained(command, made.bundle, "--recipient", "lab", "--workspace", tmp_path / "elsewhere")
+    assert [one["recipient"] for one in told["recipients"]] == ["lab"]
+    assert told["bundle"] == str(made.bundle)
+
+
+def test_for_people(made: Made, command: Command) -> None:
+    code, out, _ = command(made.outcome.release_id, "-r", "lab", "-w", made.workspace)
+    assert code == 0
+    assert "BLOCKED  lab" in out
+    assert "Smallest change that would pass: loss (and the gain that follows it) 60 → 53." in out
+    assert "2 → 2.2" in out
+    assert "university" not in out
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+def test_nothing_is_written(made: Made, command: Command) -> None:
+    def state() -> dict[Path, tuple[int, int]]:
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in made.bundle.rglob("*")}
+
+    before, ledger = state(), (made.workspace / "ledger.sqlite").read_bytes()
+    explained(command, made.outcome.release_id, "-r", "lab", "-w", made.workspace)
+    assert state() == before
+    assert (made.workspace / "ledger.sqlite").read_bytes() == ledger
+
+
+@pytest.mark.parametrize("reference", ["00000", "abcdef", "no/such/bundle", "", "ABCDEF", "../workspace"])
+def test_a_release_that_is_not_there(made: Made, command: Command, reference: str) -> None:
+    error = refused(command, made, reference)
+    assert (error["what"], error["code"]) == ("there is no such release", "2")
+
+
+def test_digits_that_two_releases_share(copy: Made, command: Command) -> None:
+    name = copy.outcome.release_id
+    (copy.workspace / "releases" / (name[:8] + "0" * 56)).mkdir()
+    error = refused(command, copy, name[:8])
+    assert error["what"] == "several releases begin like that"
+    assert explained(command, name, "-r", "lab", "-w", copy.workspace)["release_id"] == name
+
+
+def test_a_recipient_that_is_not_there(made: Made, command: Command) -> None:
+    error = refused(command, made, made.outcome.release_id, "--recipient", "nobody")
+    assert error["expected"] == "one of university, lab"
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        ("request.yaml", "the request changed since the decision"),
+        ("data.csv", "the data changed since the decision"),
+        ("population.csv", "the population changed since the decision"),
+        ("zip.csv", "a hierarchy changed since the decision"),
+    ],
+)
+def test_inputs_that_changed_are_not_explained(made: Made, copy: Made, command: Command, file: str, what: str) -> None:
+    path = made.folder / file
+    path.write_text(path.read_text() + "\n")
+    error = refused(command, copy)
+    assert (error["what"], error["code"]) == (what, "2")
+    assert "new release" in error["fix"]
+
+
+@pytest.mark.parametrize("file", ["request.yaml", "data.csv", "population.csv", "zip.csv"])
+def test_inputs_that_are_gone(made: Made, copy: Made, command: Command, file: str) -> None:
+    (made.folder / file).unlink()
+    assert refused(command, copy)["code"] == "2"
+
+
+def test_a_record_that_was_edited_is_not_explained(copy: Made, command: Command) -> None:
+    path = copy.bundle / "decision" / "lab.json"
+    path.chmod(0o600)
+    path.write_text(path.read_text().replace('"blocked"', '"approved"'))
+    error = refused(command, copy)
+    assert error["code"] == "3"
+
+
+def test_a_bundle_without_its_ledger(copy: Made, command: Command) -> None:
+    for path in copy.workspace.glob("ledger.sqlite*"):
+        path.unlink()
+    assert refused(command, copy)["what"] == "there is no ledger"

@@ -1,0 +1,97 @@
+"""What the terminal shows of an explanation."""
+
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from flows.cli.explained import Explained, rendered, sentences
+from tasks.decision.explain.explain import explain
+from tasks.decision.explain.resolve import Plays
+from tasks.request.model import ReleaseRequest
+from tests.support import records
+from tests.support.explaining import MAXIMUM, asked, decided, table
+
+
+def explained(request: ReleaseRequest) -> Explained:
+    plays = Plays(table())
+    explanation = explain(request, request.recipients[1], plays, decided(request, plays))
+    record = records.changed(records.approved(), decision=explanation.verdict)
+    return Explained(record, explanation, request.policy.gates)
+
+
+def shown(one: Explained, width: int = 100) -> str:
+    console = Console(width=width, record=True, highlight=False)
+    with console.capture() as captured:
+        console.print(rendered(one))
+    return captured.get()
+
+
+def test_what_would_block() -> None:
+    one = explained(asked())
+    assert sentences(one.explanation) == [
+        "Smallest change that would block: loss (and the gain that follows it) 100 → 39.8 (-60.2%)."
+    ]
+    text = shown(one)
+    assert "APPROVED  university" in text
+    assert "a reason" in text
+    assert "maximum risk 0.1 (now 0.03333)" in text
+    assert "no release exists that nobody would" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lines_fit_the_terminal(width: int) -> None:
+    for request in (asked(), asked("basic", loss=1.0, gain=100.0), asked(expires="2026-03-08", cost=20.0)):
+        assert max(len(line.rstrip()) for line in shown(explained(request), width).splitlines()) <= width
+
+
+def test_thresholds_together_and_another_method() -> None:
+    one = explained(asked("basic", loss=1.0, gain=100.0))
+    first, second = sentences(one.explanation)
+    assert first.startswith("Smallest change that would pass: ")
+    assert second == "With another method it would pass: no-attack, no-attack-partition."
+    text = shown(one)
+    assert "policy.gates[1].at_most" in text
+    assert "0.09 → 0.1" in text
+
+
+def test_an_expired_agreement_alone() -> None:
+    one = explained(asked(expires="2026-03-08"))
+    assert sentences(one.explanation)[0] == "It would pass with an agreement until 2026-03-09 or later."
+    assert "2026-03-08 → 2026-03-09" in shown(one)
+
+
+def test_an_expired_agreement_among_others() -> None:
+    one = explained(asked(expires="2026-03-08", cost=20.0))
+    first = sentences(one.explanation)[0]
+    assert "recipients[1].agreement.expires 2026-03-08 → 2026-03-09" in first
+    assert "Other gates are closed" in shown(one)
+
+
+def test_what_no_term_can_turn() -> None:
+    one = explained(asked())
+    fixed = replace(one.explanation, fixed="The data did not pass validation.", flips=(), no_flips=(), switches=())
+    assert sentences(fixed) == ["The data did not pass validation."]
+    assert "The data did not pass validation." in shown(replace(one, explanation=fixed))
+
+
+def test_nothing_found() -> None:
+    one = explained(asked())
+    text = sentences(replace(one.explanation, flips=()))[0]
+    assert text == "No change of a stake, a threshold or the class size was found with which it would be blocked."
+
+
+def test_a_share_that_tells_few_records_is_shown_as_a_bound() -> None:
+    """One record of four is suppressed at class size 2 were it alone; the record holds too few to tell."""
+    gates = (MAXIMUM, {"measure": "released.suppressed_share", "at_most": 0.4, "because": "use"})
+    one = explained(asked(gates=gates))
+    four = one.record.dataset.model_copy(update={"rows_in": 4})
+    text = shown(replace(one, record=records.changed(one.record, dataset=four)))
+    assert "suppressed share under 100%" in text
+    assert "50%" not in text
+
+
+def test_measures_of_one_name_are_told_apart() -> None:
+    gates = (MAXIMUM, {"measure": "prosecutor.maximum_risk", "at_most": 1.0, "because": "b"})
+    text = shown(explained(asked(gates=gates)))
+    assert "transparent maximum risk" in text
