@@ -101,15 +101,15 @@ class SparseCube:
 
     def count(self, cells: Codes) -> Counts:
         """People in each cell; 0 for a cell that the reaching tuples do not have."""
-        levels = np.column_stack(
-            [hierarchy.axis_levels[cells[:, axis]] for axis, hierarchy in enumerate(self.hierarchies)]
-        )
+        node_of = np.zeros(len(cells), dtype=np.int64)
+        for axis, hierarchy in enumerate(self.hierarchies):
+            node_of = node_of * hierarchy.n_levels + hierarchy.axis_levels[cells[:, axis]]
+        heights = [hierarchy.n_levels for hierarchy in self.hierarchies]
         numbers = cells.astype(np.int64) @ self.strides
         counts = np.zeros(len(cells), dtype=np.int64)
-        nodes, node_of = np.unique(levels, axis=0, return_inverse=True)
-        for node, at in enumerate(nodes):
+        for node in np.unique(node_of):
             rows = np.flatnonzero(node_of == node)
-            keys, people = self.node(tuple(int(level) for level in at))
+            keys, people = self.node(tuple(int(level) for level in np.unravel_index(node, heights)))
             place = np.minimum(np.searchsorted(keys, numbers[rows]), len(keys) - 1)
             counts[rows] = np.where(keys[place] == numbers[rows], people[place], 0)
         return counts
