@@ -3,9 +3,11 @@
 What one call does, in order:
 
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used.
-2. Name the release by its inputs. One that is published already is verified and returned as it was decided.
+2. Name the release by its inputs. One that is published already is verified and returned as it was decided, with the
+   reason where the decision no longer holds.
 3. Finish or discard what an earlier, interrupted run of the same release left.
-4. Run the flow on an embedded Prefect server; stages that an interrupted run has finished are not repeated.
+4. Run the flow on an embedded Prefect server; stages that an interrupted run has finished are not repeated. Request,
+   data, population and hierarchies must still be those that the release is named by when it ends.
 5. Lay out and seal the bundle in the private folder.
 6. Record decisions, releases and the seal in one ledger transaction; then move the bundle to its place.
 """
@@ -14,10 +16,10 @@ import fcntl
 import getpass
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from tasks.artifact import checked
 from tasks.decision.assemble import Circumstances
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.task import circumstances_document
+from tasks.decision.verdict import lapsed
 from tasks.delivery.bundle import publish, recover, seal
 from tasks.delivery.seed import seed_commitment
 from tasks.delivery.stage import RecipientFiles, lay_out
@@ -58,6 +61,8 @@ class Outcome:
     records: tuple[DecisionRecord, ...]
     repeated: bool
     """Whether it had been decided before; then nothing was done again."""
+    lapsed: Mapping[str, str] = field(default_factory=dict)
+    """By recipient, why a decision made before no longer holds; what was delivered under it stays where it is."""
     positions: Path | None = None
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
 
@@ -86,7 +91,7 @@ def run_release(
     Raises
     ------
     BadInput
-        If request or data cannot be used; only a ledger entry is written.
+        If request or data cannot be used, or change meanwhile; only a ledger entry is written.
     StageFailed
         If a stage fails that all recipients share; nothing leaves, and the ledger says so.
     TamperingFound
@@ -108,7 +113,7 @@ def run_release(
         with _alone(workspace, name):
             recover(workspace.releases, workspace.staging / name, ledger)
             if workspace.bundle(name).exists():
-                return _repeated(workspace, ledger, name)
+                return _repeated(workspace, ledger, name, clock().date())
             return _run(workspace, ledger, loaded, inputs, name, clock=clock)
 
 
@@ -130,6 +135,7 @@ def _run(
                 prev_record_sha256=ledger.head().sha256,
             )
             finished = _flow(workspace, loaded, circumstances)
+            _check_unchanged(loaded, inputs)
             outcome = _publish(workspace, ledger, loaded, finished, circumstances)
     except ReleasegateError as error:
         event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
@@ -156,6 +162,24 @@ def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstan
             str(workspace.key_file),
             str(folder),
         )
+
+
+def _check_unchanged(loaded: LoadedRequest, inputs: Inputs) -> None:
+    """Stages read the files again, so a file that was written to meanwhile may be another than the one named."""
+    now = load_request(loaded.path, loaded.roots)
+    if now.sha256 != loaded.sha256:
+        changed = "the request"
+    elif read_inputs(now) != inputs:
+        changed = "the data, the population or a hierarchy"
+    else:
+        return
+    raise BadInput(
+        f"{changed} was changed while the gate was at work",
+        where=str(loaded.path),
+        expected="the bytes that the release is named by, until it is decided",
+        got="others",
+        fix="wait until nothing writes to these files, then run the command again",
+    )
 
 
 def _slow_imports() -> None:
@@ -224,14 +248,21 @@ def _keep_positions(workspace: Workspace, name: str, source: Path) -> Path | Non
     return target
 
 
-def _repeated(workspace: Workspace, ledger: Ledger, name: str) -> Outcome:
+def _repeated(workspace: Workspace, ledger: Ledger, name: str, today: date) -> Outcome:
     verify_bundle(workspace.bundle(name), ledger)
     workspace.clear_run(name)
     records = tuple(
         DecisionRecord.model_validate_json(path.read_bytes())
         for path in sorted((workspace.bundle(name) / "decision").glob("*.json"))
     )
-    return Outcome(name, workspace.bundle(name), records, repeated=True)
+    reasons = {record.recipient.id: lapsed(record, today) for record in records}
+    return Outcome(
+        name,
+        workspace.bundle(name),
+        records,
+        repeated=True,
+        lapsed={recipient: reason for recipient, reason in reasons.items() if reason},
+    )
 
 
 def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -> datetime:

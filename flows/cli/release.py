@@ -1,7 +1,8 @@
 """``releasegate release``: run the gate and write the bundle."""
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -14,7 +15,16 @@ from flows.progress import listening
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, Verdict, digest
 
+if TYPE_CHECKING:
+    from flows.gate import Outcome
+
 _STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
+
+_LAPSED = "LAPSED"
+_RENEW = (
+    "Deliver nothing more under it. A request with a renewed agreement, or under a new version of the policy, is a new "
+    "release and is decided anew."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +41,8 @@ def release(
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
-    Exit code 0 if every recipient is approved, 3 if one is blocked, 4 if one awaits review and none is blocked.
+    Exit code 0 if every recipient is approved, 3 if one is blocked or its earlier decision has lapsed, 4 if one awaits
+    review and neither is the case.
     """
     from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
 
@@ -47,7 +58,7 @@ def release(
 
         with listening(show):
             outcome = run_release(request, workspace, root or [])
-    code = exit_code(outcome.records)
+    code = exit_code(outcome.records, outcome.lapsed)
     if as_json:
         print_json(
             {
@@ -57,14 +68,14 @@ def release(
                 "bundle": str(outcome.bundle),
                 "repeated": outcome.repeated,
                 "positions": str(outcome.positions) if outcome.positions else None,
-                "recipients": [_summary(record, outcome.bundle) for record in outcome.records],
+                "recipients": [_summary(record, outcome) for record in outcome.records],
             }
         )
         return code
     if outcome.repeated:
         console.print("This request was decided before, with the same inputs and program; nothing was done again.\n")
     for record in outcome.records:
-        _show_record(record, outcome.bundle)
+        _show_record(record, outcome)
     console.print(f"release  {outcome.release_id}")
     console.print(f"bundle   {outcome.bundle}", soft_wrap=True)
     if outcome.positions:
@@ -72,21 +83,22 @@ def release(
     return code
 
 
-def exit_code(records: tuple[DecisionRecord, ...]) -> ExitCode:
-    """The exit code that stands for several verdicts: the least favourable."""
+def exit_code(records: tuple[DecisionRecord, ...], lapsed: Collection[str] = ()) -> ExitCode:
+    """The exit code that stands for several verdicts: the least favourable; a lapsed one lets nothing leave."""
     verdicts = {record.decision for record in records}
-    if Verdict.BLOCKED in verdicts or not verdicts:
+    if Verdict.BLOCKED in verdicts or not verdicts or lapsed:
         return ExitCode.BLOCKED
     return ExitCode.AWAITING_REVIEW if Verdict.AWAITING_REVIEW in verdicts else ExitCode.APPROVED
 
 
-def _summary(record: DecisionRecord, bundle: Path) -> dict[str, Any]:
-    who = record.recipient.id
+def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
+    who, bundle = record.recipient.id, outcome.bundle
     return {
         "recipient": who,
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "valid_until": record.valid_until.isoformat(),
+        "lapsed": outcome.lapsed.get(who),
         "record": str(bundle / "decision" / f"{who}.json"),
         "record_sha256": digest(record),
         "report": str(bundle / "report" / f"{who}.pdf"),
@@ -97,13 +109,20 @@ def _summary(record: DecisionRecord, bundle: Path) -> dict[str, Any]:
     }
 
 
-def _show_record(record: DecisionRecord, bundle: Path) -> None:
+def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
+    lapsed = outcome.lapsed.get(record.recipient.id)
+    verdict, style = (
+        (_LAPSED, _STYLES[Verdict.BLOCKED]) if lapsed else (record.decision.value, _STYLES[record.decision])
+    )
     heading = Text.assemble(
-        (record.decision.value.upper(), _STYLES[record.decision]),
+        (verdict.upper(), style),
         f"  {record.recipient.id}",
         (f"  {record.recipient.organisation}", "dim"),
     )
     console.print(heading)
+    if lapsed:
+        console.print(Text(f"  {lapsed} {_RENEW}"))
+        console.print(Text(f"  What follows is the decision of {record.decided_at.date()}: {record.decision.value}."))
     for reason in record.reasons:
         console.print(Text(f"  {reason}"))
     table = Table(box=None, padding=(0, 2), show_edge=False)
@@ -118,7 +137,7 @@ def _show_record(record: DecisionRecord, bundle: Path) -> None:
     console.print(table)
     if record.decision is Verdict.APPROVED:
         console.print(f"  valid until {record.valid_until}")
-    for kind, path in _files(record, bundle):
+    for kind, path in _files(record, outcome.bundle):
         console.print(f"  {kind:11} {path}", soft_wrap=True)
     console.print()
 

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from tasks.decision.gates import ALWAYS_ON
 from tasks.decision.measures import write_result
-from tasks.decision.record import GateResult, Verdict
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
 
 
 def decide(
@@ -72,6 +72,21 @@ def validity(decided_on: date, validity_days: int, agreement_expires: date) -> t
         end before the start is that of an agreement which had expired; such a release is blocked.
     """
     return decided_on, min(decided_on + timedelta(days=validity_days), agreement_expires)
+
+
+def lapsed(record: DecisionRecord, today: date) -> str:
+    """Why a decision that was in favour of a release does not hold on a day; empty where it does.
+
+    A decision against a release holds for ever. A day before the first one means that a clock is wrong.
+    """
+    if record.decision is Verdict.BLOCKED or record.valid_from <= today <= record.valid_until:
+        return ""
+    if today < record.valid_from:
+        return f"The decision holds from {record.valid_from} and today is {today}: the clock of this machine is wrong."
+    agreement = record.recipient.agreement
+    if agreement.expires < today:
+        return f"The agreement {agreement.id} expired on {agreement.expires}, and the decision with it."
+    return f"The decision was valid until {record.valid_until}."
 
 
 def _holds(result: GateResult) -> bool:

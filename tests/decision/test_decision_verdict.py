@@ -1,15 +1,16 @@
 import math
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.decision.gates import ALWAYS_ON, judge_gates
-from tasks.decision.record import GateResult, Verdict
-from tasks.decision.verdict import decide, validity
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.verdict import decide, lapsed, validity
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure
+from tests.support import records
 
 
 def condition(name: str, fulfilled: bool | None = True) -> GateResult:
@@ -166,3 +167,23 @@ def test_one_failed_gate_is_enough_in_any_place(everything: list[GateResult], fa
 )
 def test_validity_ends_with_the_policy_or_the_agreement(days: int, expires: date, until: date) -> None:
     assert validity(date(2026, 5, 4), days, expires) == (date(2026, 5, 4), until)
+
+
+@pytest.mark.parametrize(
+    ("make", "today", "told"),
+    [
+        (records.approved, records.approved().valid_from, ""),
+        (records.approved, records.approved().valid_until, ""),
+        (records.approved, records.approved().valid_until + timedelta(days=1), "was valid until"),
+        (records.approved, records.approved().recipient.agreement.expires + timedelta(days=1), "expired on"),
+        (records.approved, records.approved().valid_from - timedelta(days=1), "the clock of this machine is wrong"),
+        (records.awaiting_review, records.awaiting_review().valid_until + timedelta(days=1), "was valid until"),
+        (records.blocked, date(2099, 1, 1), ""),
+    ],
+)
+def test_a_decision_lapses_with_its_validity_or_the_agreement(
+    make: Callable[[], DecisionRecord], today: date, told: str
+) -> None:
+    why = lapsed(make(), today)
+    assert told in why
+    assert bool(why) == bool(told)
