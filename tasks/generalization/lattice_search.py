@@ -3,7 +3,7 @@
 Source: Wan et al. 2015, Algorithm 2. Kept to reproduce the paper's figures; the gate plays ``exact.solve``.
 
 Two readings. *As printed*: children are charged L·π even where nobody would attack them; the halting rule is the
-text's (stop where no child is better), because the printed loop would not end. *Continued*: what is not searched or
+text's (stop where every child is worse), because the printed loop would not end. *Continued*: what is not searched or
 pruned goes on being searched, most valuable first, until nothing is left; this is optimal.
 """
 

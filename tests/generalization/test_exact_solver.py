@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tasks.generalization import exact
 from tasks.generalization.backward_induction import backward_induction, payoff_matrix
 from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game import Payoffs
 from tasks.generalization.lattice_search import continued_search
 from tests.support import slow
 from tests.support.worlds import World, worlds
@@ -109,9 +110,22 @@ def test_best_strategies_by_hand(pair_world: World) -> None:
     assert payoffs[0] == pytest.approx(30), "a tie with (1, 1), which comes later"
 
 
+def test_an_attacked_strategy_does_not_hide_an_equal_one_that_comes_first(pair_world: World) -> None:
+    # (1,0) pays 60 - 90/3 with 3 people; (0,2) is worth 30 and nobody attacks its 6. All others pay less.
+    people = {("a1", "b1"): 1, ("a1", "b3"): 5, ("a2", "b1"): 2}
+    payoffs = Payoffs(benefit=90, loss=90, gain=60, cost=10)
+    world = World(pair_world.rows, people, people, payoffs, pair_world.weights)
+    problem, codes = world.problem(), world.codes([("a1", "b1")])
+    for solver in (solve, backward_induction):
+        nodes, best = solver(problem, codes)
+        assert problem.lattice.nodes[nodes].tolist() == [[0, 2]]
+        assert best[0] == pytest.approx(30)
+    assert problem.lattice.nodes[continued_search(problem, codes)[0]].tolist() == [[0, 2]]
+
+
 def test_no_strategy_where_the_whole_population_is_attacked(pair_world: World) -> None:
     problem, codes = pair_world.problem(), pair_world.codes([("a1", "b1")])
-    eager = type(problem.payoffs)(benefit=90, loss=60, gain=1e6, cost=1)
+    eager = Payoffs(benefit=90, loss=60, gain=1e6, cost=1)
     nodes, payoffs = solve(
         type(problem)(problem.hierarchies, problem.loss, eager, problem.people), codes, Rule.NO_ATTACK
     )

@@ -37,6 +37,15 @@ def test_it_stops_on_reaching_a_node_that_nobody_attacks(pair_world: World) -> N
     assert searched.tolist() == [1 + 2]
 
 
+def test_it_goes_on_to_a_child_that_is_no_worse(pair_world: World) -> None:
+    world = World(pair_world.rows, {("a1", "b1"): 1}, pair_world.records, pair_world.payoffs, (0.0, 1.0))
+    problem = world.problem()
+    # (1,0) keeps as much as (0,0) and has no more people: 90 - 60 for both. (1,1) has less, 45 - 60.
+    nodes, searched = lattice_search(problem, world.codes([("a1", "b1")]))
+    assert problem.lattice.nodes[nodes].tolist() == [[1, 0]]
+    assert searched.tolist() == [1 + 2 + 1]
+
+
 def test_charging_children_that_nobody_attacks_misses_the_optimum(pair_world: World) -> None:
     world = world_of({("a1", "b1"): 5, ("a1", "b2"): 1}, Payoffs(benefit=90, loss=300, gain=60, cost=10), pair_world)
     problem, codes = world.problem(), world.codes([("a1", "b1")])

@@ -19,7 +19,7 @@ from tests.support import slow
 from tests.support.worlds import World, worlds
 
 QUICK = settings(deadline=None, max_examples=50)
-MIBIBYTE = 2**20
+MEBIBYTE = 2**20
 NO_ATTACK = {Method.NO_ATTACK, Method.NO_ATTACK_PARTITION}
 
 
@@ -86,7 +86,7 @@ def cells_as_sets(table: Table, played: Played) -> list[slow.Cell]:
 )
 def test_as_plain_loops(world: World, method: Method, dense: bool, cell_weights: str, data: st.DataObject) -> None:
     floors = data.draw(st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world))), label="floors")
-    table = table_of(world, floors, MIBIBYTE if dense else 0)
+    table = table_of(world, floors, MEBIBYTE if dense else 0)
     assert table.people.form == table.records.form == ("dense" if dense else "sparse")
     payoffs, weights = world.payoffs, np.array(world.weights)
     if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
@@ -104,6 +104,8 @@ def test_as_plain_loops(world: World, method: Method, dense: bool, cell_weights:
         assert played.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
         assert played.people[row] == slow.count(world.people, cell)
         assert played.effective[row] == sizes(cell)
+    for axis, tree in enumerate(table.hierarchies):
+        np.testing.assert_array_equal(tree.finest[played.cells[:, axis]], played.cells[:, axis])
     assert (played.effective <= played.people).all()
     if method not in {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}:
         np.testing.assert_array_equal(played.effective, played.people)
@@ -123,7 +125,7 @@ def test_safe_harbor_groups_that_no_level_has_count_their_people_and_their_value
     zips = ZipTable("test", "", {"370": 30_000, "380": 20_000})
     tree = world.hierarchies[0]
     axis = safe_harbor_axis(tree, SafeHarborRule.ZIP, zips)
-    table = Table((tree,), (axis,), world.tuples(world.records), world.tuples(people), MIBIBYTE)
+    table = Table((tree,), (axis,), world.tuples(world.records), world.tuples(people), MEBIBYTE)
     played = play(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
     released = [table.axis_labels[0][position] for position in played.cells[:, 0]]
     by_label = dict(zip(released, range(2), strict=True))
@@ -135,8 +137,23 @@ def test_safe_harbor_groups_that_no_level_has_count_their_people_and_their_value
     assert table.axis_sizes == (tree.axis_length + 1,)
 
 
+def test_a_partition_pays_for_the_people_or_for_the_records(pair_world: World) -> None:
+    # All 6 people of b12 together pay 180, more than in any split of theirs; its one record, 90 - 110/2 by itself, does
+    # best as a leaf.
+    payoffs = Payoffs(benefit=90, loss=110, gain=60, cost=10)
+    world = World(pair_world.rows, pair_world.people, {("a2", "b1"): 1}, payoffs, pair_world.weights)
+    for memory_limit in (MEBIBYTE, 0):
+        table = table_of(world, (0, 0), memory_limit)
+        by_people = play(table, Method.BASIC_PARTITION, payoffs, np.ones(2))
+        assert by_people.levels.tolist() == [[1, 1]]
+        assert by_people.people.tolist() == [6]
+        by_records = play(table, Method.BASIC_PARTITION, payoffs, np.ones(2), "data")
+        assert by_records.levels.tolist() == [[0, 0]]
+        assert by_records.people.tolist() == [2]
+
+
 def test_without_a_strategy_for_somebody_the_stage_fails(pair_world: World) -> None:
-    table = table_of(pair_world, (0, 0), MIBIBYTE)
+    table = table_of(pair_world, (0, 0), MEBIBYTE)
     eager = Payoffs(benefit=90, loss=60, gain=100.5, cost=10)
     for method in NO_ATTACK:
         with pytest.raises(StageFailed, match="nobody would attack") as caught:

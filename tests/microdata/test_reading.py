@@ -80,6 +80,7 @@ def test_quoted_cells_may_hold_delimiters_quotes_and_line_breaks(tmp_path: Path)
     assert cells(written(tmp_path, "\ufeff" + text.replace("last\n", '"last"'))) == expected
     quoted_header = text.replace(HEADER, ",".join(f'"{name}"' for name in COLUMNS))
     assert cells(written(tmp_path, quoted_header)) == expected
+    assert cells(written(tmp_path, quoted_header.removesuffix("\n"))) == expected
 
 
 def test_formula_like_cells_stay_text(tmp_path: Path) -> None:

@@ -85,6 +85,22 @@ def test_a_minimum_that_leaves_nothing_is_a_block(tmp_path: Path) -> None:
         scored(tmp_path, SAFE_HARBOR, minimum(4))
 
 
+def test_the_payoff_that_is_gated_is_what_an_informed_recipient_leaves(tmp_path: Path) -> None:
+    def change(document: dict) -> None:
+        document["recipients"][0]["stakes"] = {"benefit": 90, "loss": 60, "cost": 8}
+
+    result = scored(tmp_path, changed("policy", "generalization", "method", to="no-attack"), change)
+    # Groups from 8 people are safe. 37010 89 M is released among 12 people, of whom 4 are released so, and
+    # 37201 93 M among 13, of whom 7 are; so both are attacked in truth.
+    game = next(outcome for outcome in result.risk.game.outcomes if outcome.chosen)
+    assert game.naive_attacked_share == 0
+    assert result.figures[Measure.TRANSPARENT_ATTACKED] == pytest.approx(2 / 6)
+    assert result.figures[Measure.TRANSPARENT_EXPECTED] == pytest.approx(1 / 4 + 1 / 7)
+    assert game.publisher_payoff == pytest.approx(90 * result.figures[Measure.INFORMATION_KEPT])
+    expected = game.publisher_payoff - 60 * (1 / 4 + 1 / 7) / 6
+    assert result.figures[Measure.PUBLISHER_PAYOFF] == pytest.approx(expected)
+
+
 def test_risk_before_and_after(tmp_path: Path) -> None:
     risk = scored(tmp_path, SAFE_HARBOR).risk
     assert risk.initial.prosecutor.mean == pytest.approx(5 / 6)
