@@ -34,8 +34,13 @@ def read_arx(name: str, path: Path) -> Hierarchy:
 def write_arx(hierarchy: Hierarchy, path: Path) -> None:
     """Write a hierarchy as an ARX CSV file."""
     # The writer quotes line feeds by itself, but not a carriage return, which ends a row all the same.
-    quoting = csv.QUOTE_ALL if any("\r" in label for label in hierarchy.axis_labels) else csv.QUOTE_MINIMAL
+    returns = any("\r" in label for label in hierarchy.axis_labels)
     with path.open("w", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(lines, delimiter=DELIMITER, lineterminator="\n", quoting=quoting)
+        writer = csv.writer(
+            lines,
+            delimiter=DELIMITER,
+            lineterminator="\n",
+            quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
+        )
         for leaf in hierarchy.groups:
             writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])
