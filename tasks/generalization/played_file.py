@@ -1,6 +1,7 @@
 """Keeping a played method between stages."""
 
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def load_played(path: Path) -> Played:
                 people=arrays["people"],
                 effective=arrays["effective"],
             )
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, LookupError, EOFError, RuntimeError, BadZipFile) as error:
         raise StageFailed(
             "an intermediate file cannot be read",
             where=path.name,

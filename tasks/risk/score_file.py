@@ -36,7 +36,7 @@ def load_score(path: Path) -> Score:
             fields=tuple(FieldFact.model_validate(field) for field in document["fields"]),
             figures={Measure(name): float(figure) for name, figure in document["figures"].items()},
         )
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
         raise StageFailed(
             "an intermediate file cannot be read",
             where=path.name,

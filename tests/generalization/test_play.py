@@ -161,3 +161,26 @@ def test_without_a_strategy_for_somebody_the_stage_fails(pair_world: World) -> N
         assert "10.05 people" in caught.value.expected
     just_enough = Payoffs(benefit=90, loss=60, gain=100, cost=10)
     assert play(table, Method.NO_ATTACK, just_enough, np.ones(2)).people.tolist() == [10]
+
+
+def test_what_was_played_is_shared_only_between_equal_stakes(pair_world: World) -> None:
+    table = table_of(pair_world, (0, 0), MEBIBYTE)
+    stakes = [Payoffs(benefit=90, loss=loss, gain=60, cost=10) for loss in range(5, 130, 5)]
+    weights = (np.ones(2), np.array([2.0, 1.0]))
+
+    def outcomes(table: Table) -> list[tuple[float, list[int]]]:
+        played = [play(table, Method.BASIC, payoffs, weight) for payoffs in stakes for weight in weights]
+        return [(float(one.kept[0]), one.people.tolist()) for one in played]
+
+    fresh = [
+        (float(one.kept[0]), one.people.tolist())
+        for payoffs in stakes
+        for weight in weights
+        for one in [play(table_of(pair_world, (0, 0), MEBIBYTE), Method.BASIC, payoffs, weight)]
+    ]
+    assert outcomes(table) == outcomes(table) == fresh
+    assert len({kept for kept, _ in fresh}) > 2
+    again = play(table, Method.COMMON, stakes[0], weights[0], "data")
+    assert play(table, Method.COMMON, stakes[0], weights[0], "population") is again
+    by_people = play(table, Method.BASIC_PARTITION, stakes[0], weights[0], "population")
+    assert play(table, Method.BASIC_PARTITION, stakes[0], weights[0], "data") is not by_people
