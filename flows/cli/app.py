@@ -4,12 +4,12 @@ import sys
 import traceback
 from importlib import metadata
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from flows.cli import assess, check, explain, init, release, verify
 from flows.cli.output import ExitCode, show_error, show_internal_error
-from tasks.errors import ReleasegateError
+from tasks.errors import BadInput, ReleasegateError
 
 _INTERRUPTED = 130
 
@@ -44,6 +44,15 @@ for command in (init, check, assess, release, explain, verify):
     command.register(app)
 
 
+def _misused(error: TyperException) -> BadInput:
+    """A command or an option that does not exist, or an argument that is missing, as an error of the gate's own."""
+    return BadInput(
+        error.format_message().rstrip("."),
+        expected="a command with the arguments and options that it has",
+        fix="see releasegate --help, or --help after a command",
+    )
+
+
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
     as_json = "--json" in sys.argv
@@ -53,10 +62,11 @@ def main() -> None:
     except ReleasegateError as error:
         show_error(error, as_json=as_json)
         code = error.exit_code
-    except click.ClickException as error:
-        error.show()
+    except TyperException as error:
+        if error.format_message():  # empty where the help was shown because nothing was asked for
+            show_error(_misused(error), as_json=as_json)
         code = ExitCode.BAD_INPUT
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
