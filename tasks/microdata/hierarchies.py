@@ -1,7 +1,5 @@
 """The hierarchies of a request's quasi-identifiers, from whichever source each names."""
 
-from collections.abc import Mapping
-
 import pandas as pd
 
 from tasks.microdata.arx import read_arx
@@ -10,14 +8,15 @@ from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.load import LoadedRequest
 
 
-def build_hierarchies(loaded: LoadedRequest, tables: Mapping[str, pd.DataFrame]) -> dict[str, Hierarchy]:
+def build_hierarchies(loaded: LoadedRequest, population: pd.DataFrame) -> dict[str, Hierarchy]:
     """Build the hierarchy of every quasi-identifier, in the order of the request.
 
     Parameters
     ----------
     loaded : LoadedRequest
-    tables : mapping of str to DataFrame
-        Tables of text columns whose values make up the domain of a hierarchy by prefixes: population and data.
+    population : DataFrame
+        Text columns whose values make up the domain of a hierarchy by prefixes. The data's own do not: hierarchies go
+        with a delivery, and the rule of a release must not depend on who is in it.
 
     Raises
     ------
@@ -35,8 +34,8 @@ def build_hierarchies(loaded: LoadedRequest, tables: Mapping[str, pd.DataFrame])
         elif source.intervals is not None:
             hierarchies[name] = from_intervals(name, source.intervals)
         elif source.prefixes is not None:
-            values = {str(value) for table in tables.values() for value in table[name].dropna().unique()}
-            hierarchies[name] = from_prefixes(name, source.prefixes, values)
+            values = population[name].dropna().unique()
+            hierarchies[name] = from_prefixes(name, source.prefixes, (str(value) for value in values))
         elif source.groups is not None:
             hierarchies[name] = from_groups(name, source.groups)
     return hierarchies

@@ -40,7 +40,7 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     names = request.quasi_identifiers
     path = loaded.resolve(request.population.path, "population.path")
     values, counts = read_population(path, request.population, names)
-    hierarchies = build_hierarchies(loaded, {"population": values, "data": frame})
+    hierarchies = build_hierarchies(loaded, values)
     trees = list(hierarchies.values())
     codes = encode(frame, hierarchies, request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, trees)

@@ -131,21 +131,21 @@ def test_groups_that_are_no_tree_are_refused(case: str) -> None:
 
 
 def test_a_request_gives_each_quasi_identifier_its_hierarchy(tmp_path: Path) -> None:
-    trees = build_hierarchies(tiny_request(tmp_path), {})
+    trees = build_hierarchies(tiny_request(tmp_path), pd.DataFrame())
     assert list(trees) == ["zip", "age", "sex"]
     assert trees["zip"].labels[1] == ("370**", "372**")
     assert trees["age"].labels[1] == ("88-89", "90-91", "92-93")
     assert trees["sex"].labels == (("F", "M"), ("*",))
 
 
-def test_prefixes_take_their_domain_from_data_and_population(tmp_path: Path) -> None:
+def test_prefixes_take_their_domain_from_the_population(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("attributes", "zip", "hierarchy", to={"prefixes": {"keep": [3]}}))
-    tables = {"data": pd.DataFrame({"zip": ["38001", None]}), "population": pd.DataFrame({"zip": ["37010", "37011"]})}
-    assert build_hierarchies(loaded, tables)["zip"].labels[0] == ("37010", "37011", "38001")
+    population = pd.DataFrame({"zip": ["37011", None, "37010", "37011"]})
+    assert build_hierarchies(loaded, population)["zip"].labels[0] == ("37010", "37011")
 
 
 def test_a_hierarchy_file_that_is_not_there(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("attributes", "zip", "hierarchy", "file", to="nowhere.csv"))
     with pytest.raises(WorkspaceError) as caught:
-        build_hierarchies(loaded, {})
+        build_hierarchies(loaded, pd.DataFrame())
     assert "attributes.zip.hierarchy.file" in caught.value.where

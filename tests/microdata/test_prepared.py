@@ -8,7 +8,7 @@ import pytest
 from tasks.errors import DataError, PopulationError, StageFailed
 from tasks.microdata.prepared import Prepared, load, save
 from tests.support.silence import CANARY, assert_silent
-from tests.support.tiny import DATA, POPULATION, tiny_prepared, tiny_request
+from tests.support.tiny import DATA, POPULATION, changed, tiny_prepared, tiny_request
 
 
 @pytest.fixture
@@ -62,6 +62,15 @@ def test_a_value_outside_its_hierarchy_names_the_file_that_has_it(tmp_path: Path
         tiny_prepared(tiny_request(tmp_path, population=bad))
     assert caught_in_population.value.where == "population.csv, column zip, row 5"
     assert_silent(caught_in_population.value)
+
+
+def test_a_value_of_the_data_alone_is_in_no_hierarchy(tmp_path: Path) -> None:
+    by_prefixes = changed("attributes", "zip", "hierarchy", to={"prefixes": {"keep": [3]}})
+    with pytest.raises(DataError, match="missing from a hierarchy") as caught:
+        tiny_prepared(tiny_request(tmp_path, by_prefixes, data=DATA.replace("4,37011", f"4,{CANARY}")))
+    assert caught.value.where == "data.csv, column zip, row 4"
+    assert "population" in caught.value.fix
+    assert_silent(caught.value)
 
 
 def test_a_missing_quasi_identifier(tmp_path: Path) -> None:
