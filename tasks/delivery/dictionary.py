@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tasks.decision.record import FieldFact, canonical_json
-from tasks.microdata.arx import write_arx
+from tasks.microdata.arx import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import ReleaseRequest
 
@@ -21,7 +21,7 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...]) -> dict[s
                 "name": name,
                 "type": request.attributes[name].type.value,
                 "description": request.attributes[name].description or "",
-                "treatment": "generalized: see hierarchies/" + name + ".csv"
+                "treatment": "generalized: see hierarchies/" + arx_file(name)
                 if by_name[name].levels
                 else "as collected",
             }
@@ -37,4 +37,4 @@ def write_companions(
     (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, fields)))
     (folder / "hierarchies").mkdir()
     for name, hierarchy in hierarchies.items():
-        write_arx(hierarchy, folder / "hierarchies" / f"{name}.csv")
+        write_arx(hierarchy, folder / "hierarchies" / arx_file(name))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tasks.decision.record import DecisionRecord, Verdict, canonical_json
 from tasks.delivery.dictionary import write_companions
-from tasks.microdata.arx import write_arx
+from tasks.microdata.arx import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import ReleaseRequest
 
@@ -63,7 +63,7 @@ def lay_out(
     (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
     (folder / "evidence" / "hierarchies").mkdir()
     for name, hierarchy in hierarchies.items():
-        write_arx(hierarchy, folder / "evidence" / "hierarchies" / f"{name}.csv")
+        write_arx(hierarchy, folder / "evidence" / "hierarchies" / arx_file(name))
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:

@@ -1,12 +1,34 @@
 """Generalization hierarchies in ARX's CSV form: ``leaf;level 1;…;top``, one row a leaf."""
 
 import csv
+import hashlib
 from pathlib import Path
 
 from tasks.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 
 DELIMITER = ";"
+
+_LONGEST_NAME = 100
+_PLAIN = frozenset(" -_.()+,=&")
+
+
+def arx_file(name: str) -> str:
+    """File name for an attribute's hierarchy: the attribute's own, without what a path or a file system takes for more.
+
+    >>> arx_file("marital-status"), arx_file("race/ethnicity"), arx_file("../x")
+    ('marital-status.csv', 'race%2Fethnicity.csv', '%2E.%2Fx.csv')
+    """
+    safe = "".join(mark if mark.isalnum() or mark in _PLAIN else _escaped(mark) for mark in name)
+    if safe.startswith("."):
+        safe = _escaped(".") + safe[1:]
+    if len(safe.encode()) > _LONGEST_NAME:
+        safe = f"{safe[:20]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return f"{safe}.csv"
+
+
+def _escaped(mark: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in mark.encode())
 
 
 def read_arx(name: str, path: Path) -> Hierarchy:

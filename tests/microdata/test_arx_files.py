@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import HierarchyError
-from tasks.microdata.arx import read_arx, write_arx
+from tasks.microdata.arx import arx_file, read_arx, write_arx
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.support.silence import CANARY, assert_silent
 from tests.support.worlds import Rows, hierarchy_rows
@@ -110,3 +110,27 @@ def test_rows_are_named_by_their_position_in_the_file(tmp_path: Path) -> None:
         read_arx("a", path)
     assert caught.value.where == "a.csv, row 3"
     assert_silent(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("marital-status", "marital-status.csv"),
+        ("Größe (cm)", "Größe (cm).csv"),
+        ("race/ethnicity", "race%2Fethnicity.csv"),
+        ("race%2Fethnicity", "race%252Fethnicity.csv"),
+        ("../../x", "%2E.%2F..%2Fx.csv"),
+        ("a\x00\nb", "a%00%0Ab.csv"),
+    ],
+)
+def test_a_columns_name_becomes_a_plain_file_name(name: str, file: str) -> None:
+    assert arx_file(name) == file
+
+
+@QUICK
+@given(name=st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=300))
+def test_no_columns_name_leads_out_of_its_folder(tmp_path: Path, name: str) -> None:
+    path = tmp_path / arx_file(name)
+    assert path.resolve().parent == tmp_path.resolve()
+    path.write_text("", encoding="utf-8")
+    path.unlink()
