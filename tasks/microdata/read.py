@@ -52,8 +52,9 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     DataError
         If the file cannot be read, has no records, or its columns are not those of the request.
     """
-    table = _read_table(path, request.dataset.delimiter, request.dataset.encoding)
-    _check_columns(table.column_names, tuple(request.attributes), path)
+    delimiter = request.dataset.delimiter
+    table = _read_table(path, delimiter, request.dataset.encoding)
+    _check_columns(table.column_names, tuple(request.attributes), path, delimiter)
     if table.num_rows == 0:
         raise DataError(
             "the file has no records",
@@ -239,7 +240,7 @@ def _without_missing(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.Chun
     return pc.if_else(pc.is_in(column, value_set=tokens), pa.scalar(None, type=column.type), column)
 
 
-def _check_columns(found: Sequence[str], declared: Sequence[str], path: Path) -> None:
+def _check_columns(found: Sequence[str], declared: Sequence[str], path: Path, delimiter: str) -> None:
     repeated = sorted({name for name in found if list(found).count(name) > 1})
     missing = [name for name in declared if name not in found]
     undeclared = [position for position, name in enumerate(found, start=1) if name not in declared]
@@ -256,7 +257,9 @@ def _check_columns(found: Sequence[str], declared: Sequence[str], path: Path) ->
             where=path.name,
             expected=f"the {len(declared)} attributes of the request, each once",
             got="; ".join(problems),
-            fix="declare every column under attributes, with its role, or remove it from the file",
+            fix=f"the whole header is one column: set dataset.delimiter to what stands between cells, not “{delimiter}”"
+            if len(found) == 1 < len(declared)
+            else "declare every column under attributes, spelled as in the header, or remove it from the file",
         )
 
 
@@ -295,7 +298,9 @@ def read_population(path: Path, population: Population, columns: Sequence[str]) 
             where=path.name,
             expected="a column for each quasi-identifier and one for the count",
             got="missing: " + ", ".join(missing),
-            fix="add the columns, or name the count column under population.count",
+            fix="write the population with commas between cells"
+            if len(table.column_names) == 1
+            else "add the columns, or name the count column under population.count",
         )
     text = _as_text(table, columns, path, PopulationError)
     counts = _counts(table, path, population.count)

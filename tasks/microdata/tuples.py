@@ -143,11 +143,24 @@ def encode(
         codes[:, axis] = leaves[levels]
         unknown = np.flatnonzero(codes[:, axis] < 0)
         if len(unknown):
+            others = [str(value) for value in np.asarray(values, dtype=object)[leaves < 0]]
             raise error_class(
                 "values are missing from a hierarchy",
                 where=f"{where}, column {name}, {row_positions(unknown)}",
                 expected=f"one of the {hierarchy.n_leaves} values of the hierarchy",
-                got=f"{int((leaves < 0).sum())} other values in {len(unknown)} records",
-                fix="add the values to the hierarchy or correct the records",
+                got=f"{len(others)} other values in {len(unknown)} records{_near_miss(others, hierarchy)}",
+                fix="correct the records, or add the values to the hierarchy (by prefixes: to the population)",
             )
     return codes
+
+
+def _near_miss(others: Sequence[str], hierarchy: Hierarchy) -> str:
+    """What sets values apart from those of the hierarchy, where it is only how they are written."""
+    known = hierarchy.labels[0]
+    if set(known) >= {value.strip() for value in others}:
+        return "; they differ by spaces around them"
+    if {label.casefold() for label in known} >= {value.strip().casefold() for value in others}:
+        return "; they differ by capital letters"
+    if {label.lstrip("0") for label in known} >= {value.strip().lstrip("0") for value in others}:
+        return "; they differ by leading zeros"
+    return ""

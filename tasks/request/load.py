@@ -71,7 +71,7 @@ class LoadedRequest:
                 name,
                 "a file in the request's folder or below it, links followed",
                 shown,
-                "move the file there",
+                "move the file there, or name its folder with --root",
             )
         try:
             if not target.is_file():

@@ -55,6 +55,23 @@ def test_a_value_outside_the_hierarchy_is_named_by_column_and_rows(
     assert "unheard of" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("sexes", "said"),
+    [
+        ([" F", "M "], "; they differ by spaces around them"),
+        (["f", " M"], "; they differ by capital letters"),
+        (["x"], ""),
+    ],
+)
+def test_values_that_are_only_written_otherwise_are_told_so(sexes: list[str | None], said: str) -> None:
+    ages: list[str | None] = ["30"] * len(sexes)
+    with pytest.raises(DataError) as caught:
+        encode(frame(ages, sexes), TREES, "data.csv")
+    assert caught.value.got == f"{len(sexes)} other values in {len(sexes)} records{said}"
+    with pytest.raises(DataError, match="differ by leading zeros"):
+        encode(frame(["030"], ["F"]), TREES, "data.csv")
+
+
 def test_values_are_not_guessed_at() -> None:
     for value in ("30 ", " 30", "030", "30.0", "３０", "f"):
         with pytest.raises(DataError, match="missing from a hierarchy"):
