@@ -4,7 +4,7 @@
 
     <workspace>/
       ledger.sqlite          every request, decision, release and refusal
-      releases/<release-id>/ bundles
+      releases/<release-id>/ bundles, with the files that may leave; closed to other users of the machine
       .releasegate/          private: key, orchestrator's home, files of runs that are under way
 """
 
@@ -108,7 +108,7 @@ def open_workspace(root: Path) -> Workspace:
     workspace = Workspace(root.resolve())
     try:
         workspace.root.mkdir(parents=True, exist_ok=True)
-        workspace.releases.mkdir(exist_ok=True)
+        workspace.releases.mkdir(mode=0o750, exist_ok=True)
         for folder in (workspace.private, workspace.staging, workspace.private / "runs", workspace.orchestrator):
             folder.mkdir(mode=0o700, exist_ok=True)
         if not os.access(workspace.releases, os.W_OK) or not os.access(workspace.private, os.W_OK):
