@@ -9,11 +9,13 @@ from rich.table import Table
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from tasks.decision.record import ValidationFact
+from tasks.generalization.setting import check_setting
 from tasks.guard import guarded
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
+from tasks.request.unused import unused_terms
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +30,7 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
     """
     loaded, prepared, validation, positions = checked_request(request, root or [])
     code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
-    notes = unused_terms(loaded)
+    notes = unused_terms(loaded.request)
     if as_json:
         print_json(
             {
@@ -39,7 +41,7 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
                 "population": prepared.population.total,
                 "validation": validation.model_dump(mode="json"),
                 "positions": {name: [row + 1 for row in rows] for name, rows in positions.items()},
-                "notes": notes,
+                "notes": list(notes),
             }
         )
         return code
@@ -65,19 +67,9 @@ def checked_request(
         loaded = load_request(path, roots)
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
+        check_setting(loaded.request, prepared)
         outcome = validate(frame, loaded.request, prepared.covered)
         return loaded, prepared, outcome.fact, outcome.positions
-
-
-def unused_terms(loaded: LoadedRequest) -> list[str]:
-    """Terms of the request that this version records without using them; silence would be taken for protection."""
-    notes = []
-    for recipient in loaded.request.recipients:
-        if recipient.adversary is not None:
-            notes.append(f"recipients[{recipient.id}].adversary is recorded; no stage models a planning adversary yet")
-        if recipient.decoys is not None:
-            notes.append(f"recipients[{recipient.id}].decoys is recorded; no stage injects decoys yet")
-    return notes
 
 
 def _show(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tasks.generalization.game import Floats, Payoffs, information_loss_weights
+from tasks.generalization.game import Floats, InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.play import Table
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
@@ -42,3 +42,15 @@ def weights_of(request: ReleaseRequest) -> Floats:
     names = request.quasi_identifiers
     declared = [request.attributes[name].weight for name in names]
     return np.asarray(information_loss_weights(request.policy.generalization.information_loss, names, declared))
+
+
+def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
+    """Find what would stop every game on this request before any is played.
+
+    Raises
+    ------
+    RequestError
+        If the weights leave no information to lose, or a Safe Harbor rule does not fit its attribute.
+    """
+    table = game_table(request, prepared)
+    _ = InformationLoss(table.hierarchies, weights_of(request)).maximum

@@ -117,9 +117,10 @@ def derive(request: ReleaseRequest) -> Plan:
     Raises
     ------
     RequestError
-        If a column that does not hold numbers has a minimum or a maximum.
+        If a column that does not hold numbers has a minimum or a maximum, or ZIP codes are to leave as collected.
     """
     _check_ranges(request)
+    _check_zip_codes(request)
     checks = list(_table_checks(request))
     skipped: list[Skip] = []
     for column, attribute in request.attributes.items():
@@ -152,6 +153,20 @@ def _check_ranges(request: ReleaseRequest) -> None:
                 expected="type: integer or type: number",
                 got=f"type: {attribute.type.value}",
                 fix="set the type, or remove minimum and maximum",
+            )
+
+
+def _check_zip_codes(request: ReleaseRequest) -> None:
+    """Only generalization shortens ZIP codes, so the rule would be silently without effect on any other column."""
+    for column in request.outbound:
+        attribute = request.attributes[column]
+        if attribute.safe_harbor is SafeHarborRule.ZIP and attribute.role is not Role.QUASI:
+            raise RequestError(
+                "ZIP codes would leave as they were collected",
+                where=f"attributes.{column}",
+                expected="the role quasi-identifier where safe_harbor is zip",
+                got=f"the role {attribute.role.value}",
+                fix="make it a quasi-identifier with a hierarchy, or a direct identifier, which never leaves",
             )
 
 

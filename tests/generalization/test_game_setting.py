@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.errors import RequestError
+from tasks.generalization.setting import check_setting, game_table, payoffs_of, weights_of
 from tasks.request.model import ReleaseRequest, Stakes
 from tests.support.tiny import changed, tiny_prepared, tiny_request
 
@@ -36,3 +38,14 @@ def test_table_has_the_attributes_in_the_order_of_the_request(tmp_path: Path) ->
     assert [axis.extra_labels for axis in table.safe_harbor] == [(), ("90+",), ()]
     assert table.memory_limit == 1024 * 2**20
     np.testing.assert_array_equal(table.data.counts, prepared.data.counts)
+
+
+def test_a_setting_that_stops_every_game_is_found_before_one_is_played(tmp_path: Path) -> None:
+    good = tiny_request(tmp_path)
+    prepared = tiny_prepared(good)
+    check_setting(good.request, prepared)
+    idle = [changed("attributes", name, "weight", to=0) for name in ("zip", "age", "sex")]
+    with pytest.raises(RequestError, match="no quasi-identifier counts"):
+        check_setting(tiny_request(tmp_path, *idle).request, prepared)
+    with pytest.raises(RequestError, match="ages in years"):
+        check_setting(tiny_request(tmp_path, changed("attributes", "sex", "safe_harbor", to="age")).request, prepared)

@@ -100,6 +100,15 @@ def test_a_range_of_something_else_than_numbers_is_refused(request_of, attribute
     assert caught.value.where == "attributes.note"
 
 
+@pytest.mark.parametrize("role", ["insensitive", "sensitive"])
+def test_zip_codes_do_not_leave_as_collected(request_of, attributes, role):
+    zips = {**attributes, "home": {"role": role, "safe_harbor": "zip"}}
+    with pytest.raises(RequestError, match="ZIP codes would leave") as caught:
+        derive(request_of(zips))
+    assert caught.value.where == "attributes.home"
+    derive(request_of({**zips, "home": {"role": "direct identifier", "safe_harbor": "zip"}}))
+
+
 @pytest.mark.parametrize(
     ("column", "changes", "expected"),
     [

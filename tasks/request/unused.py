@@ -1,0 +1,67 @@
+"""What a request says that the gate does not act on: silence about it would be taken for protection."""
+
+from collections.abc import Iterator
+
+from tasks.request.model import Attribute, Method, ReleaseRequest, Role
+
+_PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
+
+
+def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
+    """One sentence for each term of a request that this version keeps without using it, in the order of the request."""
+    return (*_of_attributes(request), *_of_recipients(request), *_of_policy(request))
+
+
+def _of_attributes(request: ReleaseRequest) -> Iterator[str]:
+    attributes = request.attributes
+    known = [name for name, attribute in attributes.items() if attribute.known_probability is not None]
+    if known:
+        yield f"known_probability ({_listed(known)}) is shown in the determination; no risk figure depends on it yet"
+    weighed = [name for name, attribute in attributes.items() if attribute.sensitivity is not None]
+    if weighed:
+        yield f"sensitivity ({_listed(weighed)}) is not used; no stage scores sensitive values yet"
+    unweighted = [name for name, attribute in attributes.items() if _weight_is_idle(request, attribute)]
+    if unweighted:
+        yield f"weight ({_listed(unweighted)}) is not used; {_why_no_weight(request)}"
+
+
+def _weight_is_idle(request: ReleaseRequest, attribute: Attribute) -> bool:
+    own = request.policy.generalization.information_loss == "declared"
+    return "weight" in attribute.model_fields_set and not (own and attribute.role is Role.QUASI)
+
+
+def _why_no_weight(request: ReleaseRequest) -> str:
+    preset = request.policy.generalization.information_loss
+    if preset == "declared":
+        return "only quasi-identifiers lose information to generalization"
+    return f"policy.generalization.information_loss: {preset} has weights of its own"
+
+
+def _of_recipients(request: ReleaseRequest) -> Iterator[str]:
+    for recipient in request.recipients:
+        place = f"recipients[{recipient.id}]"
+        if recipient.adversary is not None:
+            yield f"{place}.adversary is not used; no stage models a planning adversary yet"
+        if recipient.decoys is not None:
+            yield f"{place}.decoys is not used; no stage places decoys yet, and the release will hold none"
+        if recipient.prior_release_ids:
+            yield f"{place}.prior_release_ids is shown in the determination; no stage compares releases yet"
+
+
+def _of_policy(request: ReleaseRequest) -> Iterator[str]:
+    policy = request.policy
+    if policy.generalization.cell_weights == "data" and not any(
+        request.method_for(recipient) in _PARTITIONS for recipient in request.recipients
+    ):
+        yield "policy.generalization.cell_weights is not used; no recipient's method is a partition"
+    if policy.review.required:
+        yield (
+            f"policy.review.required: {policy.review.required} keeps every release waiting; this version does not take "
+            "reviewers' votes yet"
+        )
+    if policy.review.reviewers:
+        yield "policy.review.reviewers is not used; this version does not take reviewers' votes yet"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,53 @@
+"""Terms of a request that nothing acts on are named, and those that are acted on are not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.request.unused import unused_terms
+from tests.support.tiny import Change, changed, tiny_request
+
+ADVERSARY = {"gain": 1, "penalty": 1, "access_cost": 1, "exploit_cost": 1}
+
+
+def of_recipient(name: str, to: object) -> Change:
+    def change(document: dict[str, Any]) -> None:
+        document["recipients"][0][name] = to
+
+    return change
+
+
+def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
+    assert unused_terms(tiny_request(tmp_path).request) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (changed("attributes", "age", "known_probability", to=0.5), "known_probability (age)"),
+        (changed("attributes", "diagnosis", "sensitivity", to={"attribute": 0.5}), "sensitivity (diagnosis)"),
+        (
+            changed("attributes", "diagnosis", "weight", to=2.0),
+            "weight (diagnosis) is not used; only quasi-identifiers",
+        ),
+        (changed("policy", "generalization", to={"information_loss": "printed"}), "weight (zip) is not used; policy."),
+        (of_recipient("adversary", ADVERSARY), "recipients[university].adversary"),
+        (of_recipient("decoys", {"classes": 3}), "recipients[university].decoys"),
+        (of_recipient("prior_release_ids", ["one"]), "recipients[university].prior_release_ids"),
+        (
+            changed("policy", "generalization", to={"cell_weights": "data", "method": "basic"}),
+            "policy.generalization.cell_weights",
+        ),
+        (changed("policy", "review", to={"required": 2}), "policy.review.required: 2"),
+        (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}), "policy.review.reviewers"),
+    ],
+)
+def test_a_term_without_effect_is_named(tmp_path: Path, change: Change, told: str) -> None:
+    (note,) = unused_terms(tiny_request(tmp_path, change).request)
+    assert note.startswith(told)
+
+
+def test_weights_of_the_data_count_in_a_partition(tmp_path: Path) -> None:
+    partition = changed("policy", "generalization", to={"cell_weights": "data", "method": "basic-partition"})
+    assert unused_terms(tiny_request(tmp_path, partition).request) == ()
