@@ -35,17 +35,17 @@ STAGES = ("validation", "generalization", "risk", "delivery")
 NOT_IN_THIS_VERSION = (
     NotAssessed(
         stage="Sequential adversary",
-        reason="The policy does not ask for it; planning over several attempts, fines and detection are not modelled.",
+        reason="Not part of this version: planning over several attempts, fines and detection are not modelled.",
     ),
     NotAssessed(
         stage="Combined identity and attribute risk",
-        reason="The policy does not ask for it; the weights of sensitive values are recorded and not scored.",
+        reason="Not part of this version: how telling the sensitive values are is not scored.",
     ),
     NotAssessed(
         stage="Record linkage by distance and by learned distance",
-        reason="The policy does not ask for it; exact matching with knowledge of the method was tested.",
+        reason="Not part of this version; exact matching with knowledge of the method was tested.",
     ),
-    NotAssessed(stage="Decoy records", reason="The policy does not ask for them; the release holds none."),
+    NotAssessed(stage="Decoy records", reason="Not part of this version; the release holds none."),
 )
 
 
@@ -156,7 +156,7 @@ def assemble(
         fields=score.fields if score else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
         risk=score.risk if score else None,
-        not_assessed=(*findings.failures, *_not_reached(findings), *NOT_IN_THIS_VERSION),
+        not_assessed=(*findings.failures, *_not_reached(findings), *_not_in_this_version(request, recipient)),
         requested_by=request.requested_by,
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
@@ -193,6 +193,19 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
             stage="Generalization and risk",
             reason="The data did not pass validation, so nothing was generalized and no risk was measured.",
         ),
+    )
+
+
+def _not_in_this_version(request: ReleaseRequest, recipient: Recipient) -> tuple[NotAssessed, ...]:
+    """The tests that no release has, each with a word on terms that the request gives for it in vain."""
+    attributes = request.attributes.values()
+    weighed = any(one.sensitivity is not None or one.known_probability is not None for one in attributes)
+    given = (recipient.adversary is not None, weighed, False, recipient.decoys is not None)
+    return tuple(
+        test.model_copy(update={"reason": f"{test.reason} The terms that the request gives for it had no effect."})
+        if in_vain
+        else test
+        for test, in_vain in zip(NOT_IN_THIS_VERSION, given, strict=True)
     )
 
 
