@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
@@ -91,10 +92,11 @@ def _show(
     for one in failed:
         rows: Any = positions.get(one.id, ())
         where = f", rows {', '.join(str(row + 1) for row in rows[:5])}" if rows else ""
-        console.print(
-            f"[red]✗[/red] {one.column or 'table'}: {one.expectation}: {one.failed:,} of {one.checked:,}{where}"
-        )
+        line = f" {one.column or 'table'}: {one.expectation}: {one.failed:,} of {one.checked:,}{where}"
+        console.print(Text.assemble(_mark(passed=False), line))
     passed = len(validation.checks) - len(failed)
-    console.print(
-        f"{'[red]✗[/red]' if failed else '[green]✓[/green]'} {passed} of {len(validation.checks)} checks passed"
-    )
+    console.print(Text.assemble(_mark(passed=not failed), f" {passed} of {len(validation.checks)} checks passed"))
+
+
+def _mark(*, passed: bool) -> tuple[str, str]:
+    return ("✓", "green") if passed else ("✗", "red")

@@ -26,8 +26,9 @@ class ExitCode(IntEnum):
     AWAITING_REVIEW = 4
 
 
-console = Console(highlight=False)
-notices = Console(stderr=True, highlight=False)
+# Names of columns and paths may hold brackets, which are no markup.
+console = Console(highlight=False, markup=False)
+notices = Console(stderr=True, highlight=False, markup=False)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

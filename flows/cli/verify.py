@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
@@ -43,7 +44,7 @@ def verify(
                 head = opened.head().sha256
             _report({"ledger": str(book), "entries": rows, "head": head}, as_json=as_json)
             return ExitCode.APPROVED
-        if alone:
+        if alone or not bundle.is_dir():
             report = verify_bundle(bundle, None)
         else:
             with _ledger_of(bundle, book) as opened:
@@ -81,7 +82,7 @@ def _report(document: dict[str, object], *, as_json: bool) -> None:
     if as_json:
         print_json({"ok": True, "exit_code": 0, **document})
         return
-    console.print("[bold green]verified[/bold green]: everything is as recorded")
+    console.print(Text.assemble(("verified", "bold green"), ": everything is as recorded"))
     for name, value in document.items():
         console.print(f"  {name.replace('_', ' '):16} {_written(value)}", soft_wrap=True)
 

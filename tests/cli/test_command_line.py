@@ -2,10 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 from flows.cli.app import main
+from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
 
 
 def left(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -51,3 +53,26 @@ def test_nothing_asked_for_shows_the_help_alone(
     captured = capsys.readouterr()
     assert "Commands" in captured.out + captured.err
     assert "error:" not in captured.err
+
+
+def test_names_with_brackets_are_shown_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tiny_document()
+    document["attributes"]["[/red]"] = document["attributes"].pop("diagnosis") | {"allowed_values": ["cold"]}
+    document["recipients"][0]["decoys"] = {"classes": 1}
+    (tmp_path / "request.yaml").write_text(json.dumps(document), encoding="utf-8")
+    for name, text in (("data.csv", DATA.replace("diagnosis", "[/red]")), ("population.csv", POPULATION)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "zip.csv").write_text(ZIP_HIERARCHY, encoding="utf-8")
+    assert left(monkeypatch, "check", str(tmp_path / "request.yaml")) == 3
+    captured = capsys.readouterr()
+    assert "✗ [/red]: values of the declared list: 4 of 6, rows 1, 3, 5, 6" in captured.out
+    assert "recipients[university].decoys is not used" in captured.err
+
+
+def test_a_bundle_that_is_not_there_is_what_verify_complains_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert left(monkeypatch, "verify", str(tmp_path / "nothing"), "--workspace", str(tmp_path)) == 2
+    assert "there is no bundle to verify" in capsys.readouterr().err
