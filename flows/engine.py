@@ -253,8 +253,11 @@ def _start_from_template(home: Path) -> None:
     database = home / "prefect.db"
     if not database.exists() and template_database().exists():
         copy = home / f"prefect.db.{os.getpid()}"
-        shutil.copyfile(template_database(), copy)
-        copy.rename(database)
+        try:
+            shutil.copyfile(template_database(), copy)
+            copy.rename(database)
+        finally:
+            copy.unlink(missing_ok=True)
 
 
 def make_template_database() -> None:

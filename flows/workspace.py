@@ -11,6 +11,7 @@
 import os
 import secrets
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,15 +77,8 @@ class Workspace:
             If the key file is damaged.
         """
         path = self.key_file
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
-        else:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(secrets.token_bytes(_KEY_BYTES))
-                stream.flush()
-                os.fsync(stream.fileno())
+        if not path.exists():
+            _make_key(path)
         key = path.read_bytes()
         if len(key) != _KEY_BYTES:
             raise WorkspaceError(
@@ -95,6 +89,20 @@ class Workspace:
                 fix="restore it from your backup; a new key would change every later release's row order",
             )
         return key
+
+
+def _make_key(path: Path) -> None:
+    """Make a key, whole or not at all; of several processes that do so at once, one wins."""
+    draft = path.with_name(f".key-{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(secrets.token_bytes(_KEY_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def open_workspace(root: Path) -> Workspace:
@@ -119,7 +127,7 @@ def open_workspace(root: Path) -> Workspace:
             "the workspace cannot be written",
             where=str(workspace.root),
             expected="a folder that you may create files in, with room on its disk",
-            got=type(error).__name__,
+            got=error.strerror or "no permission to write",
             fix="choose another folder with --workspace, or correct its permissions",
         ) from None
     return workspace

@@ -7,10 +7,14 @@ import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tasks.errors import ReleasegateError, StageFailed, WorkspaceError
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSED = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.EXDEV}
+)
 
 
 @contextmanager
@@ -20,7 +24,7 @@ def guarded(stage: str) -> Iterator[None]:
     Raises
     ------
     WorkspaceError
-        If the disk is full.
+        If the disk is full, or the system refuses to read or write a file.
     StageFailed
         For anything that is not already one of the gate's errors: the release is blocked.
     """
@@ -36,11 +40,18 @@ def guarded(stage: str) -> Iterator[None]:
             fix="lower policy.generalization.memory_limit_mb, or run on a larger machine",
         ) from None
     except OSError as error:
-        if error.errno in _FULL:
+        if is_full(error):
             raise disk_full(stage) from None
+        if error.errno in _REFUSED:
+            raise _refused(stage, error) from None
         raise _internal(stage, error) from None
     except Exception as error:
         raise _internal(stage, error) from None
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the disk, a quota or a limit of this process leaves no room."""
+    return error.errno in _FULL
 
 
 def disk_full(where: str) -> WorkspaceError:
@@ -51,6 +62,17 @@ def disk_full(where: str) -> WorkspaceError:
         expected="room for the run's files in the workspace",
         got="no space left",
         fix="free space and run the same command again; it goes on where it stopped",
+    )
+
+
+def _refused(stage: str, error: OSError) -> WorkspaceError:
+    name = Path(error.filename).name if isinstance(error.filename, str) else "a file"
+    return WorkspaceError(
+        "a file cannot be read or written",
+        where=f"{stage} ({name})",
+        expected="files and folders of the workspace that you may read and write",
+        got=error.strerror or type(error).__name__,
+        fix="correct the permissions, or what stands in the file's place, and run the same command again",
     )
 
 

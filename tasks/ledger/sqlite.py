@@ -7,7 +7,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -61,6 +61,7 @@ def create(path: Path, make_tables: Callable[[Connection], None]) -> None:
                 for statement in _GUARDS.values():
                     connection.exec_driver_sql(statement)
                 connection.exec_driver_sql(f"PRAGMA user_version={_SCHEMA_VERSION}")
+            _empty_log(engine)
         finally:
             engine.dispose()
         with suppress(FileExistsError):
@@ -73,6 +74,20 @@ def create(path: Path, make_tables: Callable[[Connection], None]) -> None:
     finally:
         for leftover in (draft, Path(name + "-wal"), Path(name + "-shm")):
             leftover.unlink(missing_ok=True)
+
+
+def _empty_log(engine: Engine) -> None:
+    """Bring everything from the write-ahead log into the file; closing would do it too, but not say if it failed.
+
+    Raises
+    ------
+    sqlite3.Error
+        If the disk is full.
+    """
+    with closing(engine.raw_connection()) as connection:
+        busy = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if busy:
+        raise sqlite3.OperationalError
 
 
 def connect(path: Path, *, new: bool = False) -> Engine:
