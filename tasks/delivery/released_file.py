@@ -20,8 +20,8 @@ from tasks.generalization.play import Table
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
 
-_FORMULA = r"^([=+@\t\r]|-(?:[^0-9.]|$))"
-_SAFE = r"'\1"
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
+_NEGATIVE_NUMBER = r"^-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
@@ -80,7 +80,12 @@ def released_table(
 
 
 def _harmless(column: pa.Array) -> pa.Array:
-    return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=_SAFE)
+    """Put an apostrophe before text that a spreadsheet would run; it runs ``-2+3+cmd|…`` too, but not a number."""
+    number = pc.match_substring_regex(column, _NEGATIVE_NUMBER)
+    risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), number)
+    empty = pa.scalar("", column.type)
+    marked = pc.binary_join_element_wise(pa.scalar("'", column.type), column, empty)
+    return pc.if_else(risky, marked, column)
 
 
 def write_csv(released: pa.Table, path: Path) -> None:
@@ -88,13 +93,13 @@ def write_csv(released: pa.Table, path: Path) -> None:
     try:
         with path.open("xb") as stream:
             pacsv.write_csv(released, stream, pacsv.WriteOptions(quoting_style="needed"))
-    except (pa.ArrowException, OSError) as error:
+    except pa.ArrowException as error:
         raise StageFailed(
             "the released file cannot be written",
             where=path.name,
-            expected="room and permission to write",
+            expected="a table of text",
             got=type(error).__name__,
-            fix="free disk space in the workspace or correct its permissions, then run the release again",
+            fix="nothing is released; report this message if it comes back",
         ) from None
 
 

@@ -21,7 +21,7 @@ class Validated(TypedDict):
     fact: Artifact
     """The value-free projection that goes into the record."""
     positions: Artifact
-    """Row positions of what failed, for the steward alone."""
+    """Row positions of what failed, counted from 1 at the first record; for the steward alone."""
 
 
 @task(name="validate", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
@@ -44,7 +44,8 @@ def validate_data(
         loaded = load_request(Path(request), [Path(root) for root in roots])
         path = loaded.resolve(loaded.request.dataset.path, "dataset.path")
         outcome = validate(read_microdata(path, loaded.request), loaded.request, load(checked(prepared)).covered)
-        documents = {"fact": outcome.fact, "positions": outcome.positions}
+        rows = {name: [row + 1 for row in positions] for name, positions in outcome.positions.items()}
+        documents = {"fact": outcome.fact, "positions": rows}
         stored = {}
         for name, document in documents.items():
             target = Path(folder) / f"validation-{name}.json"
