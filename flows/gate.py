@@ -17,27 +17,27 @@ import getpass
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.engine import prefect_server
+from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.progress import step
 from flows.workspace import Workspace, open_workspace
 from tasks.artifact import checked
 from tasks.decision.assemble import Circumstances
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.task import circumstances_document
 from tasks.decision.verdict import lapsed
 from tasks.delivery.bundle import publish, recover, seal
+from tasks.delivery.manifest import printable
 from tasks.delivery.seed import seed_commitment
 from tasks.delivery.stage import RecipientFiles, lay_out
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import BadInput, ReleasegateError, StageFailed, WorkspaceError
-from tasks.guard import guarded
+from tasks.guard import disk_full, guarded
 from tasks.ledger import bodies
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -45,6 +45,11 @@ from tasks.microdata.prepared import load
 from tasks.request.load import LoadedRequest, load_request
 
 Clock = Callable[[], datetime]
+EngineFor = Callable[[Path, Path], AbstractContextManager[object]]
+"""Gives, for the orchestrator's home and the folder of a run's results, a context in which flows can run."""
+
+_LONGEST_TEXT = 2000
+_LEAST_ROOM = 1024 * 1024
 
 
 def utc_now() -> datetime:
@@ -67,8 +72,20 @@ class Outcome:
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
 
 
+@contextmanager
+def embedded_engine(home: Path, results: Path) -> Iterator[Engine]:
+    """A Prefect server of our own for as long as one release runs."""
+    with prefect_server(home, results=results, meanwhile=_slow_imports) as engine:
+        yield engine
+
+
 def run_release(
-    request_path: Path, workspace_root: Path, roots: Sequence[Path] = (), clock: Clock = utc_now
+    request_path: Path,
+    workspace_root: Path,
+    roots: Sequence[Path] = (),
+    *,
+    clock: Clock = utc_now,
+    engine: EngineFor = embedded_engine,
 ) -> Outcome:
     """Run the gate on a request.
 
@@ -82,6 +99,8 @@ def run_release(
         Folders beside the request's own that it may name files in.
     clock : callable
         Gives the time of request and decision, in UTC.
+    engine : callable
+        What the flow runs on; several releases of one process may share a server.
 
     Returns
     -------
@@ -102,23 +121,31 @@ def run_release(
     Writes to the workspace as described above.
     """
     workspace = open_workspace(workspace_root)
-    with Ledger.open(workspace.ledger) as ledger:
+    with guarded("release"), Ledger.open(workspace.ledger) as ledger:
         try:
-            loaded = load_request(request_path, roots)
-            inputs = read_inputs(loaded)
-        except BadInput as error:
-            _record_error(ledger, Event.REFUSED, None, error, clock())
+            with guarded("request"):
+                loaded = load_request(request_path, roots)
+                inputs = read_inputs(loaded)
+                name = release_id(loaded, inputs, code_fact())
+        except ReleasegateError as error:
+            _record_error(ledger, None, error, clock())
             raise
-        name = release_id(loaded, inputs, code_fact())
         with _alone(workspace, name):
             recover(workspace.releases, workspace.staging / name, ledger)
             if workspace.bundle(name).exists():
                 return _repeated(workspace, ledger, name, clock().date())
-            return _run(workspace, ledger, loaded, inputs, name, clock=clock)
+            return _run(workspace, ledger, loaded, inputs, name, clock=clock, engine=engine)
 
 
 def _run(
-    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, name: str, *, clock: Clock
+    workspace: Workspace,
+    ledger: Ledger,
+    loaded: LoadedRequest,
+    inputs: Inputs,
+    name: str,
+    *,
+    clock: Clock,
+    engine: EngineFor,
 ) -> Outcome:
     requested_at = _requested(ledger, loaded, name, clock())
     try:
@@ -134,24 +161,27 @@ def _run(
                 decided_at=clock(),
                 prev_record_sha256=ledger.head().sha256,
             )
-            finished = _flow(workspace, loaded, circumstances)
+            finished = _flow(workspace, loaded, circumstances, engine)
             _check_unchanged(loaded, inputs)
             outcome = _publish(workspace, ledger, loaded, finished, circumstances)
     except ReleasegateError as error:
-        event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
-        _record_error(ledger, event, name, error, clock())
-        if isinstance(error, BadInput) and not isinstance(error, WorkspaceError):
+        told = _disk_full_instead(error, workspace)
+        _record_error(ledger, name, told, clock())
+        if not isinstance(told, WorkspaceError):
             workspace.clear_run(name)
-        raise
-    workspace.clear_run(name)
+        raise told from None
     return outcome
 
 
-def _flow(workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances) -> dict[str, Any]:
+def _flow(
+    workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances, engine: EngineFor
+) -> dict[str, Any]:
     step("starting the orchestrator")
     folder = workspace.run(circumstances.release_id)
-    with prefect_server(workspace.orchestrator, results=folder / "results", meanwhile=_slow_imports):
-        from flows.release import release  # noqa: PLC0415  reads Prefect's settings, which the server has just made
+    with engine(workspace.orchestrator, folder / "results"):
+        # These read Prefect's settings, which the engine has just made.
+        from flows.release import release  # noqa: PLC0415
+        from tasks.decision.task import circumstances_document  # noqa: PLC0415
 
         return release(
             circumstances.release_id,
@@ -198,14 +228,15 @@ def _publish(
     step("sealing and publishing the bundle")
     name = circumstances.release_id
     staged = workspace.staging / name / name
-    shutil.rmtree(staged, ignore_errors=True)
     recipients = [_recipient_files(files) for files in finished["recipients"].values()]
     records = tuple(files.record for files in recipients)
     page = render_validation_page(records[0].validation, loaded.request.title, loaded.request.policy.small_cell)
     hierarchies = load(checked(finished["prepared"])).hierarchies
-    lay_out(staged, loaded.request, recipients, hierarchies, page)
-    positions = _keep_positions(workspace, name, checked(finished["validation"]["positions"]))
-    manifest = seal(staged)
+    with _fresh(staged):
+        lay_out(staged, loaded.request, recipients, hierarchies, page)
+        positions = _keep_positions(workspace, name, checked(finished["validation"]["positions"]))
+        manifest = seal(staged)
+        verify_bundle(staged, None)
     with ledger.transaction():
         for record in records:
             _append(ledger, Event.DECIDED, record, bodies.decided(record))
@@ -223,8 +254,24 @@ def _publish(
             at=circumstances.decided_at,
         )
     publish(staged, workspace.bundle(name))
-    shutil.rmtree(workspace.staging / name, ignore_errors=True)
+    _clear(workspace, name)
     return Outcome(name, workspace.bundle(name), records, repeated=False, positions=positions)
+
+
+def _clear(workspace: Workspace, name: str) -> None:
+    shutil.rmtree(workspace.staging / name, ignore_errors=True)
+    workspace.clear_run(name)
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[None]:
+    """A folder that is not there at the beginning, nor after an error."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _recipient_files(files: dict[str, Any]) -> RecipientFiles:
@@ -242,34 +289,40 @@ def _keep_positions(workspace: Workspace, name: str, source: Path) -> Path | Non
     """Row positions stay with the steward: in the private folder, never in the bundle."""
     if not any(json.loads(source.read_bytes()).values()):
         return None
-    target = workspace.private / "positions" / f"{name}.json"
+    target = _positions(workspace, name)
     target.parent.mkdir(mode=0o700, exist_ok=True)
     shutil.copyfile(source, target)
     return target
 
 
+def _positions(workspace: Workspace, name: str) -> Path:
+    return workspace.private / "positions" / f"{name}.json"
+
+
 def _repeated(workspace: Workspace, ledger: Ledger, name: str, today: date) -> Outcome:
     verify_bundle(workspace.bundle(name), ledger)
-    workspace.clear_run(name)
+    _clear(workspace, name)
     records = tuple(
         DecisionRecord.model_validate_json(path.read_bytes())
         for path in sorted((workspace.bundle(name) / "decision").glob("*.json"))
     )
     reasons = {record.recipient.id: lapsed(record, today) for record in records}
+    positions = _positions(workspace, name)
     return Outcome(
         name,
         workspace.bundle(name),
         records,
         repeated=True,
         lapsed={recipient: reason for recipient, reason in reasons.items() if reason},
+        positions=positions if positions.is_file() else None,
     )
 
 
 def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -> datetime:
     """Time of the request: that of the first run, where this one goes on after an interruption."""
-    earlier = ledger.entries(release_id=name, event=Event.REQUESTED)
-    if earlier:
-        return earlier[0].at
+    earlier = ledger.entries(release_id=name)
+    if earlier and earlier[-1].event is Event.REQUESTED:
+        return earlier[-1].at
     ledger.append(
         Event.REQUESTED,
         release_id=name,
@@ -278,9 +331,9 @@ def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -
         body={
             "title": loaded.request.title,
             "requested_by": loaded.request.requested_by,
-            "request_path": str(loaded.path.resolve()),
+            "request_path": printable(str(loaded.path.resolve())),
             "request_sha256": loaded.sha256,
-            "roots": [str(root) for root in loaded.roots],
+            "roots": [printable(str(root)) for root in loaded.roots],
             "recipients": [recipient.id for recipient in loaded.request.recipients],
             "code": code_fact().model_dump(mode="json"),
         },
@@ -300,8 +353,22 @@ def _append(ledger: Ledger, event: Event, record: DecisionRecord, body: dict[str
     )
 
 
-def _record_error(ledger: Ledger, event: Event, name: str | None, error: ReleasegateError, at: datetime) -> None:
-    ledger.append(event, release_id=name, recipient=None, actor=_actor(), body=dict(error.fields()), at=at)
+def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:
+    """Record a refusal or a failure; an error of the workspace itself may leave the ledger no room for it."""
+    event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
+    body = {part: printable(text)[:_LONGEST_TEXT] for part, text in error.fields().items()}
+    try:
+        ledger.append(event, release_id=name, recipient=None, actor=_actor(), body=body, at=at)
+    except WorkspaceError:
+        if not isinstance(error, WorkspaceError):
+            raise
+
+
+def _disk_full_instead(error: ReleasegateError, workspace: Workspace) -> ReleasegateError:
+    """What to say of a failure: a disk that has run full shows in many ways, most of them in the orchestrator."""
+    if isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM:
+        return disk_full(str(workspace.root))
+    return error
 
 
 def _actor() -> str:

@@ -1,5 +1,6 @@
 """The command line's entry: its commands, and the exit code of whatever happens in them."""
 
+import io
 import sys
 import traceback
 from importlib import metadata
@@ -53,9 +54,17 @@ def _misused(error: TyperException) -> BadInput:
     )
 
 
+def _print_anything() -> None:
+    """Let a character that the terminal does not know be written as its code, not end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
     as_json = "--json" in sys.argv
+    _print_anything()
     try:
         result = app(standalone_mode=False)
         code = result if isinstance(result, int) else 0

@@ -47,7 +47,12 @@ def release(
     from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
 
     with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=notices, transient=True
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=notices,
+        transient=True,
+        disable=as_json or not notices.is_terminal,
     ) as progress:
         shown = progress.add_task("reading the request", total=None)
 
