@@ -29,7 +29,7 @@ demo: setup
 	@$(BIN)/releasegate release examples/adult-tn/request.yaml --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	$(BIN)/ruff check .

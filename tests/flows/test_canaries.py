@@ -1,0 +1,141 @@
+"""A mark planted in bad records of every kind is found in nothing that the gate writes or says."""
+
+import json
+import logging
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.errors import StageFailed
+from tests.support import world as worlds
+from tests.support.search import files_holding, holds
+from tests.support.world import World, make_world, recipient
+
+MARK = "QuollMark"
+PLANTED = {
+    "visits": {3: f"{MARK} times", 4: f"9{MARK}"},
+    "note": {
+        5: f"{MARK}@example.org",
+        6: f"Dr {MARK}, 615-555-0143",
+        7: f"{MARK} " * 100_000,
+        8: f"see https://example.org/{MARK}",
+        9: f"{MARK} 219-09-9999",
+    },
+    "record_id": {10: f"{MARK}-7", 11: f"{MARK}-7"},
+    "diagnosis": {12: f"{MARK} of the bones"},
+}
+FAILED = {
+    "population coverage",
+    "type",
+    "email",
+    "phone",
+    "text length",
+    "url",
+    "ssn",
+    "unique",
+}
+
+
+@dataclass(frozen=True)
+class Left:
+    """What two runs with bad records left: one blocked, one refused."""
+
+    world: World
+    blocked: "worlds.subprocess.CompletedProcess[str]"
+    refused: "worlds.subprocess.CompletedProcess[str]"
+    around: Path
+    """Home and folder for temporary files of both processes."""
+
+    @property
+    def bundle(self) -> Path:
+        return Path(json.loads(self.blocked.stdout)["bundle"])
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("canaries")
+    world, around = make_world(folder / "world"), folder / "around"
+    around.mkdir()
+    surroundings = {"HOME": str(around), "TMPDIR": str(around), "XDG_CACHE_HOME": str(around)}
+    line = ("release", world.request, "--workspace", world.workspace.root)
+    world.spoil(**PLANTED)
+    world.uncover(12, 13)
+    blocked = worlds.releasegate(*line, "--json", environment=surroundings)
+    world.spoil(age={4: f"{MARK}9"})
+    refused = worlds.releasegate(*line, environment=surroundings)
+    return Left(world, blocked, refused, around)
+
+
+def test_each_kind_of_bad_record_is_noticed(left: Left) -> None:
+    assert left.blocked.returncode == 3, left.blocked.stderr
+    document = json.loads(left.blocked.stdout)
+    record = json.loads((left.bundle / "decision" / "university.json").read_bytes())
+    failed = {check["id"].split("/")[0] for check in record["validation"]["checks"] if not check["passed"]}
+    assert failed == FAILED
+    assert document["recipients"][0]["decision"] == "blocked"
+    assert "validation checks failed" in document["recipients"][0]["reasons"][0]
+    assert left.refused.returncode == 2
+    assert "column age, row 5" in left.refused.stderr
+
+
+def test_the_steward_is_told_the_rows_counted_from_1(left: Left) -> None:
+    positions = json.loads(Path(json.loads(left.blocked.stdout)["positions"]).read_bytes())
+    rows = {name.split("/")[0]: found for name, found in positions.items()}
+    assert rows["unique"] == [11, 12]
+    assert {13, 14} <= set(rows["population coverage"])
+    assert rows["type"] == [4, 5]
+    assert rows["email"] == [6]
+    assert rows["text length"] == [8]
+
+
+def test_no_file_holds_the_mark(left: Left) -> None:
+    assert holds(left.world.data.read_bytes(), MARK)
+    assert files_holding(left.world.workspace.root, "Visits") != []
+    assert files_holding(left.world.workspace.root, MARK) == []
+    assert files_holding(left.around, MARK) == []
+
+
+def test_no_stream_holds_the_mark(left: Left) -> None:
+    for told in (left.blocked, left.refused):
+        assert not holds((told.stdout + told.stderr).encode(), MARK)
+
+
+def test_nothing_of_the_runs_is_kept(left: Left) -> None:
+    runs = left.world.workspace.private / "runs"
+    assert {path.suffix for path in runs.rglob("*")} == {".lock"}
+    assert list(left.world.workspace.staging.iterdir()) == []
+    assert not (left.bundle / "delivery").exists() or list((left.bundle / "delivery").iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["tasks.microdata.task.prepare", "tasks.validation.run.validate", "flows.gate.seal"])
+def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
+    *,
+    place: str,
+    world: World,
+    engine: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whatever an exception says, only its type and its place in the code are kept; orchestrator and logs included."""
+
+    def quote(*given: object, **_more: object) -> None:
+        raise ValueError(f"cannot convert {MARK} in {given}")
+
+    monkeypatch.setattr(place, quote)
+    caplog.set_level(logging.DEBUG)
+    world.ask(recipients=[recipient("university")])
+    with pytest.raises(StageFailed) as caught:
+        world.run(engine)
+    assert caught.value.got == "ValueError"
+    assert caught.value.exit_code == 3
+    printed = capfd.readouterr()
+    told = "".join([*traceback.format_exception(caught.value), caplog.text, printed.out, printed.err])
+    assert not holds(told.encode(), MARK)
+    assert files_holding(world.workspace.root, MARK) == []
+    assert files_holding(engine.home, MARK) == []
+    assert [path.suffix for path in (world.workspace.private / "runs").rglob("*")] == [".lock"]
+    assert list(world.workspace.staging.rglob("*.*")) == []

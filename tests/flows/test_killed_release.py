@@ -1,0 +1,162 @@
+"""SIGKILL at every stage, one after the other on one release: each run goes on where the last one ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flows.workspace import Workspace
+from tasks.delivery.verification import verify_bundle
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tests.support.world import ROOT, World, command, make_world, releasegate
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+KILLED_AT = """
+import os, signal, sys
+import flows.cli.release, flows.gate
+from flows.cli import main
+
+point = sys.argv.pop(1)
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def stopping(show):
+    def step(name):
+        show(name)
+        if name.startswith(point):
+            die()
+    return step
+
+listening, seal = flows.cli.release.listening, flows.gate.seal
+flows.cli.release.listening = lambda show: listening(stopping(show))
+if point == "after sealing":
+    flows.gate.seal = lambda folder: (seal(folder), die())
+if point == "after the ledger":
+    flows.gate.publish = die
+main()
+"""
+"""The command, killed by itself at a point: the beginning of a step, or one of two moments between steps."""
+
+STEPS = {
+    "validating": {"prepared.npz"},
+    "generalizing": {"validation-fact.json", "validation-positions.json"},
+    "scoring": {"played-university.npz"},
+    "writing": {"score-university.json"},
+    "deciding": {"released-university.csv"},
+    "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
+    "after sealing": set(),
+    "after the ledger": set(),
+}
+"""Points to be killed at, and the files of the run that the step before must have finished."""
+MADE_ANEW = {"decision-university.json", "report-university.pdf", "certificate-university.pdf"}
+"""A decision bears its own date, so it is made again, and what renders it too."""
+
+
+def line(world: World) -> list[str]:
+    return ["release", str(world.request), "--workspace", str(world.workspace.root)]
+
+
+def killed_at(point: str, world: World) -> None:
+    """Run the command until it kills itself."""
+    _, environment = command()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_AT, point, *line(world)],
+        env=environment,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def killed_from_outside(step: str, seconds: float, world: World) -> None:
+    """Run the command and kill it some time after it says that a step has begun."""
+    arguments, environment = command(*line(world))
+    with subprocess.Popen(arguments, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(said.startswith(f"· {step}") for said in process.stderr)
+        time.sleep(seconds)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+
+
+def servers(workspace: Workspace) -> list[int]:
+    """Processes that work in the orchestrator's folder."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if link.resolve() == workspace.orchestrator.resolve():
+                found.append(int(link.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def no_server_is_left(workspace: Workspace) -> None:
+    deadline = time.monotonic() + 10
+    while servers(workspace):
+        assert time.monotonic() < deadline, "an orchestration server outlived the command"
+        time.sleep(0.05)
+
+
+def files_of_the_run(workspace: Workspace) -> dict[str, tuple[int, int]]:
+    """What identifies each file of the run as it was written, results of the orchestrator left out."""
+    found = [path for path in (workspace.private / "runs").glob("*/*") if path.is_file()]
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("killed") / "world")
+
+
+def test_a_release_killed_at_every_stage_is_finished_by_the_same_command(world: World) -> None:
+    workspace = world.workspace
+    killed_from_outside("starting", 1.0, world)
+    no_server_is_left(workspace)
+    finished: dict[str, tuple[int, int]] = {}
+    for point, files in STEPS.items():
+        killed_at(point, world)
+        no_server_is_left(workspace)
+        now = files_of_the_run(workspace)
+        assert finished.keys() | files <= now.keys(), point
+        assert {name: now[name] for name in finished.keys() - MADE_ANEW} == {
+            name: told for name, told in finished.items() if name not in MADE_ANEW
+        }, f"killed at {point}, a finished stage was repeated"
+        assert list(workspace.releases.iterdir()) == []
+        finished = now
+        if point == "deciding":
+            killed_from_outside("deciding", 1.5, world)
+            no_server_is_left(workspace)
+    (staged,) = workspace.staging.glob("*/*")
+    assert (staged / "manifest.json").is_file()
+
+    told = releasegate(*line(world))
+    assert told.returncode == 0, told.stderr
+    assert "APPROVED" in told.stdout
+    (bundle,) = workspace.releases.iterdir()
+    with Ledger.open(workspace.ledger, create=False) as ledger:
+        report = verify_bundle(bundle, ledger)
+        events = [entry.event for entry in ledger.entries()]
+    assert list(report.decisions) == list(report.delivered) == ["university"]
+    assert events == [Event.REQUESTED, Event.DECIDED, Event.RELEASED, Event.PUBLISHED]
+    assert [path.suffix for path in (workspace.private / "runs").rglob("*")] == [".lock"]
+    assert list(workspace.staging.iterdir()) == []
+    no_server_is_left(workspace)
+    assert not [path for path in workspace.root.rglob("*") if "partial" in path.name or path.name.startswith(".ledger")]
+
+
+def test_the_files_of_the_private_folder_are_the_owners_alone(world: World) -> None:
+    """After a kill the files of the run stay; nobody else may read them."""
+    assert os.stat(world.workspace.private).st_mode & 0o077 == 0
+    assert os.stat(world.workspace.ledger).st_mode & 0o077 == 0

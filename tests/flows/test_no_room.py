@@ -1,0 +1,163 @@
+"""A workspace that cannot be written, or whose disk runs full: a clear message, and the same command again goes on."""
+
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.workspace import Workspace, open_workspace
+from tasks.delivery.verification import verify_bundle
+from tasks.errors import WorkspaceError
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tests.support.world import World, releasegate
+
+KIBIBYTE = 1024
+DISK = 48 * 1024 * KIBIBYTE
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mount a small disk in memory, where the system lets us."""
+    disk = tmp_path / "disk"
+
+    def mounted(options: str) -> Path:
+        disk.mkdir(exist_ok=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "none", disk], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            pytest.skip("the system does not let us mount a disk in memory")
+        return disk
+
+    try:
+        yield mounted
+    finally:
+        if os.path.ismount(disk):
+            subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def no_engine(_home: Path, _results: Path) -> Any:
+    pytest.fail("the orchestrator was started in a workspace that cannot be used")
+
+
+def nothing_leaves(workspace: Workspace) -> None:
+    assert list(workspace.releases.glob("*")) == []
+    with Ledger.open(workspace.ledger) as ledger:
+        ledger.verify()
+        assert {entry.event for entry in ledger.entries()} <= {Event.REQUESTED, Event.REFUSED}
+
+
+def completes(world: World, root: Path) -> None:
+    told = releasegate("release", world.request, "--workspace", root)
+    assert told.returncode == 0, told.stderr
+    workspace = Workspace(root)
+    (bundle,) = workspace.releases.iterdir()
+    with Ledger.open(workspace.ledger) as ledger:
+        verify_bundle(bundle, ledger)
+        assert len(ledger.entries(event=Event.PUBLISHED)) == 1
+    assert [path.suffix for path in (workspace.private / "runs").rglob("*")] == [".lock"]
+    assert not list(workspace.orchestrator.glob("prefect.db.*"))
+
+
+@pytest.mark.parametrize(("kibibytes", "begun"), [(600, "starting"), (2800, "generalizing")])
+def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
+    kibibytes: int, begun: str, world: World, mount: Callable[..., Path]
+) -> None:
+    disk = mount(f"size={DISK}")
+    filler, root = disk / "filler", disk / "workspace"
+    filler.write_bytes(bytes(DISK - kibibytes * KIBIBYTE))
+    told = releasegate("release", world.request, "--workspace", root)
+    assert told.returncode == 2
+    assert told.stdout == ""
+    assert f"· {begun}" in told.stderr
+    assert "error: the disk is full" in told.stderr
+    assert "to do: free space and run the same command again" in told.stderr
+    filler.unlink()
+    nothing_leaves(Workspace(root))
+    completes(world, root)
+
+
+def test_a_file_that_may_not_grow_stops_the_run_and_the_same_command_goes_on(world: World, tmp_path: Path) -> None:
+    """The same where no disk can be mounted: a limit on the size of files."""
+    root = tmp_path / "workspace"
+    limit = 700 * KIBIBYTE
+    told = releasegate(
+        "release",
+        world.request,
+        "--workspace",
+        root,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert told.returncode == 2
+    assert "error: the disk is full" in told.stderr
+    nothing_leaves(Workspace(root))
+
+
+@pytest.mark.parametrize("kibibytes", [0, 24, 48])
+def test_a_disk_full_from_the_beginning_leaves_no_damaged_key_or_ledger(
+    kibibytes: int, world: World, mount: Callable[..., Path]
+) -> None:
+    disk = mount("size=1m")
+    filler, root = disk / "filler", disk / "workspace"
+    filler.write_bytes(bytes((1024 - kibibytes) * KIBIBYTE))
+    for _ in range(2):
+        with pytest.raises(WorkspaceError) as caught:
+            world.run(no_engine, root)
+        assert caught.value.got in {"No space left on device", "the disk is full", "the disk or the system refused"}
+    filler.unlink()
+    nothing_leaves(open_workspace(root))
+
+
+def blocked_by_a_file(world: World) -> Path:
+    (world.folder / "file").write_text("")
+    return world.folder / "file"
+
+
+def blocked_below_a_file(world: World) -> Path:
+    return blocked_by_a_file(world) / "workspace"
+
+
+def blocked_inside(world: World) -> Path:
+    root = world.folder / "inside"
+    root.mkdir()
+    (root / "releases").write_text("")
+    return root
+
+
+@pytest.mark.parametrize("place", [blocked_by_a_file, blocked_below_a_file, blocked_inside])
+def test_a_workspace_that_cannot_be_made(place: Callable[[World], Path], world: World) -> None:
+    root = place(world)
+    with pytest.raises(WorkspaceError, match="the workspace cannot be written") as caught:
+        world.run(no_engine, root)
+    assert caught.value.where == str(root)
+    assert caught.value.fields().keys() == {"what", "where", "expected", "got", "fix"}
+
+
+def test_a_workspace_on_a_disk_that_is_read_only(world: World, mount: Callable[..., Path]) -> None:
+    disk = mount("size=1m,ro")
+    with pytest.raises(WorkspaceError, match="the workspace cannot be written") as caught:
+        world.run(no_engine, disk / "workspace")
+    assert caught.value.got == "Read-only file system"
+
+
+def test_a_file_in_the_place_of_the_runs_folder(world: World, engine: Any) -> None:
+    def stand_in_the_way(home: Path, results: Path) -> Any:
+        results.parent.write_text("")
+        return engine(home, results)
+
+    with pytest.raises(WorkspaceError, match="cannot be read or written") as caught:
+        world.run(stand_in_the_way)
+    assert caught.value.where.startswith("preparation (")
+    nothing_leaves(world.workspace)
+
+
+def test_a_folder_in_the_place_of_the_ledger(world: World) -> None:
+    world.workspace.ledger.mkdir(parents=True)
+    with pytest.raises(WorkspaceError, match="ledger") as caught:
+        world.run(no_engine)
+    assert caught.value.where == str(world.workspace.ledger)
