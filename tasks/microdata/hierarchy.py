@@ -104,14 +104,6 @@ class Hierarchy:
         """Leaf number of each value; −1 for a value outside the domain."""
         return self.leaf_index.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
 
-    @cached_property
-    def label_positions(self) -> dict[str, int]:
-        """Axis position that each label stands for: the lowest level's where several share the label."""
-        positions: dict[str, int] = {}
-        for position, label in enumerate(self.axis_labels):
-            positions.setdefault(label, position)
-        return positions
-
 
 def hierarchy_from_rows(name: str, rows: Sequence[Sequence[str]], where: str) -> Hierarchy:
     """Build a hierarchy from rows of the ARX form: leaf first, its ancestors after it, the top last.

@@ -37,8 +37,8 @@ def test_by_hand() -> None:
     assert tree.finest.tolist() == [0, 1, 2, 3, 0, 5, 3, 0, 8, 9]
     assert [tree.starts(level).tolist() for level in range(4)] == [[0, 1, 2, 3], [0, 1, 3], [0, 1], [0]]
     assert [tree.child_starts(level).tolist() for level in (1, 2, 3)] == [[0, 1, 3], [0, 1], [0]]
-    assert tree.label_positions["White"] == 0
-    assert tree.label_positions["Non-White"] == 8
+    assert tree.axis_labels.index("White") == 0
+    assert tree.axis_labels.index("Non-White") == 8
     assert tree.encode(["Black", "White", "Martian", "White"]).tolist() == [3, 0, -1, 0]
     assert tree.encode([]).tolist() == []
 
@@ -78,7 +78,7 @@ def test_finest_names_the_lowest_level_with_the_same_leaves(rows: Rows) -> None:
     for position in range(tree.axis_length):
         assert tree.finest[position] == min(p for p, leaves in members.items() if leaves == members[position])
         label = tree.axis_labels[position]
-        assert members[tree.label_positions[label]] == members[position], "a label means one set of values"
+        assert members[tree.axis_labels.index(label)] == members[position], "a label means one set of values"
 
 
 @QUICK
