@@ -176,6 +176,12 @@ def _of_context(record: DecisionRecord) -> list[Statement]:
     return [
         Statement("Earlier releases", differencing),
         Statement(
+            "Copies are not pooled",
+            "Each recipient's copy is generalized for its own stakes. Recipients who put their copies of the same "
+            "records side by side can match them by the columns released as collected, and then know finer groups "
+            "than either copy shows. No figure here bounds that; the agreements must forbid it.",
+        ),
+        Statement(
             "Controls as declared",
             "Purpose, agreement and controls are the request's statements. The gate checks that the agreement is in "
             "force "
