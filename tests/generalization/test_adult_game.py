@@ -5,8 +5,10 @@ import pytest
 
 from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game import Payoffs
 from tasks.generalization.lattice_search import continued_search, lattice_search
 from tasks.generalization.partition import partition
+from tasks.generalization.play import play
 from tasks.microdata.cube import SparseCube, cells_at
 from tasks.request.model import Method
 from tasks.risk.identity import transparent_risk
@@ -152,3 +154,14 @@ def test_sparse_counts_solve_alike_on_a_sample_of_the_data() -> None:
         np.testing.assert_array_equal(solve(dense, codes, rule)[0], solve(sparse, codes, rule)[0])
     with pytest.raises(TypeError):
         partition(dense, sparse.people, Rule.BASIC)
+
+
+def test_pooled_copies_of_two_recipients_give_finer_groups_away() -> None:
+    table, insurer = adult.table(), Payoffs(benefit=1200, loss=300, gain=3000, cost=4)
+    one = adult.played(Method.NO_ATTACK_PARTITION)
+    other = play(table, Method.NO_ATTACK_PARTITION, insurer, adult.weights())
+    assert (one.people.min(), other.people.min()) == (75, 750)
+    both = cells_at(table.data.codes, np.minimum(one.levels, other.levels), table.hierarchies)
+    people, records = table.people.count(both), table.data.counts
+    assert round(100 * records[people < 75].sum() / table.data.total, 1) == 12.6
+    assert records[people == 1].sum() == 10
