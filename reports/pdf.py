@@ -178,11 +178,17 @@ def _failures() -> Iterator[list[str]]:
 
     collector = Collect(level=logging.ERROR)
     logger = logging.getLogger("weasyprint")
+    before = logger.level, logger.disabled
+    # Whoever quietened the logger must not silence a failure.
+    logger.setLevel(min(logger.getEffectiveLevel(), logging.ERROR))
+    logger.disabled = False
     logger.addHandler(collector)
     try:
         yield found
     finally:
         logger.removeHandler(collector)
+        logger.setLevel(before[0])
+        logger.disabled = before[1]
 
 
 def _one_reference_each(_document: object, pdf: Any) -> None:
