@@ -133,7 +133,7 @@ def run_release(
         with _alone(workspace, name):
             recover(workspace.releases, workspace.staging / name, ledger)
             if workspace.bundle(name).exists():
-                return _repeated(workspace, ledger, name, clock().date())
+                return _repeated(workspace, ledger, loaded, name, clock().date())
             return _run(workspace, ledger, loaded, inputs, name, clock=clock, engine=engine)
 
 
@@ -299,12 +299,13 @@ def _positions(workspace: Workspace, name: str) -> Path:
     return workspace.private / "positions" / f"{name}.json"
 
 
-def _repeated(workspace: Workspace, ledger: Ledger, name: str, today: date) -> Outcome:
+def _repeated(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, today: date) -> Outcome:
     verify_bundle(workspace.bundle(name), ledger)
     _clear(workspace, name)
+    decisions = workspace.bundle(name) / "decision"
     records = tuple(
-        DecisionRecord.model_validate_json(path.read_bytes())
-        for path in sorted((workspace.bundle(name) / "decision").glob("*.json"))
+        DecisionRecord.model_validate_json((decisions / f"{recipient.id}.json").read_bytes())
+        for recipient in loaded.request.recipients
     )
     reasons = {record.recipient.id: lapsed(record, today) for record in records}
     positions = _positions(workspace, name)
