@@ -55,10 +55,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEngine]:
 @pytest.fixture
 def releasegate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
     """Run the command in this process."""
-    from flows.cli import main
+    from flows.cli.app import main
+    from flows.cli.output import console
 
     def run(*arguments: str | Path) -> Told:
         monkeypatch.setattr(sys, "argv", ["releasegate", *map(str, arguments)])
+        monkeypatch.setattr(console, "width", 160)
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             main()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from flows.cli.app import main
+from flows.cli.output import console
 from flows.gate import Outcome, run_release
 from tasks.decision.record import Verdict
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
@@ -87,7 +88,7 @@ def copy(made: Made, tmp_path: Path) -> Iterator[Made]:
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     def run(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["releasegate", "explain", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "100")
+        monkeypatch.setattr(console, "width", 100)
         with pytest.raises(SystemExit) as ended:
             main()
         told = capsys.readouterr()

@@ -219,10 +219,10 @@ def test_the_same_request_is_not_decided_twice(published: Published, releasegate
     assert document["repeated"] is True
     assert document["exit_code"] == 3
     assert document["bundle"] == str(published.bundle)
-    assert {one["recipient"]: one["decision"] for one in document["recipients"]} == {
-        "university": "approved",
-        "lapsed": "blocked",
-    }
+    assert [(one["recipient"], one["decision"]) for one in document["recipients"]] == [
+        ("university", "approved"),
+        ("lapsed", "blocked"),
+    ]
     again = releasegate(*line)
     assert again.code == 3
     assert "decided before" in again.out
@@ -367,6 +367,16 @@ def test_data_changed_during_the_run_are_not_released(world: World, engine: Any)
         world.run(engine)
     assert list(world.workspace.releases.iterdir()) == []
     assert [event for event, _ in entries(world.workspace)] == ["requested", "refused"]
+
+
+def test_under_the_orchestrators_log_settings_a_report_with_something_missing_still_fails(engine: Any) -> None:
+    """The renderer says so by a log entry alone, which the settings that keep the terminal quiet must let through."""
+    from reports.pdf import write_pdf
+
+    assert engine.home.is_dir()
+    broken = '<html lang="en"><head><title>t</title></head><body><a href="#nowhere">x</a></body></html>'
+    with pytest.raises(StageFailed, match="could not be rendered in full"):
+        write_pdf(broken, assets={}, attachments=(), moment=NOW, identifier="0" * 32)
 
 
 def test_one_release_is_worked_on_by_one_process_at_a_time(published: Published, engine: Any) -> None:

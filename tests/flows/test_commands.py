@@ -1,0 +1,122 @@
+"""The commands that release nothing: their help, their JSON, their exit codes, and what they say of bad data."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.silence import CANARY
+from tests.support.world import COLUMNS, World, drawn_rows
+
+COMMANDS = ("init", "check", "assess", "release", "explain", "verify")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, releasegate: Any) -> None:
+    told = releasegate(command, "--help")
+    assert told.code == 0
+    assert f"releasegate {command}" in told.out
+    assert "--json" in told.out
+
+
+def test_the_help_names_every_command(releasegate: Any) -> None:
+    told = releasegate("--help")
+    assert told.code == 0
+    for command in COMMANDS:
+        assert f" {command} " in told.out
+
+
+def test_good_data_pass_and_nothing_is_written(world: World, releasegate: Any) -> None:
+    before = sorted(world.folder.parent.rglob("*"))
+    document = releasegate("check", world.request, "--json").document
+    assert (document["ok"], document["exit_code"]) == (True, 0)
+    assert document["records"] == 240
+    assert document["positions"] == {}
+    assert sorted(world.folder.parent.rglob("*")) == before
+
+
+def uncover(world: World) -> None:
+    world.uncover(12)
+
+
+BLOCKED: dict[str, tuple[Callable[[World], object], str, list[int]]] = {
+    "record id twice": (lambda world: world.spoil(record_id={3: CANARY, 8: CANARY}), "unique", [4, 9]),
+    "record id missing": (lambda world: world.spoil(record_id={3: ""}), "present", [4]),
+    "mixed types": (lambda world: world.spoil(visits={5: CANARY, 6: "2.5", 7: "0x1F"}), "type", [6, 7, 8]),
+    "million characters": (lambda world: world.spoil(note={9: CANARY[:1] * 1_000_000}), "text length", [10]),
+    "e-mail": (lambda world: world.spoil(note={2: f"{CANARY}@example.org"}), "email", [3]),
+    "identifier in text": (lambda world: world.spoil(note={1: "of QJXIDENTITY-0001"}), "identifier in text", [2]),
+    "population without the data's tuples": (uncover, "population coverage", [12, 13]),
+}
+
+
+@pytest.mark.parametrize("kind", BLOCKED)
+def test_bad_content_is_counted_and_placed(kind: str, world: World, releasegate: Any) -> None:
+    """It is no error of reading, so the gate would block it with a record; exit code 3."""
+    spoil, check, rows = BLOCKED[kind]
+    spoil(world)
+    told = releasegate("check", world.request, "--json")
+    assert told.code == told.document["exit_code"] == 3
+    failed = [one for one in told.document["validation"]["checks"] if not one["passed"]]
+    assert [one["id"].split("/")[0] for one in failed] == [check]
+    assert failed[0]["failed"] == len(rows)
+    assert list(told.document["positions"].values()) == [rows]
+    assert CANARY not in told.out + told.err
+    shown = releasegate("check", world.request)
+    assert shown.code == 3
+    assert f"rows {', '.join(map(str, rows))}" in shown.out
+    assert CANARY not in shown.out + shown.err
+
+
+def test_assess_compares_methods(world: World, releasegate: Any) -> None:
+    outcomes = releasegate("assess", "game", world.request, "--json").document["recipients"]["university"]
+    chosen = [outcome["method"] for outcome in outcomes if outcome["chosen"]]
+    assert chosen == ["no-attack-partition"]
+    assert releasegate("assess", "game", world.request).code == 0
+
+
+def test_init_drafts_what_check_then_asks_to_complete(world: World, releasegate: Any, tmp_path: Path) -> None:
+    drafted = releasegate("init", world.data, "--output", tmp_path / "draft", "--json").document
+    assert set(drafted["columns"]) == set(COLUMNS)
+    assert drafted["columns"]["record_id"]["role"] == "direct identifier"
+    told = releasegate("check", tmp_path / "draft" / "request.yaml", "--json")
+    assert told.code == 2
+    assert told.document["error"]["problems"]
+    values = {row["diagnosis"] for row in drawn_rows()} | {"QJXIDENTITY"}
+    assert not any(value in told.out for value in values)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_fault_of_the_program_ends_with_code_1_and_quotes_nothing(
+    as_json: bool, world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_given: object) -> None:
+        raise RuntimeError(f"cannot read {CANARY}")
+
+    monkeypatch.setattr("flows.cli.check.checked_request", fail)
+    told = releasegate("check", world.request, *(["--json"] if as_json else []))
+    assert told.code == 1
+    shown = told.out if as_json else told.err
+    assert "the program failed; nothing was released" in shown
+    assert "RuntimeError" in shown
+    assert "fail, line" in shown
+    assert CANARY not in told.out + told.err
+    assert "Traceback" not in told.out + told.err
+    assert not as_json or told.document["ok"] is False
+
+
+def test_an_interruption_ends_with_code_130(world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("flows.cli.check.checked_request", interrupt)
+    assert releasegate("check", world.request).code == 130
+
+
+def test_a_terminal_that_knows_few_characters(world: World) -> None:
+    from tests.support.world import releasegate as in_a_process
+
+    told = in_a_process("check", world.request, environment={"PYTHONIOENCODING": "ascii"})
+    assert told.returncode == 0
+    assert "\\u2713" in told.stdout
