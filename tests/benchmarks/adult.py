@@ -32,9 +32,14 @@ def prepared() -> Prepared:
     return prepare(loaded, frame)
 
 
-def fresh_table() -> Table:
-    """Data and population with nothing counted yet."""
+@cache
+def _table() -> Table:
     return game_table(load_request(EXAMPLE).request, prepared())
+
+
+def fresh_table() -> Table:
+    """Data and population with nothing counted or played yet."""
+    return replace(_table(), outcomes={})
 
 
 def weights(preset: str) -> np.ndarray:
