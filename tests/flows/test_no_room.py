@@ -64,7 +64,7 @@ def completes(world: World, root: Path) -> None:
     assert not list(workspace.orchestrator.glob("prefect.db.*"))
 
 
-@pytest.mark.parametrize(("kibibytes", "begun"), [(600, "starting"), (2800, "generalizing")])
+@pytest.mark.parametrize(("kibibytes", "begun"), [(600, "starting"), (2800, "validating")])
 def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
     kibibytes: int, begun: str, world: World, mount: Callable[..., Path]
 ) -> None:
