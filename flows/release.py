@@ -13,7 +13,7 @@ from flows.reporting import render_reports
 from tasks.artifact import Artifact, is_intact
 from tasks.decision.task import Found, decide_release, gates_open
 from tasks.delivery.task import write_release
-from tasks.errors import StageFailed
+from tasks.errors import StageCrashed, StageFailed
 from tasks.generalization.task import generalize
 from tasks.microdata.task import prepare_data
 from tasks.risk.task import score_release
@@ -92,7 +92,7 @@ def _assess(  # noqa: PLR0917
     key_file: str,
     folder: str,
 ) -> None:
-    """Run one recipient's stages; a stage that fails blocks this recipient and no other."""
+    """Run one recipient's stages; a stage that fails blocks this recipient and no other, a crash ends the run."""
     prepared, stage = found["prepared"], "generalization"
     try:
         step(f"generalizing for {recipient}")
@@ -106,6 +106,8 @@ def _assess(  # noqa: PLR0917
             found["written"] = _done(
                 write_release, release_id, request, roots, recipient, prepared, played, key_file, folder
             )
+    except StageCrashed:
+        raise
     except StageFailed as failure:
         found["failures"].append({"stage": stage, "reason": str(failure)})
 

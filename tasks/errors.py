@@ -13,6 +13,7 @@ value: a place is a file, a path in a document, a column or row positions.
     │   ├── PopulationError     the population table
     │   └── WorkspaceError      a path, a permission, the disk
     ├── StageFailed         exit 3: a stage could not finish, so the release is blocked
+    │   └── StageCrashed        … for a reason that the same run may not meet again: memory, a fault of the program
     └── TamperingFound      exit 3: stored bytes or ledger rows differ from what was recorded
 """
 
@@ -141,6 +142,10 @@ class StageFailed(ReleasegateError):
     """A stage could not finish; the release is blocked."""
 
     exit_code = 3
+
+
+class StageCrashed(StageFailed):
+    """A stage ran out of memory or met a fault of the program; nothing is decided, and the run may be repeated."""
 
 
 class TamperingFound(ReleasegateError):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tasks.errors import ReleasegateError, StageFailed, WorkspaceError
+from tasks.errors import ReleasegateError, StageCrashed, WorkspaceError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REFUSED = frozenset(
@@ -25,15 +25,15 @@ def guarded(stage: str) -> Iterator[None]:
     ------
     WorkspaceError
         If the disk is full, or the system refuses to read or write a file.
-    StageFailed
-        For anything that is not already one of the gate's errors: the release is blocked.
+    StageCrashed
+        For anything that is not already one of the gate's errors: nothing is decided or released.
     """
     try:
         yield
     except ReleasegateError:
         raise
     except MemoryError:
-        raise StageFailed(
+        raise StageCrashed(
             "a stage ran out of memory",
             where=stage,
             expected="enough memory for the data's distinct tuples and the count cube",
@@ -76,13 +76,13 @@ def _refused(stage: str, error: OSError) -> WorkspaceError:
     )
 
 
-def _internal(stage: str, error: Exception) -> StageFailed:
+def _internal(stage: str, error: Exception) -> StageCrashed:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
-    return StageFailed(
+    return StageCrashed(
         "a stage failed for a reason that the gate does not know",
         where=f"{stage} ({place})",
         expected="the stage to finish",
         got=type(error).__name__,
-        fix="the release is blocked; run it again, and report this message if it comes back",
+        fix="nothing was decided or released; run it again, and report this message if it comes back",
     )

@@ -1,0 +1,47 @@
+"""A crash inside one recipient's stage decides nothing, so that the same command may succeed the next time."""
+
+from typing import Any, Never
+
+import pytest
+
+from tasks.decision.record import Verdict
+from tasks.errors import StageCrashed, StageFailed
+from tasks.guard import guarded
+from tasks.ledger.store import Ledger
+from tests.support.world import World
+
+
+def crash(error: BaseException) -> StageFailed:
+    with pytest.raises(StageFailed) as caught, guarded("risk"):
+        raise error
+    return caught.value
+
+
+@pytest.mark.parametrize("error", [MemoryError(), KeyError("canary-7731"), RuntimeError("canary-7731")])
+def test_what_the_gate_does_not_know_is_a_crash_and_tells_no_value(error: BaseException) -> None:
+    crashed = crash(error)
+    assert isinstance(crashed, StageCrashed)
+    assert crashed.exit_code == 3
+    assert "canary" not in str(crashed)
+
+
+def test_what_a_stage_says_itself_is_a_verdict() -> None:
+    known = StageFailed("no release exists that nobody would attack")
+    assert crash(known) is known
+    assert not isinstance(known, StageCrashed)
+
+
+def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards(
+    world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack_memory(*_arguments: object, **_options: object) -> Never:
+        raise MemoryError
+
+    with monkeypatch.context() as broken, pytest.raises(StageCrashed, match="ran out of memory"):
+        broken.setattr("tasks.risk.task.score", lack_memory)
+        world.run(engine)
+    assert list(world.workspace.releases.iterdir()) == []
+    with Ledger.open(world.workspace.ledger, create=False) as ledger:
+        assert [entry.event.value for entry in ledger.entries()] == ["requested", "failed"]
+
+    assert Verdict.APPROVED in {record.decision for record in world.run(engine).records}
