@@ -37,9 +37,10 @@ def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards
     def lack_memory(*_arguments: object, **_options: object) -> Never:
         raise MemoryError
 
-    with monkeypatch.context() as broken, pytest.raises(StageCrashed, match="ran out of memory"):
+    with monkeypatch.context() as broken:
         broken.setattr("tasks.risk.task.score", lack_memory)
-        world.run(engine)
+        with pytest.raises(StageCrashed, match="ran out of memory"):
+            world.run(engine)
     assert list(world.workspace.releases.iterdir()) == []
     with Ledger.open(world.workspace.ledger, create=False) as ledger:
         assert [entry.event.value for entry in ledger.entries()] == ["requested", "failed"]
