@@ -160,6 +160,17 @@ def _rebuilt(kind: type[ReleasegateError], parts: tuple[str, ...]) -> Releasegat
     return error
 
 
+def unreadable_intermediate(name: str, writer: str, error: Exception) -> StageFailed:
+    """The error for a file between two stages that is missing or damaged; names its kind of fault only."""
+    return StageFailed(
+        "an intermediate file cannot be read",
+        where=name,
+        expected=f"the file that the {writer} wrote",
+        got=type(error).__name__,
+        fix="run the release again",
+    )
+
+
 def row_positions(positions: Iterable[int]) -> str:
     """Name rows by position, counted from 1 at the first record, without showing any value.
 

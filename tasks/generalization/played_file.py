@@ -5,7 +5,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tasks.errors import StageFailed
+from tasks.errors import unreadable_intermediate
 from tasks.generalization.play import Played
 from tasks.request.model import Method
 
@@ -42,10 +42,4 @@ def load_played(path: Path) -> Played:
                 effective=arrays["effective"],
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, BadZipFile) as error:
-        raise StageFailed(
-            "an intermediate file cannot be read",
-            where=path.name,
-            expected="the file that the generalization wrote",
-            got=type(error).__name__,
-            fix="run the release again",
-        ) from None
+        raise unreadable_intermediate(path.name, "generalization", error) from None

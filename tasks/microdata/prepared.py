@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import PopulationError, StageFailed
+from tasks.errors import PopulationError, unreadable_intermediate
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
@@ -87,13 +87,7 @@ def load(path: Path) -> Prepared:
                 json.loads(arrays["distinct_values"].tobytes()),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
-        raise StageFailed(
-            "an intermediate file cannot be read",
-            where=path.name,
-            expected="the file that the preparation wrote",
-            got=type(error).__name__,
-            fix="run the release again",
-        ) from None
+        raise unreadable_intermediate(path.name, "preparation", error) from None
 
 
 def _json_array(document: object) -> NDArray[np.uint8]:

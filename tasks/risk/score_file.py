@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tasks.decision.record import FieldFact, RiskFact, canonical_json
-from tasks.errors import StageFailed
+from tasks.errors import unreadable_intermediate
 from tasks.request.model import Measure
 from tasks.risk.score import Score
 
@@ -37,10 +37,4 @@ def load_score(path: Path) -> Score:
             figures={Measure(name): float(figure) for name, figure in document["figures"].items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
-        raise StageFailed(
-            "an intermediate file cannot be read",
-            where=path.name,
-            expected="the file that the scoring wrote",
-            got=type(error).__name__,
-            fix="run the release again",
-        ) from None
+        raise unreadable_intermediate(path.name, "scoring", error) from None
