@@ -243,7 +243,13 @@ def _publish(
         for record in records:
             if record.decision is Verdict.APPROVED:
                 if record.dataset.output_sha256 is None:
-                    raise StageFailed("an approved release has no file", where=record.recipient.id)
+                    raise StageFailed(
+                        "an approved release has no file",
+                        where=record.recipient.id,
+                        expected="the hash of the file that was written and scored again",
+                        got="none",
+                        fix="nothing is released; report this message",
+                    )
                 _append(ledger, Event.RELEASED, record, bodies.released(record.dataset.output_sha256))
         ledger.append(
             Event.PUBLISHED,

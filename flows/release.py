@@ -109,7 +109,7 @@ def _assess(  # noqa: PLR0917
     except StageCrashed:
         raise
     except StageFailed as failure:
-        found["failures"].append({"stage": stage, "reason": str(failure)})
+        found["failures"].append({"stage": stage, "reason": failure.in_one_line()})
 
 
 def _done(door: Task[..., Any], *arguments: Any) -> Any:

@@ -113,7 +113,13 @@ def write_pdf(
                 fix="remove the reference from the template",
             ) from None
     if failures:
-        raise StageFailed("the report could not be rendered in full", where="report", got="; ".join(failures))
+        raise StageFailed(
+            "the report could not be rendered in full",
+            where="report",
+            expected="a rendering without complaints",
+            got="; ".join(failures),
+            fix="nothing is released; report this message",
+        )
     return document
 
 

@@ -63,8 +63,19 @@ class ReleasegateError(Exception):
         return {name: text for name, text in parts.items() if text}
 
     def __str__(self) -> str:
+        return "\n  ".join(self._labelled())
+
+    def in_one_line(self) -> str:
+        """The message for a place that keeps no line breaks, such as a reason in a record or on a page.
+
+        >>> StageFailed("no release exists", expected="30 people", got="12", fix="count more people").in_one_line()
+        'no release exists; expected: 30 people; got: 12; to do: count more people'
+        """
+        return "; ".join(self._labelled())
+
+    def _labelled(self) -> list[str]:
         labels = {"what": "", "where": "where: ", "expected": "expected: ", "got": "got: ", "fix": "to do: "}
-        return "\n  ".join(labels[name] + text for name, text in self.fields().items())
+        return [labels[name] + text for name, text in self.fields().items()]
 
 
 class BadInput(ReleasegateError):

@@ -98,7 +98,13 @@ def publish(staged: Path, final: Path) -> None:
         If `final` exists, lies in another file system or cannot be written.
     """
     if not (staged / MANIFEST_FILE).is_file():
-        raise StageFailed("only a sealed bundle can be published", where=str(staged), got=f"no {MANIFEST_FILE}")
+        raise StageFailed(
+            "only a sealed bundle can be published",
+            where=str(staged),
+            expected=f"a bundle with its {MANIFEST_FILE}",
+            got="none",
+            fix="run the release again",
+        )
     with _on_disk(final):
         if os.path.lexists(final):
             raise WorkspaceError(

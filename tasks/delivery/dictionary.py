@@ -35,6 +35,11 @@ def write_companions(
 ) -> None:
     """Write the dictionary and the hierarchies, in ARX form, beside a released file."""
     (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, fields)))
-    (folder / "hierarchies").mkdir()
+    write_hierarchies(folder / "hierarchies", hierarchies)
+
+
+def write_hierarchies(folder: Path, hierarchies: dict[str, Hierarchy]) -> None:
+    """Write hierarchies in ARX form into a new folder, one file a column."""
+    folder.mkdir()
     for name, hierarchy in hierarchies.items():
-        write_arx(hierarchy, folder / "hierarchies" / arx_file(name))
+        write_arx(hierarchy, folder / arx_file(name))

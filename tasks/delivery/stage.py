@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.decision.record import DecisionRecord, Verdict, canonical_json
-from tasks.delivery.dictionary import write_companions
-from tasks.microdata.arx import arx_file, write_arx
+from tasks.delivery.dictionary import write_companions, write_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import ReleaseRequest
 
@@ -61,9 +60,7 @@ def lay_out(
     first = recipients[0].record
     (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
     (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
-    (folder / "evidence" / "hierarchies").mkdir()
-    for name, hierarchy in hierarchies.items():
-        write_arx(hierarchy, folder / "evidence" / "hierarchies" / arx_file(name))
+    write_hierarchies(folder / "evidence" / "hierarchies", hierarchies)
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:

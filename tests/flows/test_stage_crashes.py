@@ -31,6 +31,14 @@ def test_what_a_stage_says_itself_is_a_verdict() -> None:
     assert not isinstance(known, StageCrashed)
 
 
+def test_a_reason_in_a_record_is_one_line() -> None:
+    failed = StageFailed("no release exists", where="generalization", expected="30 people", got="12", fix="count more")
+    assert (
+        failed.in_one_line()
+        == "no release exists; where: generalization; expected: 30 people; got: 12; to do: count more"
+    )
+
+
 def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards(
     world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
