@@ -11,6 +11,7 @@ value: a place is a file, a path in a document, a column or row positions.
     │   ├── DataError           the microdata file
     │   ├── HierarchyError      a generalization hierarchy
     │   ├── PopulationError     the population table
+    │   ├── ParameterError      a parameter of a method; also a ValueError
     │   └── WorkspaceError      a path, a permission, the disk
     ├── StageFailed         exit 3: a stage could not finish, so the release is blocked
     │   └── StageCrashed        … for a reason that the same run may not meet again: memory, a fault of the program
@@ -143,6 +144,10 @@ class HierarchyError(BadInput):
 
 class PopulationError(BadInput):
     """The population table is not readable or does not cover the data."""
+
+
+class ParameterError(BadInput, ValueError):
+    """A parameter of a method is outside its range."""
 
 
 class WorkspaceError(BadInput):
