@@ -1,0 +1,1 @@
+"""The adversary who plans: independent solvers of the model, and its extensions."""
