@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Canvas
 
 from reports import numbers
 from reports.smallcell import SmallCellRule
-from tasks.decision.record import Bin
+from tasks.decision.fact import Bin
 
 INK = "#1f2933"
 MUTED = "#6b7280"

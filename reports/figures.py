@@ -29,7 +29,8 @@ from reports.gates import released_records
 from reports.levels import LevelRow, level_rows
 from reports.methods import method_text
 from reports.smallcell import SmallCellRule
-from tasks.decision.record import Bin, DecisionRecord, FieldFact, PolicyOutcome, RiskFact
+from tasks.decision.fact import Bin
+from tasks.decision.record import DecisionRecord, FieldFact, PolicyOutcome, RiskFact
 
 
 @dataclass(frozen=True)

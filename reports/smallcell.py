@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports import numbers
-from tasks.decision.record import Bin
+from tasks.decision.fact import Bin
 
 HIDDEN = "not shown"
 

@@ -215,7 +215,7 @@ def _recipient_fact(recipient: Recipient) -> RecipientFact:
         id=recipient.id,
         organisation=recipient.organisation,
         purpose=recipient.purpose,
-        agreement=AgreementFact(id=recipient.agreement.id, expires=recipient.agreement.expires),
+        agreement=AgreementFact(**recipient.agreement.model_dump()),
         controls=recipient.controls,
         prior_release_ids=recipient.prior_release_ids,
         benefit=payoffs.benefit,

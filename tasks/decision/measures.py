@@ -28,6 +28,8 @@ class Scale(Enum):
     """Between 0 and 1, written in percent."""
     COUNT = "count"
     """From 0, written with its unit."""
+    SCORE = "score"
+    """From 0, without a unit."""
     MONEY = "money"
     """Any finite number, in the currency of the request's stakes."""
 
@@ -75,6 +77,33 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             "Records suppressed", "share of records", Scale.SHARE, counts_people=True
         ),
         Measure.INFORMATION_KEPT: MeasureText("Information kept", "mean over records", Scale.SHARE),
+        Measure.SEQUENTIAL_MAXIMUM: MeasureText(
+            "Highest risk of a record from a recipient who plans", "probability", Scale.PROBABILITY
+        ),
+        Measure.SEQUENTIAL_MEAN: MeasureText(
+            "Mean risk of the records from a recipient who plans", "probability", Scale.PROBABILITY
+        ),
+        Measure.SEQUENTIAL_ATTACKED: MeasureText(
+            "Records on which a recipient who plans makes an attempt",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.SEQUENTIAL_EXPECTED: MeasureText(
+            "Expected re-identifications by a recipient who plans", "records", Scale.COUNT
+        ),
+        Measure.COMBINED_MAXIMUM: MeasureText(
+            "Highest combined score of identity and attributes", "score", Scale.SCORE
+        ),
+        Measure.COMBINED_QUANTILE: MeasureText(
+            "Combined score that the policy's quantile of records stays within", "score", Scale.SCORE
+        ),
+        Measure.COMBINED_ABOVE: MeasureText(
+            "Records whose combined score exceeds the policy's threshold",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
     }
 )
@@ -174,7 +203,7 @@ def _write(text: MeasureText, figure: float, digits: int) -> str:
     if text.scale is Scale.SHARE:
         return f"{_plain(exact * 100, digits)}%"
     number = _plain(exact, digits)
-    if text.scale is Scale.PROBABILITY:
+    if text.scale in (Scale.PROBABILITY, Scale.SCORE):
         return number
     if text.scale is Scale.MONEY:
         return f"{number} per record"

@@ -10,16 +10,13 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
+
+from tasks.decision.adversary_facts import CombinedFact, SequentialFact
+from tasks.decision.fact import Bin, Fact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-
-class Fact(BaseModel):
-    """A part of the record: no unknown fields, never changed after it is made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Verdict(StrEnum):
@@ -100,6 +97,9 @@ class AgreementFact(Fact):
 
     id: str
     expires: date
+    penalty: float | None = Field(default=None, description="For a detected attempt to identify; None where unstated.")
+    detection_rate: float | None = None
+    ends_on_breach: bool = True
 
 
 class RecipientFact(Fact):
@@ -171,14 +171,6 @@ class ValidationFact(Fact):
     skipped: tuple[SkippedCheck, ...] = ()
     observed: tuple[ObservedCount, ...] = ()
     evidence_sha256: Sha256
-
-
-class Bin(Fact):
-    """Records whose figure lies in (low, high]."""
-
-    low: float
-    high: float
-    records: int
 
 
 class RiskFigure(Fact):
@@ -269,6 +261,8 @@ class RiskFact(Fact):
     transparent: TransparentRisk
     game: GameFact
     zip_table: ZipTableFact | None = None
+    sequential: SequentialFact | None = Field(default=None, description="None where the stage did not finish.")
+    combined: CombinedFact | None = Field(default=None, description="None where the stage did not finish.")
 
 
 class NotAssessed(Fact):

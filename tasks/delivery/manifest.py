@@ -12,7 +12,8 @@ from typing import Literal, Never
 
 from pydantic import ValidationError
 
-from tasks.decision.record import Fact, Sha256, canonical_json, digest
+from tasks.decision.fact import Fact
+from tasks.decision.record import Sha256, canonical_json, digest
 
 MANIFEST_FILE = "manifest.json"
 

@@ -8,7 +8,8 @@ counts is the mean journalist risk.
 
 import numpy as np
 
-from tasks.decision.record import Bin, RiskFigure, RiskView, TransparentRisk
+from tasks.decision.fact import Bin
+from tasks.decision.record import RiskFigure, RiskView, TransparentRisk
 from tasks.generalization.game import Floats, Payoffs
 from tasks.microdata.tuples import Counts
 

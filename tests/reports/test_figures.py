@@ -6,7 +6,8 @@ import pytest
 from reports.charting import ALARM, PARTLY, RiskAxis, shown_bins
 from reports.figures import figures
 from reports.smallcell import SmallCellRule
-from tasks.decision.record import Bin, DecisionRecord
+from tasks.decision.fact import Bin
+from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
 from tests.support import records
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reports.levels import level_rows
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.decision.record import Bin
+from tasks.decision.fact import Bin
 from tasks.errors import StageFailed
 from tests.support import records
 

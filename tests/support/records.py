@@ -10,10 +10,10 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from tasks.decision.assemble import NOT_IN_THIS_VERSION
+from tasks.decision.fact import Bin
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import (
     AgreementFact,
-    Bin,
     CheckFact,
     CodeFact,
     DatasetFact,

@@ -1,0 +1,188 @@
+"""The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tasks.request.part import Identifier, Part, Probability, Text
+from tasks.request.recipient import Method
+
+
+class GeneralizationPolicy(Part):
+    """The default generalization, and what it may use."""
+
+    method: Method = Method.NO_ATTACK_PARTITION
+    cell_weights: Literal["population", "data"] = "population"
+    information_loss: Literal["declared", "printed", "table7"] = Field(
+        default="declared",
+        description="Attribute weights: each attribute's own, all ones (paper, eq. 1), or the paper's Table 7.",
+    )
+    minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
+    )
+    memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
+
+
+class Measure(StrEnum):
+    """Measured figures that a gate can judge."""
+
+    TRANSPARENT_MAXIMUM = "transparent.maximum_risk"
+    TRANSPARENT_MEAN = "transparent.mean_risk"
+    TRANSPARENT_ATTACKED = "transparent.attacked_share"
+    TRANSPARENT_EXPECTED = "transparent.expected_reidentifications"
+    PROSECUTOR_MAXIMUM = "prosecutor.maximum_risk"
+    PROSECUTOR_MEAN = "prosecutor.mean_risk"
+    JOURNALIST_MAXIMUM = "journalist.maximum_risk"
+    JOURNALIST_MEAN = "journalist.mean_risk"
+    SMALLEST_CLASS = "released.smallest_class"
+    SUPPRESSED_SHARE = "released.suppressed_share"
+    INFORMATION_KEPT = "released.information_kept"
+    PUBLISHER_PAYOFF = "game.publisher_payoff"
+    SEQUENTIAL_MAXIMUM = "sequential.maximum_risk"
+    SEQUENTIAL_MEAN = "sequential.mean_risk"
+    SEQUENTIAL_ATTACKED = "sequential.attacked_share"
+    SEQUENTIAL_EXPECTED = "sequential.expected_reidentifications"
+    COMBINED_MAXIMUM = "combined.maximum"
+    COMBINED_QUANTILE = "combined.quantile"
+    COMBINED_ABOVE = "combined.share_above"
+
+
+LARGER_IS_BETTER = frozenset({Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF})
+_SHARES = frozenset(Measure) - {
+    Measure.TRANSPARENT_EXPECTED,
+    Measure.SMALLEST_CLASS,
+    Measure.PUBLISHER_PAYOFF,
+    Measure.SEQUENTIAL_EXPECTED,
+    Measure.COMBINED_MAXIMUM,
+    Measure.COMBINED_QUANTILE,
+}
+
+
+class Gate(Part):
+    """One condition of approval: a measured figure against a threshold."""
+
+    measure: Measure
+    at_most: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    at_least: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    because: Text = Field(description="Precedent or reason for the threshold.")
+
+    @model_validator(mode="after")
+    def _one_sided(self) -> Self:
+        side = "at_least" if self.measure in LARGER_IS_BETTER else "at_most"
+        other = "at_most" if side == "at_least" else "at_least"
+        if getattr(self, side) is None or getattr(self, other) is not None:
+            raise ValueError(f"{self.measure.value} takes {side} and only that")
+        if self.measure in _SHARES and not 0 <= self.threshold <= 1:
+            raise ValueError(f"the threshold of {self.measure.value} must lie between 0 and 1")
+        if self.measure not in _SHARES and self.measure is not Measure.PUBLISHER_PAYOFF and self.threshold < 0:
+            raise ValueError(f"the threshold of {self.measure.value} must not be negative")
+        return self
+
+    @property
+    def threshold(self) -> float:
+        """The threshold, whichever side it bounds."""
+        if self.at_most is not None:
+            return self.at_most
+        if self.at_least is not None:
+            return self.at_least
+        raise ValueError("a gate without a threshold")
+
+
+DEFAULT_GATES = (
+    Gate(
+        measure=Measure.TRANSPARENT_MAXIMUM,
+        at_most=0.09,
+        because="Maximum risk of EMA Policy 0070 and of Health Canada's Public Release of Clinical Information.",
+    ),
+    Gate(
+        measure=Measure.TRANSPARENT_ATTACKED,
+        at_most=0.0,
+        because="No record may be worth an attempt to a recipient who knows the method.",
+    ),
+    Gate(
+        measure=Measure.SEQUENTIAL_MAXIMUM,
+        at_most=0.09,
+        because="The same bound on a recipient who tries one candidate after another for as long as it pays.",
+    ),
+)
+
+
+class CombinedPolicy(Part):
+    """How identity and attribute disclosure are scored in one (Orooji and Knapp 2019)."""
+
+    alpha: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] = Field(
+        default=1.0, description="Factor on the consequence, α."
+    )
+    epsilon: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = Field(
+        default=None, description="Sets of attributes known with at most this probability are left out; null is none."
+    )
+    exclusive: bool = Field(
+        default=False,
+        description="Weigh each known set by the probability that nothing else is known, so that weights sum to 1.",
+    )
+    threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=1.0, description="Records that score above it are counted."
+    )
+    quantile: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        default=0.99, description="Which quantile of the scores combined.quantile is."
+    )
+
+
+class PatternName(StrEnum):
+    """Patterns of direct identifiers that text columns are scanned for."""
+
+    EMAIL = "email"
+    PHONE = "phone"
+    SSN = "ssn"
+    IP = "ip"
+    URL = "url"
+    MEDICAL_RECORD_NUMBER = "medical record number"
+    FULL_DATE = "full date"
+
+
+class ValidationPolicy(Part):
+    """What the validation stage demands beyond the attributes' own declarations."""
+
+    patterns: tuple[PatternName, ...] = tuple(PatternName)
+    maximum_text_length: Annotated[int, Field(ge=1)] = 10_000
+    minimum_population_coverage: Probability = Field(
+        default=1.0, description="Share of records whose quasi-identifiers occur in the population."
+    )
+
+
+class ReviewPolicy(Part):
+    """How many people must approve before anything is released."""
+
+    required: Annotated[int, Field(ge=0, le=10)] = 0
+    reviewers: tuple[Text, ...] = ()
+
+
+class Policy(Part):
+    """The rules of the organization that the release is held to."""
+
+    id: Identifier
+    version: Text
+    generalization: GeneralizationPolicy = GeneralizationPolicy()
+    combined: CombinedPolicy = CombinedPolicy()
+    validation: ValidationPolicy = ValidationPolicy()
+    gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1)
+    risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        default=0.09, description="Records above this risk are counted in the risk tables."
+    )
+    validity_days: Annotated[int, Field(ge=1, le=3650)] = 365
+    review: ReviewPolicy = ReviewPolicy()
+    small_cell: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=11, description="Smallest count of people that a report may show (CMS: 11)."
+    )
+
+    @model_validator(mode="after")
+    def _one_gate_a_measure(self) -> Self:
+        measures = [gate.measure for gate in self.gates]
+        if len(set(measures)) != len(measures):
+            raise ValueError("two gates judge the same measure")
+        if not any(measure.value.startswith("transparent.") for measure in measures):
+            raise ValueError(
+                "at least one gate must judge a transparent.* measure, the risk from an informed recipient"
+            )
+        return self
