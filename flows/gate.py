@@ -200,7 +200,7 @@ def _check_unchanged(loaded: LoadedRequest, inputs: Inputs) -> None:
     if now.sha256 != loaded.sha256:
         changed = "the request"
     elif read_inputs(now) != inputs:
-        changed = "the data, the population or a hierarchy"
+        changed = "the data, the population, a hierarchy or the external register"
     else:
         return
     raise BadInput(

@@ -25,6 +25,8 @@ class Inputs:
     population_sha256: str
     hierarchies: dict[str, str]
     """SHA-256 of each hierarchy file, by attribute."""
+    external_data_sha256: str | None = None
+    """Of the external register, where the request names one."""
 
 
 def read_inputs(loaded: LoadedRequest) -> Inputs:
@@ -44,6 +46,9 @@ def read_inputs(loaded: LoadedRequest) -> Inputs:
             for name, attribute in request.attributes.items()
             if attribute.hierarchy is not None and attribute.hierarchy.file is not None
         },
+        external_data_sha256=None
+        if request.external_data is None
+        else file_sha256(loaded.resolve(request.external_data.path, "external_data.path")),
     )
 
 
@@ -55,6 +60,7 @@ def release_id(loaded: LoadedRequest, inputs: Inputs, code: CodeFact) -> str:
             "dataset": inputs.dataset_sha256,
             "population": inputs.population_sha256,
             "hierarchies": inputs.hierarchies,
+            "external_data": inputs.external_data_sha256,
             "code": code.model_dump(mode="json"),
         }
     )

@@ -132,7 +132,8 @@ def _check_inputs(loaded: LoadedRequest, record: DecisionRecord) -> None:
     if inputs.population_sha256 != record.population.sha256:
         raise _changed("the population", loaded.place("population.path"), request.population.path)
     if release_id(loaded, inputs, record.code) != record.release_id:
-        raise _changed("a hierarchy", str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
+        what = "a hierarchy or the external register" if request.external_data else "a hierarchy"
+        raise _changed(what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
 
 
 def _changed(what: str, where: str, named: str = "") -> BadInput:

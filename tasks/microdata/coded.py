@@ -1,12 +1,22 @@
 """Data and population in integer form: what one reading leaves for all later stages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.tuples import Tuples
+from tasks.microdata.tuples import Counts, Tuples
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column beside the quasi-identifiers that others may know or that is sensitive."""
+
+    codes: NDArray[np.unsignedinteger]
+    """Number of each record's value, in the order of the file; a missing value is the last; shape (n_records,)."""
+    weights: NDArray[np.float64]
+    """Sensitivity of each value, 0 to 1, that of the attribute included; 0 for a missing one; shape (n_values,)."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +30,10 @@ class Prepared:
     """Tuple of each record, in the order of the file; shape (n_records,)."""
     distinct_values: dict[str, int]
     """Distinct values of each column of the microdata, missing left out."""
+    columns: dict[str, Column] = field(default_factory=dict)
+    """Further columns that the combined score needs."""
+    listed: Counts | None = None
+    """Named people of each population tuple in the external register; None without one."""
 
     @property
     def covered(self) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """Reading data and population once, coding them, and keeping the codes between stages.
 
-Records appear only as the number of their tuple. The file is private to the workspace and removed with the run.
+Records appear only as numbers: of their tuple, and of their values in columns that are scored. The file is private to
+the workspace and removed with the run.
 """
 
 import json
@@ -14,10 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.errors import PopulationError, unreadable_intermediate
-from tasks.microdata.coded import Prepared
+from tasks.microdata.coded import Column, Prepared
+from tasks.microdata.columns import code_columns
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
+from tasks.microdata.register import read_register
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
 
@@ -47,7 +50,15 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     people = encode(values, hierarchies, request.population.path, PopulationError)
     population, _ = distinct_tuples(people[counts > 0], trees, counts[counts > 0])
     distinct_values = {name: int(frame[name].nunique()) for name in frame.columns}
-    return Prepared(hierarchies, data, population, tuple_of_record.astype(np.int32), distinct_values)
+    return Prepared(
+        hierarchies,
+        data,
+        population,
+        tuple_of_record.astype(np.int32),
+        distinct_values,
+        columns=code_columns(frame, request),
+        listed=read_register(loaded, hierarchies, population),
+    )
 
 
 def save(prepared: Prepared, path: Path) -> None:
@@ -56,9 +67,12 @@ def save(prepared: Prepared, path: Path) -> None:
     arrays: dict[str, Any] = {
         "labels": _json_array(labels),
         "distinct_values": _json_array(prepared.distinct_values),
+        "columns": _json_array(list(prepared.columns)),
         "tuple_of_record": prepared.tuple_of_record,
         **_tuple_arrays("data", prepared.data),
         **_tuple_arrays("population", prepared.population),
+        **_column_arrays(prepared.columns),
+        **({} if prepared.listed is None else {"listed": prepared.listed}),
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
     }
     np.savez(path, **arrays)
@@ -85,9 +99,21 @@ def load(path: Path) -> Prepared:
                 _tuples("population", arrays),
                 arrays["tuple_of_record"],
                 json.loads(arrays["distinct_values"].tobytes()),
+                columns={
+                    name: Column(arrays[f"column_{place}_codes"], arrays[f"column_{place}_weights"])
+                    for place, name in enumerate(json.loads(arrays["columns"].tobytes()))
+                },
+                listed=arrays["listed"].astype(np.int64) if "listed" in arrays else None,
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise unreadable_intermediate(path.name, "preparation", error) from None
+
+
+def _column_arrays(columns: Mapping[str, Column]) -> dict[str, Any]:
+    arrays: dict[str, Any] = {}
+    for place, column in enumerate(columns.values()):
+        arrays |= {f"column_{place}_codes": column.codes, f"column_{place}_weights": column.weights}
+    return arrays
 
 
 def _json_array(document: object) -> NDArray[np.uint8]:

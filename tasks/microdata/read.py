@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from tasks.errors import DataError, PopulationError, row_positions
-from tasks.request.model import Population, ReleaseRequest
+from tasks.request.model import ExternalData, Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
 _HASH_BYTES = 1024 * 1024
@@ -263,8 +263,10 @@ def _check_columns(found: Sequence[str], declared: Sequence[str], path: Path, de
         )
 
 
-def read_population(path: Path, population: Population, columns: Sequence[str]) -> tuple[pd.DataFrame, np.ndarray]:
-    """Read the population's counts by quasi-identifier values.
+def read_population(
+    path: Path, population: Population | ExternalData, columns: Sequence[str]
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Read a population's counts by quasi-identifier values, or those of a register of named people.
 
     Returns
     -------
@@ -278,9 +280,10 @@ def read_population(path: Path, population: Population, columns: Sequence[str]) 
     PopulationError
         If the file cannot be read, a column is missing, or a count is not a whole number from 0.
     """
+    noun, place = ("register", "external_data") if isinstance(population, ExternalData) else ("population",) * 2
     if path.stat().st_size == 0:
         raise PopulationError(
-            "the population is empty", where=path.name, expected="a table of counts", fix="export it again"
+            f"the {noun} is empty", where=path.name, expected="a table of counts", fix="export it again"
         )
     if _is_parquet(path):
         table = read_parquet(path, PopulationError)
@@ -289,26 +292,26 @@ def read_population(path: Path, population: Population, columns: Sequence[str]) 
             table = _read_csv(path, ",", "utf-8")
         except DataError as error:
             raise PopulationError(
-                error.what, where=error.where, expected=error.expected, got=error.got, fix="export the population again"
+                error.what, where=error.where, expected=error.expected, got=error.got, fix=f"export the {noun} again"
             ) from None
     missing = [name for name in (*columns, population.count) if name not in table.column_names]
     if missing:
         raise PopulationError(
-            "the population lacks columns",
+            f"the {noun} lacks columns",
             where=path.name,
             expected="a column for each quasi-identifier and one for the count",
             got="missing: " + ", ".join(missing),
-            fix="write the population with commas between cells"
+            fix=f"write the {noun} with commas between cells"
             if len(table.column_names) == 1
-            else "add the columns, or name the count column under population.count",
+            else f"add the columns, or name the count column under {place}.count",
         )
     text = _as_text(table, columns, path, PopulationError)
-    counts = _counts(table, path, population.count)
+    counts = _counts(table, path, population.count, noun)
     values = pd.DataFrame({name: pd.array(text[name], dtype=pd.StringDtype("pyarrow")) for name in columns}, copy=False)
     return values, counts
 
 
-def _counts(table: pa.Table, path: Path, name: str) -> np.ndarray:
+def _counts(table: pa.Table, path: Path, name: str, noun: str) -> np.ndarray:
     try:
         counts = pc.cast(table[name], pa.int64())
         total = pc.sum(pc.cast(counts, pa.float64(), safe=False)).as_py() or 0
@@ -317,7 +320,7 @@ def _counts(table: pa.Table, path: Path, name: str) -> np.ndarray:
         valid = False
     if not valid:
         raise PopulationError(
-            "the population's counts are not usable",
+            f"the {noun}'s counts are not usable",
             where=f"{path.name}, column {name}",
             expected="one column of whole numbers from 0, not all of them 0, none missing, below 2^53 in sum",
             fix="correct the counts",

@@ -254,6 +254,16 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         f"weights for the role “{part['role']}”",
         "remove the weights, or make the attribute sensitive",
     ),
+    "a direct identifier never leaves": lambda _: (
+        ("known_probability",),
+        "a probability",
+        "remove it, or give the attribute the role it has for an adversary",
+    ),
+    "sensitivity.values names values": lambda _: (
+        ("sensitivity",),
+        "a weight for another value",
+        "spell the values as in allowed_values, or add them there",
+    ),
     "minimum must not exceed maximum": lambda _: (("minimum",), "a greater number", "correct the bounds"),
     "and only that": _wrong_side,
     "the threshold of": _threshold,
@@ -262,6 +272,16 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         ("gates",),
         "gates of other measures only",
         f"add a gate for {Measure.TRANSPARENT_MAXIMUM.value}, such as at_most: 0.09",
+    ),
+    "penalty and detection_rate go together": lambda agreement: (
+        (),
+        "only the penalty" if agreement.get("detection_rate") is None else "only the detection_rate",
+        "give both, or leave out both where the agreement names no penalty",
+    ),
+    "a penalty needs detection": lambda _: (
+        ("adversary", "penalty"),
+        "a penalty that is never due",
+        "give adversary.detection_intercept, or penalty and detection_rate in the agreement",
     ),
     "two recipients have one id": _two_recipients,
     "dataset.record_id must name an attribute": _record_id,
@@ -274,6 +294,11 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         ("population", "path"),
         "one file for both",
         "name the table of population counts",
+    ),
+    "dataset and external_data must be different": lambda _: (
+        ("external_data", "path"),
+        "one file for both",
+        "name the register's table of counts",
     ),
 }
 """What the model's validators say, by the words that tell them apart, and how to explain each."""

@@ -102,3 +102,13 @@ class Recipient(Part):
     prior_release_ids: tuple[Text, ...] = ()
     adversary: AdversaryTerms | None = None
     decoys: DecoyTerms | None = None
+
+    @model_validator(mode="after")
+    def _detected_penalty(self) -> Self:
+        terms = self.adversary
+        declared = terms is not None and terms.penalty is not None and terms.detection_intercept is None
+        if declared and self.agreement.detection_rate is None:
+            raise ValueError(
+                "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate"
+            )
+        return self

@@ -14,12 +14,6 @@ def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
 
 def _of_attributes(request: ReleaseRequest) -> Iterator[str]:
     attributes = request.attributes
-    known = [name for name, attribute in attributes.items() if attribute.known_probability is not None]
-    if known:
-        yield f"known_probability ({_listed(known)}) is shown in the determination; no risk figure depends on it yet"
-    weighed = [name for name, attribute in attributes.items() if attribute.sensitivity is not None]
-    if weighed:
-        yield f"sensitivity ({_listed(weighed)}) is not used; no stage scores sensitive values yet"
     unweighted = [name for name, attribute in attributes.items() if _weight_is_idle(request, attribute)]
     if unweighted:
         yield f"weight ({_listed(unweighted)}) is not used; {_why_no_weight(request)}"
@@ -40,8 +34,6 @@ def _why_no_weight(request: ReleaseRequest) -> str:
 def _of_recipients(request: ReleaseRequest) -> Iterator[str]:
     for recipient in request.recipients:
         place = f"recipients[{recipient.id}]"
-        if recipient.adversary is not None:
-            yield f"{place}.adversary is not used; no stage models a planning adversary yet"
         if recipient.decoys is not None:
             yield f"{place}.decoys is not used; no stage places decoys yet, and the release will hold none"
         if recipient.prior_release_ids:

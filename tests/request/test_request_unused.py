@@ -8,8 +8,6 @@ import pytest
 from tasks.request.unused import unused_terms
 from tests.support.tiny import Change, changed, tiny_request
 
-ADVERSARY = {"gain": 1, "penalty": 1, "access_cost": 1, "exploit_cost": 1}
-
 
 def of_recipient(name: str, to: object) -> Change:
     def change(document: dict[str, Any]) -> None:
@@ -25,14 +23,11 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (changed("attributes", "age", "known_probability", to=0.5), "known_probability (age)"),
-        (changed("attributes", "diagnosis", "sensitivity", to={"attribute": 0.5}), "sensitivity (diagnosis)"),
         (
             changed("attributes", "diagnosis", "weight", to=2.0),
             "weight (diagnosis) is not used; only quasi-identifiers",
         ),
         (changed("policy", "generalization", to={"information_loss": "printed"}), "weight (zip) is not used; policy."),
-        (of_recipient("adversary", ADVERSARY), "recipients[university].adversary"),
         (of_recipient("decoys", {"classes": 3}), "recipients[university].decoys"),
         (of_recipient("prior_release_ids", ["one"]), "recipients[university].prior_release_ids"),
         (
