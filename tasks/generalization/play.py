@@ -39,6 +39,8 @@ class Table:
     population: Tuples
     memory_limit: int
     """Bytes that a dense count cube may take."""
+    listed: Counts | None = None
+    """People of each population tuple in the external register; None without one."""
     outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
     """What was played already; recipients with equal stakes share it."""
 
@@ -90,6 +92,8 @@ class Played:
     """People who match the cell, n_p."""
     effective: Counts
     """People whose own cell it is, n_T."""
+    listed: Counts | None = None
+    """Those of them in the external register; None without one."""
 
 
 def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str = "population") -> Played:
@@ -127,13 +131,15 @@ def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> 
     levels = rule(table.data.codes)
     cells = problem.canonical(cells_at(table.data.codes, levels, table.hierarchies))
     own = problem.canonical(cells_at(table.population.codes, rule(table.population.codes), table.hierarchies))
+    effective, listed = _effective(table, cells, own)
     return Played(
         method=method,
         levels=levels,
         cells=cells,
         kept=problem.loss.kept(cells),
         people=table.people.count(cells),
-        effective=_effective(table, cells, own),
+        effective=effective,
+        listed=listed,
     )
 
 
@@ -170,7 +176,7 @@ def _play_safe_harbor(table: Table, problem: Problem) -> Played:
     """Safe Harbor is one recoding for everybody: its groups do not overlap, so n_p is n_T."""
     data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
     cells = _safe_harbor_cells(table, data)
-    effective = _effective(table, cells, _safe_harbor_cells(table, table.population.codes))
+    effective, listed = _effective(table, cells, _safe_harbor_cells(table, table.population.codes))
     lost = np.zeros(len(cells))
     for axis, (losses, extra) in enumerate(zip(problem.loss.by_axis, table.safe_harbor, strict=True)):
         own = problem.loss.weights[axis] * np.log(extra.extra_sizes)
@@ -182,6 +188,7 @@ def _play_safe_harbor(table: Table, problem: Problem) -> Played:
         kept=1.0 - lost / problem.loss.maximum,
         people=effective,
         effective=effective,
+        listed=listed,
     )
 
 
@@ -189,7 +196,8 @@ def _safe_harbor_cells(table: Table, codes: Codes) -> Codes:
     return np.column_stack([axis.positions[codes[:, number]] for number, axis in enumerate(table.safe_harbor)])
 
 
-def _effective(table: Table, released: Codes, own: Codes) -> Counts:
-    return effective_sizes(
-        cell_numbers(released, table.axis_sizes), cell_numbers(own, table.axis_sizes), table.population.counts
-    )
+def _effective(table: Table, released: Codes, own: Codes) -> tuple[Counts, Counts | None]:
+    """People whose own cell is the released one: of the population, and of the register."""
+    numbers, owned = cell_numbers(released, table.axis_sizes), cell_numbers(own, table.axis_sizes)
+    listed = None if table.listed is None else effective_sizes(numbers, owned, table.listed)
+    return effective_sizes(numbers, owned, table.population.counts), listed

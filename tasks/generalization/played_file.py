@@ -12,14 +12,17 @@ from tasks.request.model import Method
 
 def save_played(played: Played, path: Path) -> None:
     """Write to an ``.npz`` file without pickled objects."""
+    arrays = {} if played.listed is None else {"listed": played.listed}
     np.savez(
         path,
+        allow_pickle=False,
         method=np.frombuffer(played.method.value.encode(), dtype=np.uint8),
         levels=played.levels,
         cells=played.cells,
         kept=played.kept,
         people=played.people,
         effective=played.effective,
+        **arrays,
     )
 
 
@@ -40,6 +43,7 @@ def load_played(path: Path) -> Played:
                 kept=arrays["kept"],
                 people=arrays["people"],
                 effective=arrays["effective"],
+                listed=arrays.get("listed"),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, BadZipFile) as error:
         raise unreadable_intermediate(path.name, "generalization", error) from None

@@ -1,0 +1,73 @@
+"""The groups that an adversary with external data finds: how many candidates each record has there.
+
+A released cell stands for the people whose own cell it is (the effective group): whoever knows the method rules out the
+others. Of them the external data list those in the register, or, without one, the share that the prior says.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.play import Played, Table
+from tasks.microdata.tuples import Counts
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Candidates of the records of each tuple; all arrays of length n_tuples."""
+
+    candidates: Counts
+    """People of the group whom the external data list; from 0."""
+    densities: Floats
+    """Share of the population that the group is, 0 to 1."""
+    records: Counts
+    """Records of each tuple."""
+    external_size: int
+    """People in the external data."""
+
+
+def collected_groups(table: Table, prior: float) -> Groups:
+    """Groups of the records as collected: the people with the same quasi-identifiers.
+
+    Parameters
+    ----------
+    table : Table
+    prior : float
+        Share of the population that is in the external data, where there is no register.
+    """
+    place = table.population.find(table.data.keys)
+    people = np.where(place >= 0, table.population.counts[place], 0)
+    listed = None if table.listed is None else np.where(place >= 0, table.listed[place], 0)
+    return groups(table, people, listed, table.data.counts, prior)
+
+
+def released_groups(table: Table, played: Played, kept: NDArray[np.bool_], prior: float) -> Groups:
+    """Groups of the released records; ``kept`` says of each tuple whether it is released."""
+    listed = None if played.listed is None else played.listed[kept]
+    return groups(table, played.effective[kept], listed, table.data.counts[kept], prior)
+
+
+def groups(table: Table, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
+    """Groups of given sizes.
+
+    Parameters
+    ----------
+    table : Table
+    people : array of shape (n_groups,)
+        People of the population in each group.
+    listed : array of shape (n_groups,) or None
+        Those of them in the register; None without one, where the prior says how many there are, rounded and at
+        least one.
+    records : array of shape (n_groups,)
+    prior : float
+    """
+    total = table.population.total
+    if listed is None or table.listed is None:
+        candidates = np.maximum(np.rint(prior * np.maximum(people, 1)), 1).astype(np.int64)
+        external = max(round(prior * total), 1)
+    else:
+        candidates, external = listed, int(table.listed.sum())
+    return Groups(candidates, people / total, records, external)
