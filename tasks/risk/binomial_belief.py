@@ -1,0 +1,134 @@
+"""Expectations under a binomial belief about the group size: the unknown group of Xia et al. 2015, eq. 6.
+
+The adversary knows how many people the external data hold, n, and what share of the population has the target's
+quasi-identifiers; the size of the group there is then binomial. Values by size are 0 at size 0 and do not increase
+from size 1 on, as the linked values are.
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from scipy.stats import binom
+
+from tasks.risk.adversary import Floats
+
+_CHUNK = 8192
+_NEGLIGIBLE = 1e-20
+_HALVINGS = 40
+_NEXT_TO_CERTAIN = 36.0
+
+
+def expected_values(values: Floats, densities: Floats, external_size: int) -> Floats:
+    """Expected value at a group size that is Binomial(n, density).
+
+    Parameters
+    ----------
+    values : array of shape (n_sizes,)
+        Value by group size from 0; 0 past the end.
+    densities : array of shape (n_records,)
+        Between 0 and 1.
+    external_size : int
+        n, from 1.
+
+    Returns
+    -------
+    array of shape (n_records,)
+        Relative error below 1e-12; 0 where it is less than the smallest normal number.
+
+    Notes
+    -----
+    The probability of one size, the most likely that has a value, comes from SciPy; those of its neighbours follow from
+    their ratios, which are exact to rounding. All terms are positive, so nothing cancels.
+    """
+    valued = np.flatnonzero(values[: external_size + 1])
+    if not len(valued):
+        return np.zeros(len(densities))
+    distinct, place = np.unique(densities, return_inverse=True)
+    padded = np.append(values[: valued[-1] + 1], 0.0)
+    found = np.zeros(len(distinct))
+    found[distinct == 1] = padded[external_size] if external_size < len(padded) else 0.0
+    inside = np.flatnonzero((distinct > 0) & (distinct < 1))
+    for start in range(0, len(inside), _CHUNK):
+        chosen = inside[start : start + _CHUNK]
+        found[chosen] = _around_anchor(padded, distinct[chosen], external_size)
+    return found[place.reshape(-1)]
+
+
+def _around_anchor(values: Floats, densities: Floats, external_size: int) -> Floats:
+    last = len(values) - 2
+    anchor = np.clip(np.floor((external_size + 1) * densities), 1, last).astype(np.int64)
+    odds = densities / (1 - densities)
+    total = values[anchor]
+    for step in (1, -1):
+        size, ratio = anchor.copy(), np.ones(len(densities))
+        while True:
+            if step > 0:
+                ratio *= odds * (external_size - size) / (size + 1)
+            else:
+                ratio *= size / (odds * (external_size - size + 1))
+            size += step
+            size = np.clip(size, 0, last + 1)
+            total += ratio * values[size]
+            outside = (size == 0) | (size > last)
+            if np.all(outside | (ratio * values[1] <= _NEGLIGIBLE * total)):
+                break
+    anchored: Floats = total * binom.pmf(anchor, external_size, densities)
+    return anchored
+
+
+def worthwhile_densities(values: Floats, threshold: float, external_size: int) -> tuple[float, float] | None:
+    """Open interval of the densities whose expected value is greater than a threshold; None if there are none.
+
+    Parameters
+    ----------
+    values : array of shape (n_sizes,)
+        Value by group size from 0: 0 at 0, then not increasing; 0 past the end.
+    threshold : float
+        Greater than 0.
+    external_size : int
+        n, from 1.
+
+    Notes
+    -----
+    Values less the threshold change sign at most twice, from − to + to −; the binomial family is totally positive, so
+    their expectation changes sign at most twice as well as the density grows (Karlin 1968, chapter 5), and those
+    above are an interval. A density of exactly 1 is a known size and not decided here.
+    """
+    values = values[: external_size + 1]
+    if len(values) < 2 or not values[1] > 0:
+        return None
+
+    def above(log_odds: float) -> float:
+        return _expected_at(values, float(expit(log_odds)), external_size) - threshold
+
+    peak = _peak(values, external_size)
+    if not above(peak) > 0:
+        return None
+    lowest = threshold / (values[1] * external_size) * (1 - 1e-9)
+    low = float(expit(brentq(above, float(logit(lowest)), peak, xtol=1e-14)))
+    if above(_NEXT_TO_CERTAIN) > 0:
+        return low, 1.0
+    return low, float(expit(brentq(above, peak, _NEXT_TO_CERTAIN, xtol=1e-14)))
+
+
+def _peak(values: Floats, external_size: int) -> float:
+    """Log odds of the density whose expected value is largest: where that of the step to the next size changes sign."""
+    steps = np.diff(np.append(values, 0.0))[:external_size]
+    low, high = float(logit(0.1 / external_size)), _NEXT_TO_CERTAIN
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _expected_at(steps, float(expit(middle)), external_size - 1) > 0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _expected_at(values: Floats, density: float, external_size: int) -> float:
+    """Expected value at one density, over the sizes whose probability is not negligible beside the largest."""
+    last = min(len(values) - 1, external_size)
+    mean = external_size * density
+    centre = min(int(mean), last)
+    reach = int(12 * np.sqrt(mean * (1 - density))) + 60
+    sizes = np.arange(max(centre - reach, 0), min(centre + reach, last) + 1)
+    return float(values[sizes] @ binom.pmf(sizes, external_size, density))

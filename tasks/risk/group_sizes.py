@@ -1,0 +1,81 @@
+"""Checks of what the scores of single records are asked for: group sizes, densities, numbers of people."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tasks.errors import ParameterError, row_positions
+from tasks.risk.adversary import Floats
+
+Integers = NDArray[np.int64]
+
+_LARGEST = 2**53
+
+
+def checked_sizes(group_sizes: ArrayLike) -> Integers:
+    """Group sizes as integers, of the same shape.
+
+    Parameters
+    ----------
+    group_sizes : array-like of int
+        Whole numbers from 1 to 2^53; floating-point numbers are taken where they are whole.
+
+    Raises
+    ------
+    ParameterError
+        If one is not.
+    """
+    sizes = np.asarray(group_sizes)
+    if sizes.size == 0:
+        return sizes.astype(np.int64)
+    if sizes.dtype.kind not in "iuf":
+        raise _refused("a group size is not a number", "group_sizes", "whole numbers", f"type {sizes.dtype}")
+    valid = (sizes >= 1) & (sizes <= _LARGEST)
+    if sizes.dtype.kind == "f":
+        valid &= sizes == np.floor(sizes)
+    _check("a group size is not possible", "group_sizes", "whole numbers from 1 to 2^53", valid)
+    return sizes.astype(np.int64)
+
+
+def checked_densities(densities: ArrayLike, sizes: Integers | None = None) -> Floats:
+    """Shares of a population as floating-point numbers, of the same shape and, if given, that of the group sizes.
+
+    Raises
+    ------
+    ParameterError
+        If one is not between 0 and 1, or the shapes differ.
+    """
+    shares = np.asarray(densities)
+    if shares.size and shares.dtype.kind not in "iuf":
+        raise _refused("a density is not a number", "densities", "numbers from 0 to 1", f"type {shares.dtype}")
+    if sizes is not None and shares.shape != sizes.shape:
+        raise _refused(
+            "there is not one density for each group size", "densities", f"shape {sizes.shape}", f"shape {shares.shape}"
+        )
+    shares = shares.astype(np.float64)
+    _check("a density is not possible", "densities", "numbers from 0 to 1", (shares >= 0) & (shares <= 1))
+    return shares
+
+
+def checked_people(number: int, name: str, largest: int) -> int:
+    """A number of people as an integer.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a whole number from 1 to the largest.
+    """
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not whole or not 1 <= number <= largest:
+        got = str(number) if isinstance(number, int | float | np.number) else type(number).__name__
+        raise _refused("a number of people is not possible", name, f"a whole number from 1 to {largest:,}", got)
+    return int(number)
+
+
+def _check(what: str, name: str, expected: str, valid: NDArray[np.bool_]) -> None:
+    if not valid.all():
+        wrong = np.flatnonzero(~valid.reshape(-1))
+        raise _refused(what, f"{name}, {row_positions(wrong)}", expected, f"{len(wrong):,} outside")
+
+
+def _refused(what: str, where: str, expected: str, got: str) -> ParameterError:
+    return ParameterError(what, where=where, expected=expected, got=got, fix="correct the call")
