@@ -16,7 +16,7 @@ from tasks.delivery.task import write_release
 from tasks.errors import StageCrashed, StageFailed
 from tasks.generalization.task import generalize
 from tasks.microdata.task import prepare_data
-from tasks.risk.task import score_release
+from tasks.risk.task import combine_risks, plan_attack, score_release
 from tasks.validation.task import validate_data
 
 
@@ -34,7 +34,8 @@ def release(  # noqa: PLR0917
 
     1. Prepare: read and code data and population, once.
     2. Validate the data; where that fails, no recipient is assessed.
-    3. For each recipient: generalize, score, write the file if the gates are open so far, decide, report.
+    3. For each recipient: generalize, score, plan an attack, weigh what is given away, write the file if the gates are
+       open so far, decide, report.
 
     Parameters
     ----------
@@ -71,7 +72,15 @@ def release(  # noqa: PLR0917
     validation = _done(validate_data, release_id, request, roots, prepared, folder)
     finished = {}
     for recipient in recipients:
-        found = Found(prepared=prepared, validation=validation["fact"], score=None, written=None, failures=[])
+        found = Found(
+            prepared=prepared,
+            validation=validation["fact"],
+            score=None,
+            sequential=None,
+            combined=None,
+            written=None,
+            failures=[],
+        )
         if validation["passed"]:
             _assess(found, release_id, request, roots, recipient, circumstances, key_file, folder)
         step(f"deciding and reporting for {recipient}")
@@ -100,6 +109,12 @@ def _assess(  # noqa: PLR0917
         stage = "risk"
         step(f"scoring for {recipient}")
         found["score"] = _done(score_release, release_id, request, recipient, prepared, played, folder)
+        stage = "sequential adversary"
+        step(f"planning an attack as {recipient}")
+        found["sequential"] = _done(plan_attack, release_id, request, roots, recipient, prepared, played, folder)
+        stage = "combined risk"
+        step(f"weighing identity and attributes for {recipient}")
+        found["combined"] = _done(combine_risks, release_id, request, recipient, prepared, played, folder)
         if gates_open(request, recipient, found, circumstances):
             stage = "delivery"
             step(f"writing and re-scoring the file for {recipient}")

@@ -85,7 +85,9 @@ class SequentialFact(Fact):
     external: ExternalFact
     threshold_known: int | None = Field(description="Smallest group safe from an adversary who pays for each record.")
     threshold_linked: int | None = Field(description="Smallest group safe once access is paid.")
-    exhausted_below: int = Field(description="Below this size every candidate is tried.")
+    exhausted_below: int | None = Field(
+        description="Below this size every candidate is tried; None where that holds of the first 2,000 sizes."
+    )
     smallest_group: int = Field(description="Candidates of the smallest group that a released record is in.")
     largest_group: int
     initial: tuple[BeliefFact, ...]

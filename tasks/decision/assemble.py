@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.gates import agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
 from tasks.decision.record import (
     AgreementFact,
@@ -19,6 +20,7 @@ from tasks.decision.record import (
     PolicyFact,
     PopulationFact,
     RecipientFact,
+    RiskFact,
     Sha256,
     ValidationFact,
     digest,
@@ -27,20 +29,12 @@ from tasks.decision.verdict import decide, validity
 from tasks.delivery.rescore import flat_figures
 from tasks.generalization.setting import payoffs_of
 from tasks.microdata.coded import Prepared
-from tasks.request.model import Recipient, ReleaseRequest, Role
+from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 from tasks.risk.score import Score
 
-STAGES = ("validation", "generalization", "risk", "delivery")
+STAGES = ("validation", "generalization", "risk", "sequential adversary", "combined risk", "delivery")
 
 NOT_IN_THIS_VERSION = (
-    NotAssessed(
-        stage="Sequential adversary",
-        reason="Not part of this version: planning over several attempts, fines and detection are not modelled.",
-    ),
-    NotAssessed(
-        stage="Combined identity and attribute risk",
-        reason="Not part of this version: how telling the sensitive values are is not scored.",
-    ),
     NotAssessed(
         stage="Record linkage by distance and by learned distance",
         reason="Not part of this version; exact matching with knowledge of the method was tested.",
@@ -80,20 +74,42 @@ class Findings:
     prepared: Prepared
     validation: ValidationFact
     score: Score | None = None
+    sequential: tuple[SequentialFact, dict[Measure, float]] | None = None
+    """The fact and what gates judge of it."""
+    combined: tuple[CombinedFact, dict[Measure, float]] | None = None
     output: Output | None = None
     failures: tuple[NotAssessed, ...] = ()
     """Stages that failed, with the message."""
+
+    @property
+    def figures(self) -> dict[Measure, float]:
+        """What was measured, of all that gates can judge."""
+        figures = dict(self.score.figures) if self.score else {}
+        for found in (self.sequential, self.combined):
+            figures |= found[1] if found else {}
+        return figures
+
+    @property
+    def risk(self) -> RiskFact | None:
+        """The risk of the record; None where it was not scored."""
+        if self.score is None:
+            return None
+        return self.score.risk.model_copy(
+            update={
+                "sequential": self.sequential[0] if self.sequential else None,
+                "combined": self.combined[0] if self.combined else None,
+            }
+        )
 
 
 def gates_before_writing(
     request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: Circumstances
 ) -> tuple[GateResult, ...]:
     """Every gate that can be judged before a file is written."""
-    figures = findings.score.figures if findings.score else {}
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, circumstances.decided_at.date()),
-        *judge_gates(request.policy.gates, figures),
+        *judge_gates(request.policy.gates, findings.figures),
     )
 
 
@@ -155,8 +171,8 @@ def assemble(
         request_sha256=circumstances.request_sha256,
         fields=score.fields if score else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
-        risk=score.risk if score else None,
-        not_assessed=(*findings.failures, *_not_reached(findings), *_not_in_this_version(request, recipient)),
+        risk=findings.risk,
+        not_assessed=(*findings.failures, *_not_reached(findings), *_not_in_this_version(recipient)),
         requested_by=request.requested_by,
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
@@ -172,15 +188,23 @@ def _finished(findings: Findings) -> Collection[str]:
     finished = ["validation"]
     if findings.score:
         finished += ["generalization", "risk"]
+    finished += [stage for stage in ("sequential adversary", "combined risk") if _found(findings, stage)]
     if findings.output:
         finished.append("delivery")
     return finished
 
 
+def _found(findings: Findings, stage: str) -> bool:
+    return (findings.sequential if stage == "sequential adversary" else findings.combined) is not None
+
+
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
-    if findings.score:
-        recorded = flat_figures(findings.score.risk.residual, findings.score.risk.transparent)
+    if findings.score and findings.sequential and findings.combined:
+        risk = findings.score.risk
+        recorded = flat_figures(
+            risk.residual, risk.transparent, findings.sequential[0].residual, findings.combined[0].residual
+        )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)
 
@@ -196,16 +220,14 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
     )
 
 
-def _not_in_this_version(request: ReleaseRequest, recipient: Recipient) -> tuple[NotAssessed, ...]:
+def _not_in_this_version(recipient: Recipient) -> tuple[NotAssessed, ...]:
     """The tests that no release has, each with a word on terms that the request gives for it in vain."""
-    attributes = request.attributes.values()
-    weighed = any(one.sensitivity is not None or one.known_probability is not None for one in attributes)
-    given = (recipient.adversary is not None, weighed, False, recipient.decoys is not None)
+    given = {"Decoy records": recipient.decoys is not None}
     return tuple(
         test.model_copy(update={"reason": f"{test.reason} The terms that the request gives for it had no effect."})
-        if in_vain
+        if given.get(test.stage)
         else test
-        for test, in_vain in zip(NOT_IN_THIS_VERSION, given, strict=True)
+        for test in NOT_IN_THIS_VERSION
     )
 
 

@@ -9,11 +9,13 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import TypeAdapter
 
 from tasks.artifact import Artifact, Written, artifact, checked, written
+from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
 from tasks.decision.record import NotAssessed, ValidationFact, canonical_json
 from tasks.guard import guarded
 from tasks.microdata.prepared import load
 from tasks.request.load import load_request
+from tasks.risk.finding_file import load_finding
 from tasks.risk.score_file import load_score
 
 _CIRCUMSTANCES = TypeAdapter(Circumstances)
@@ -25,6 +27,8 @@ class Found(TypedDict):
     prepared: Artifact
     validation: Artifact
     score: Artifact | None
+    sequential: Artifact | None
+    combined: Artifact | None
     written: Written | None
     failures: list[dict[str, str]]
 
@@ -79,6 +83,8 @@ def _findings(found: Found) -> Findings:
         prepared=load(checked(found["prepared"])),
         validation=ValidationFact.model_validate(json.loads(checked(found["validation"]).read_bytes())),
         score=load_score(checked(found["score"])) if found["score"] else None,
+        sequential=load_finding(checked(found["sequential"]), SequentialFact) if found["sequential"] else None,
+        combined=load_finding(checked(found["combined"]), CombinedFact) if found["combined"] else None,
         output=Output(output["file"]["sha256"], output["rows"], output["figures"]) if output else None,
         failures=tuple(NotAssessed(**failure) for failure in found["failures"]),
     )

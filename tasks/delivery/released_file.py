@@ -5,6 +5,7 @@ order of collection nor the record id can be told. Text cells that a spreadsheet
 apostrophe.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tasks.generalization.play import Table
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
 
+_BLOCK_BYTES = 64 * 1024 * 1024
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 _NEGATIVE_NUMBER = r"^-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
@@ -116,19 +118,7 @@ def read_cells(path: Path, names: Sequence[str], table: Table) -> Codes:
     StageFailed
         If the file cannot be read, or a label is none of the hierarchy's.
     """
-    try:
-        released = pacsv.read_csv(
-            path,
-            read_options=pacsv.ReadOptions(block_size=64 * 1024 * 1024),
-            parse_options=pacsv.ParseOptions(newlines_in_values=True),
-            convert_options=pacsv.ConvertOptions(
-                include_columns=list(names),
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=False,
-            ),
-        )
-    except (pa.ArrowException, OSError) as error:
-        raise _not_as_written(path, type(error).__name__) from None
+    released = read_columns(path, names)
     cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
     for axis, name in enumerate(names):
         position_of: dict[str, int] = {}
@@ -140,6 +130,36 @@ def read_cells(path: Path, names: Sequence[str], table: Table) -> Codes:
             raise _not_as_written(path, f"unknown labels in column {name}")
         cells[:, axis] = positions[codes]
     return cells
+
+
+def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
+    """Some columns of a released file as text, read back from its bytes; an empty cell without quotes is missing.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    try:
+        return pacsv.read_csv(
+            path,
+            read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=list(names),
+                column_types=dict.fromkeys(names, pa.large_string()),
+                strings_can_be_null=True,
+                null_values=[""],
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise _not_as_written(path, type(error).__name__) from None
+
+
+def as_collected(text: str) -> str:
+    """A text cell without the apostrophe that keeps a spreadsheet from running it."""
+    return text[1:] if text.startswith("'") and re.match(_FORMULA, text[1:]) else text
 
 
 def _not_as_written(path: Path, got: str) -> StageFailed:

@@ -1,10 +1,12 @@
 """Scoring a released file again from its bytes: what leaves must carry the risk that was judged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from tasks.decision.adversary_facts import BeliefFact, ScoreFigure
 from tasks.decision.record import RiskView, TransparentRisk
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import Played, Table
@@ -12,7 +14,10 @@ from tasks.generalization.suppression import class_sizes
 from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.groups import groups
 from tasks.risk.identity import risk_view, transparent_risk
+from tasks.risk.sequential import beliefs
 
 
 @dataclass(frozen=True)
@@ -22,17 +27,36 @@ class CellSizes:
     numbers: Counts
     people: Counts
     effective: Counts
+    listed: Counts | None
+    """Those of the last in the external register; None without one."""
 
     @classmethod
     def of(cls, table: Table, played: Played) -> "CellSizes":
         """Sizes of the distinct cells of a played method."""
         numbers, first = np.unique(cell_numbers(played.cells, table.axis_sizes), return_index=True)
-        return cls(numbers, played.people[first], played.effective[first])
+        listed = None if played.listed is None else played.listed[first]
+        return cls(numbers, played.people[first], played.effective[first], listed)
+
+
+@dataclass(frozen=True)
+class CellRisk:
+    """What the quasi-identifiers of a file carry."""
+
+    residual: RiskView
+    transparent: TransparentRisk
+    sequential: tuple[BeliefFact, ...]
 
 
 def rescore(
-    cells: Codes, table: Table, sizes: CellSizes, *, payoffs: Payoffs, threshold: float, small_cell: int
-) -> tuple[RiskView, TransparentRisk] | None:
+    cells: Codes,
+    table: Table,
+    sizes: CellSizes,
+    payoffs: Payoffs,
+    profile: AdversaryProfile,
+    *,
+    threshold: float,
+    small_cell: int,
+) -> CellRisk | None:
     """Risk of the rows of a released file; None where a row's cell is none that the method releases.
 
     Parameters
@@ -46,15 +70,25 @@ def rescore(
         return None
     counts = records.astype(np.int64)
     people, effective = sizes.people[place], sizes.effective[place]
-    view = risk_view(class_sizes(numbers, counts), people, counts, threshold, small_cell)
-    return view, transparent_risk(people, effective, counts, payoffs)
-
-
-def flat_figures(view: RiskView, transparent: TransparentRisk) -> dict[str, float]:
-    """Every number of a scoring under a name of its own, to be compared one by one."""
-    return dict(
-        _numbers({"residual": view.model_dump(), "transparent": transparent.model_dump()}, ()),
+    listed = None if sizes.listed is None else sizes.listed[place]
+    return CellRisk(
+        residual=risk_view(class_sizes(numbers, counts), people, counts, threshold, small_cell),
+        transparent=transparent_risk(people, effective, counts, payoffs),
+        sequential=beliefs(profile, groups(table, effective, listed, counts, profile.prior)),
     )
+
+
+def flat_figures(
+    residual: RiskView, transparent: TransparentRisk, sequential: Sequence[BeliefFact], combined: ScoreFigure
+) -> dict[str, float]:
+    """Every number of a scoring under a name of its own, to be compared one by one."""
+    document: dict[str, Any] = {
+        "residual": residual.model_dump(),
+        "transparent": transparent.model_dump(),
+        "sequential": [belief.model_dump() for belief in sequential],
+        "combined": combined.model_dump(),
+    }
+    return dict(_numbers(document, ()))
 
 
 def _numbers(part: object, name: tuple[str, ...]) -> Iterator[tuple[str, float]]:

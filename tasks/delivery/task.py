@@ -7,14 +7,20 @@ from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.delivery.released_file import read_cells, released_table, write_csv
+from tasks.delivery.reread import score_again
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.delivery.seed import derive_seed
+from tasks.generalization.play import Played, Table
 from tasks.generalization.played_file import load_played
 from tasks.generalization.setting import payoffs_of
 from tasks.guard import guarded
+from tasks.microdata.coded import Prepared
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
+from tasks.request.model import ReleaseRequest
+from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples
+from tasks.risk.score_table import scored_names
 from tasks.shared_table import shared_table
 
 
@@ -63,16 +69,28 @@ def write_release(  # noqa: PLR0917
         target = Path(folder) / f"released-{recipient}.csv"
         with written(target) as partial:
             write_csv(released, partial)
-        measured = rescore(
-            read_cells(target, asked.quasi_identifiers, table),
-            table,
-            CellSizes.of(table, outcome),
-            payoffs=payoffs_of(asked.recipient(recipient)),
-            threshold=policy.risk_threshold,
-            small_cell=policy.small_cell,
-        )
         return Written(
             file=artifact(target),
             rows=released.num_rows,
-            figures=None if measured is None else flat_figures(*measured),
+            figures=_figures_of(target, asked, recipient, coded, table, outcome),
         )
+
+
+def _figures_of(  # noqa: PLR0917
+    path: Path, request: ReleaseRequest, recipient: str, prepared: Prepared, table: Table, played: Played
+) -> dict[str, float] | None:
+    """What the file carries, from its bytes; None where a row's cell is none that the method releases."""
+    whom, policy = request.recipient(recipient), request.policy
+    measured = rescore(
+        read_cells(path, request.quasi_identifiers, table),
+        table,
+        CellSizes.of(table, played),
+        payoffs_of(whom),
+        recipient_profile(request, whom, prepared).profile,
+        threshold=policy.risk_threshold,
+        small_cell=policy.small_cell,
+    )
+    if measured is None:
+        return None
+    combined = score_again(path, request, scored_names(request, prepared))
+    return flat_figures(measured.residual, measured.transparent, measured.sequential, combined)

@@ -290,6 +290,11 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "none",
         "give the role to the attributes that a recipient could know of a person, with their hierarchies",
     ),
+    "a gate judges a combined": lambda _: (
+        ("policy", "gates"),
+        "nothing that such a score could weigh",
+        "give the attributes that tell something private the role “sensitive”, or remove the gate",
+    ),
     "dataset and population must be different": lambda _: (
         ("population", "path"),
         "one file for both",

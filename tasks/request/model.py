@@ -130,6 +130,9 @@ class ReleaseRequest(Part):
             raise ValueError("dataset.record_id must name an attribute with the role “direct identifier”")
         if not self.quasi_identifiers:
             raise ValueError("at least one attribute must be a quasi-identifier")
+        combined = any(gate.measure.value.startswith("combined.") for gate in self.policy.gates)
+        if combined and not self.with_role(Role.SENSITIVE):
+            raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive")
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):

@@ -18,6 +18,7 @@ from typing import Any
 from scipy.special import logit
 
 from tasks.errors import RequestError
+from tasks.microdata.coded import Prepared
 from tasks.request.model import AdversaryTerms, Recipient, ReleaseRequest
 from tasks.risk.adversary import AdversaryProfile
 
@@ -35,6 +36,12 @@ class DerivedProfile:
 
     profile: AdversaryProfile
     origins: dict[str, str]
+
+
+def recipient_profile(request: ReleaseRequest, recipient: Recipient, prepared: Prepared) -> DerivedProfile:
+    """The recipient as an adversary, with the register and the population of the prepared data."""
+    listed = None if prepared.listed is None else int(prepared.listed.sum())
+    return derive_profile(request, recipient, listed, prepared.population.total)
 
 
 def derive_profile(request: ReleaseRequest, recipient: Recipient, listed: int | None, people: int) -> DerivedProfile:

@@ -1,0 +1,49 @@
+"""The combined score of a released file from its bytes: columns coded anew, values weighed as they stand there."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.decision.adversary_facts import ScoreFigure
+from tasks.delivery.released_file import as_collected, read_columns
+from tasks.microdata.coded import Column
+from tasks.microdata.columns import code_column, known_probabilities, sensitivities
+from tasks.request.model import ReleaseRequest
+from tasks.risk.combined_score import score_figure, scores
+from tasks.risk.score_table import ScoreTable
+
+
+def score_again(path: Path, request: ReleaseRequest, names: Sequence[str]) -> ScoreFigure:
+    """Combined score of the rows of a released file.
+
+    Parameters
+    ----------
+    path : Path
+    request : ReleaseRequest
+    names : sequence of str
+        Columns to count and weigh, in the order in which they were.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    released = read_columns(path, names)
+    weights, chances = sensitivities(request), known_probabilities(request)
+    columns: list[Column] = []
+    for name in names:
+        text = pd.Series(pd.Categorical(released[name].to_pandas()))
+        text = text.cat.rename_categories(as_collected)
+        columns.append(code_column(text, weights.get(name)))
+    codes: NDArray[np.integer] = np.column_stack([column.codes for column in columns])
+    table = ScoreTable(
+        names=tuple(names),
+        codes=codes,
+        cardinalities=tuple(len(column.weights) for column in columns),
+        known_probabilities=tuple(chances[name] for name in names),
+        sensitivities=tuple(column.weights for column in columns),
+    )
+    return score_figure(scores(table, request.policy.combined), request.policy.combined)

@@ -1,0 +1,131 @@
+"""Identity and attribute disclosure in one score, for one recipient's file before and after generalization."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decision.adversary_facts import CombinedFact, Contribution, ScoreFigure
+from tasks.decision.fact import Bin
+from tasks.generalization.play import Played, Table
+from tasks.microdata.coded import Prepared
+from tasks.microdata.columns import sensitivities
+from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
+from tasks.risk.combined import disclosure_risk, known_sets, mean_contributions
+from tasks.risk.known_sets import KnownSet
+from tasks.risk.score_table import Floats, ScoreTable, collected_table, released_table
+
+_LARGEST = 8
+_EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 12) for step in (1, 2, 5)))
+
+
+@dataclass(frozen=True)
+class Combined:
+    """What the stage found for one recipient."""
+
+    fact: CombinedFact
+    figures: dict[Measure, float]
+
+
+def combine(
+    request: ReleaseRequest, prepared: Prepared, table: Table, played: Played, kept: NDArray[np.bool_]
+) -> Combined:
+    """Score a played method.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+    prepared : Prepared
+    table : Table
+    played : Played
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+
+    Raises
+    ------
+    ParameterError
+        If more sets of attributes may be known than can be counted.
+    """
+    policy = request.policy.combined
+    before = collected_table(request, prepared, table)
+    after = released_table(request, prepared, table, played, kept)
+    residual = score_figure(scores(after, policy), policy)
+    parts = mean_contributions(
+        after.codes,
+        after.cardinalities,
+        after.known_probabilities,
+        after.sensitivities,
+        policy.alpha,
+        policy.epsilon,
+        exclusive=policy.exclusive,
+    )
+    fact = CombinedFact(
+        alpha=policy.alpha,
+        epsilon=policy.epsilon,
+        exclusive=policy.exclusive,
+        threshold=policy.threshold,
+        quantile=policy.quantile,
+        known_probabilities=dict(zip(after.names, after.known_probabilities, strict=True)),
+        sensitivities={name: given.attribute for name, given in sensitivities(request).items()},
+        known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
+        initial=score_figure(scores(before, policy), policy),
+        residual=residual,
+        by_known_set=_shares(parts.known_sets, parts.risk, after),
+        by_attribute=_shares(tuple(((attribute,), share) for attribute, share in parts.attributes), parts.risk, after),
+    )
+    return Combined(fact, gate_figures(residual))
+
+
+def scores(table: ScoreTable, policy: CombinedPolicy) -> Floats:
+    """The score D of every record, shape (n_records,)."""
+    return disclosure_risk(
+        table.codes,
+        table.cardinalities,
+        table.known_probabilities,
+        table.sensitivities,
+        policy.alpha,
+        policy.epsilon,
+        exclusive=policy.exclusive,
+    )
+
+
+def score_figure(risks: Floats, policy: CombinedPolicy) -> ScoreFigure:
+    """Scores over all records; the quantile is the least score that its share of the records does not exceed."""
+    above = int(np.count_nonzero(risks > policy.threshold))
+    return ScoreFigure(
+        maximum=float(risks.max()),
+        mean=float(risks.mean()),
+        quantile=float(np.quantile(risks, policy.quantile, method="inverted_cdf")),
+        share_above=above / len(risks),
+        records=len(risks),
+        above=above,
+        histogram=_histogram(risks),
+    )
+
+
+def gate_figures(residual: ScoreFigure) -> dict[Measure, float]:
+    """Every figure that a gate can judge."""
+    return {
+        Measure.COMBINED_MAXIMUM: residual.maximum,
+        Measure.COMBINED_QUANTILE: residual.quantile,
+        Measure.COMBINED_ABOVE: residual.share_above,
+    }
+
+
+def _histogram(risks: Floats) -> tuple[Bin, ...]:
+    """Records by score, from the last empty interval below the first record's to the last record's."""
+    place = np.maximum(np.searchsorted(_EDGES, risks, side="left") - 1, 0)
+    counts = np.bincount(place, minlength=len(_EDGES) - 1)
+    filled = np.flatnonzero(counts)
+    return tuple(
+        Bin(low=_EDGES[index], high=_EDGES[index + 1], records=int(counts[index]))
+        for index in range(int(filled.min()), int(filled.max()) + 1)
+    )
+
+
+def _shares(parts: tuple[tuple[KnownSet, float], ...], total: float, table: ScoreTable) -> tuple[Contribution, ...]:
+    return tuple(
+        Contribution(attributes=tuple(table.names[place] for place in attributes), share=part / total)
+        for attributes, part in parts[:_LARGEST]
+        if total > 0
+    )
