@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from tasks.errors import ParameterError
 from tasks.risk.adversary import Floats
+from tasks.risk.group_sizes import checked_people
 
 Integers = NDArray[np.int64]
 Beliefs = Mapping[int, float] | ArrayLike
@@ -17,6 +18,7 @@ Beliefs = Mapping[int, float] | ArrayLike
 _TRUNCATED = 2e-9
 _MISSING = 1e-4
 _ROUNDING = 1e-9
+_MOST_PEOPLE = 10**10
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,13 @@ def known_size(size: int) -> Belief:
     return as_belief({size: 1.0})
 
 
-def binomial_belief(external_size: int, density: float, *, smallest: float = _TRUNCATED) -> Belief:
+def truncated_binomial(external_size: int, density: float, *, smallest: float = _TRUNCATED) -> Belief:
     """Group size among ``external_size`` people drawn from the population (the unknown group model, eq. 6).
 
     Parameters
     ----------
     external_size : int
-        n, people in the external data; from 1.
+        n, people in the external data; from 1 to ten thousand million.
     density : float
         P(r[QI]), share of the population that has the target's quasi-identifiers; between 0 and 1, neither of them.
     smallest : float
@@ -98,14 +100,13 @@ def binomial_belief(external_size: int, density: float, *, smallest: float = _TR
     ParameterError
         If a parameter is outside its range.
     """
-    if isinstance(external_size, bool) or not isinstance(external_size, int | np.integer) or external_size < 1:
-        raise _refused("external data of at least one person", str(external_size), "external_size")
+    people = checked_people(external_size, "external_size", _MOST_PEOPLE)
     if not (math.isfinite(density) and 0 < density < 1):
         raise _refused("a share between 0 and 1, neither of them", str(density), "density")
-    mean = external_size * density
+    mean = people * density
     reach = 10 * math.sqrt(mean * (1 - density)) + 40
-    sizes = np.arange(max(0, math.floor(mean - reach)), min(external_size, math.ceil(mean + reach)) + 1)
-    probabilities = binom.pmf(sizes, external_size, density)
+    sizes = np.arange(max(0, math.floor(mean - reach)), min(people, math.ceil(mean + reach)) + 1)
+    probabilities = binom.pmf(sizes, people, density)
     held = probabilities >= smallest
     return Belief(sizes[held], probabilities[held])
 

@@ -71,8 +71,6 @@ class Process:
     """Array of shape (n_states, 4): R(x, a) of eq. 2; −∞ where the action has not what it requires."""
     transitions: tuple[sparse.csr_array, ...]
     """Per action an array of shape (n_states, n_states); rows of an action that is not offered are empty."""
-    unrecognised: Floats
-    """Array of shape (n_states,): probability that an exploit made here is right and not recognised as such."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +130,8 @@ def enumerate_process(profile: AdversaryProfile, belief: Beliefs | Belief, actua
     something (access before the data is at hand, link before linking, exploit as in section 4.4), since it would cost
     time and money otherwise; *t* is set by *terminate*, by s, and by l with r = 0.
 
-    With ``confirmation`` κ < 1, N − κj in place of N − j candidates are as likely as an untried one. A right exploit
-    that is not recognised earns the gain too, of which s, as the adversary sees it, knows nothing: its expected gain is
-    part of the exploit's reward.
+    With ``confirmation`` κ < 1, s is a success that is recognised: it brings the gain and ends the attack. A candidate
+    who was tried in vain stays possible with weight 1 − κ, so the next is the target with probability 1/(N − κj).
     """
     held = as_belief(belief)
     roots = [START, OVER]
@@ -161,7 +158,6 @@ def enumerate_process(profile: AdversaryProfile, belief: Beliefs | Belief, actua
         number,
         np.array(rewards),
         tuple(_matrix(of_action, len(waiting)) for of_action in edges),
-        np.array([rules.unrecognised(state) for state in waiting]),
     )
 
 
@@ -200,8 +196,7 @@ class _Rules:
             return 0.0
         gain = self.profile.gain if state.success else 0.0
         fine = self.profile.penalty if self.fined(state) else 0.0
-        unseen = self.profile.discount * self.profile.gain * self.unrecognised(state)
-        return gain - fine - self.costs[action] + (unseen if action is Action.EXPLOIT else 0.0)
+        return gain - fine - self.costs[action]
 
     def followers(self, state: State, action: Action) -> Iterator[tuple[State, float]]:
         if not self.offered(state, action):
@@ -225,21 +220,14 @@ class _Rules:
             yield OVER, left_out
 
     def _outcomes(self, state: State, later: State) -> Iterator[tuple[State, float]]:
-        recognised = self.profile.confirmation * self._right(state)
-        detected = float(self.profile.detection(state.group - state.remaining))
-        for success, of_success in ((True, recognised), (False, 1 - recognised)):
+        tried = state.group - state.remaining
+        kappa = self.profile.confirmation
+        right = kappa / (state.group / self.profile.prior - kappa * tried)
+        detected = float(self.profile.detection(tried))
+        for success, of_success in ((True, right), (False, 1 - right)):
             for detection, of_detection in ((True, detected), (False, 1 - detected)):
                 if of_success * of_detection > 0:
                     yield later._replace(success=success, detected=detection), of_success * of_detection
-
-    def unrecognised(self, state: State) -> float:
-        """Probability that an exploit made here is right and not recognised as such."""
-        return (1 - self.profile.confirmation) * self._right(state) if self.offered(state, Action.EXPLOIT) else 0.0
-
-    def _right(self, state: State) -> float:
-        """Probability that the next candidate is the target (eq. 3)."""
-        tried = state.group - state.remaining
-        return 1 / (state.group / self.profile.prior - self.profile.confirmation * tried)
 
 
 def value_iteration(process: Process, tolerance: float = 1e-10) -> Plan:
@@ -250,7 +238,7 @@ def value_iteration(process: Process, tolerance: float = 1e-10) -> Plan:
     process : Process
         The enumerated process.
     tolerance : float
-        Largest error of a value, as a share of the highest stake; greater than 0.
+        Largest error of a value, as a share of the gain; greater than 0.
 
     Raises
     ------
@@ -261,13 +249,13 @@ def value_iteration(process: Process, tolerance: float = 1e-10) -> Plan:
     -----
     Without discount the sweeps end when nothing changes any more: apart from the end, no state is met twice, so after
     as many sweeps as the longest course of events has steps every value is exact. Between actions that are worth the
-    same to 1e-12 of the highest stake, the first of :class:`Action` is taken.
+    same to 1e-12 of the gain, the first of :class:`Action` is taken.
     """
     if not tolerance > 0:
         raise _refused("a number greater than 0", str(tolerance), "tolerance")
     discount = process.profile.discount
-    stake = max(process.profile.gain, process.profile.penalty)
-    least_change = tolerance * stake * (1 - discount) / discount
+    gain = process.profile.gain
+    least_change = tolerance * gain * (1 - discount) / discount
     values: Floats = np.zeros(len(process.number))
     sweeps, change = 0, np.inf
     while change > least_change:
@@ -277,7 +265,7 @@ def value_iteration(process: Process, tolerance: float = 1e-10) -> Plan:
         values = better
         sweeps += 1
     worth = _action_values(process, values)
-    actions = np.argmax(worth >= worth.max(axis=1, keepdims=True) - _TIE * stake, axis=1)
+    actions = np.argmax(worth >= worth.max(axis=1, keepdims=True) - _TIE * gain, axis=1)
     return Plan(process, values, actions, sweeps)
 
 
@@ -306,7 +294,7 @@ def outcome(plan: Plan, actual_size: int) -> Outcome:
     row[number[START]] = 1.0
     reidentification, exploits, steps = 0.0, 0.0, 0
     while row.any():
-        reidentification += float(row[success].sum() + row[exploiting] @ plan.process.unrecognised[exploiting])
+        reidentification += float(row[success].sum())
         exploits += float(row[exploiting].sum())
         row = row @ chain
         row[number[OVER]] = 0.0

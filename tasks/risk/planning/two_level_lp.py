@@ -41,7 +41,7 @@ class Program:
     """A Markov decision process as a linear program: least Σ V subject to V ≥ bounds and matrix · V ≥ required.
 
     An action that ends the process gives a bound, V(x) ≥ R(x, terminate); every other action a row,
-    V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a). Money is in units of the highest stake.
+    V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a). Money is in units of the gain.
     """
 
     bounds: Floats
@@ -95,15 +95,18 @@ class TwoLevelLP:
 
     Notes
     -----
-    Pruning: V(x_start) never rises with the group size, so clusters from the first size with V = 0 are worth nothing.
-    Size 0 is worth nothing either, and does not count as that first size. Values below 1e-11 of the highest stake are
-    taken for 0. HiGHS leaves out coefficients below 1e-12, hence detection probabilities of that size.
+    Pruning: V(x_start) never rises with the group size, so sizes from the first with V = 0 on are worth nothing. Size 0
+    is worth nothing either, and is not that first one. The paper prunes within a record, its sizes in ascending order;
+    here a size beyond those that were solved is also preceded by double the largest of them, so that no cluster is
+    more than twice as large as needed. Values below 1e-11 of the gain are taken for 0. HiGHS leaves out
+    coefficients below 1e-12, hence detection probabilities of that size.
     """
 
     def __init__(self, profile: AdversaryProfile, engine: Engine = Engine.HIGHS) -> None:
         self.profile = profile
         self.engine = engine
         self._clusters: dict[int, _Cluster] = {}
+        self._largest = 1
         self._worthless: int | None = None
 
     @property
@@ -129,13 +132,11 @@ class TwoLevelLP:
                 got=str(size),
                 fix="correct the size",
             )
+        while self._worthless is None and 2 * self._largest < size:
+            self._solved_value(2 * self._largest)
         if size == 0 or (self._worthless is not None and size >= self._worthless):
             return 0.0
-        value = self._cluster(size).start
-        if value <= _ZERO * _stake(self.profile):
-            self._worthless = size
-            return 0.0
-        return value
+        return self._solved_value(size)
 
     def value(self, belief: Beliefs | Belief) -> float:
         """V(x_0) of a record, in money: 0 if the adversary does not access the external data.
@@ -150,16 +151,24 @@ class TwoLevelLP:
         held = as_belief(belief)
         starts = np.array([self.start_value(size) for size in held.sizes.tolist()])
         top = top_program(self.profile, held, starts)
-        return float(top.solved(self.engine)[0]) * _stake(self.profile)
+        return float(top.solved(self.engine)[0]) * self.profile.gain
 
     def reidentification_probability(self, belief: Beliefs | Belief, actual_size: int) -> float:
         """P_reid of a record (eq. 5), by following the plan through the cluster of the actual group size."""
         start = self.start_value(actual_size)
-        if self.value(belief) <= _ZERO * _stake(self.profile):
+        if self.value(belief) <= _ZERO * self.profile.gain:
             return 0.0
-        if self.profile.discount * start - self.profile.link_cost <= _ZERO * _stake(self.profile):
+        if self.profile.discount * start - self.profile.link_cost <= _ZERO * self.profile.gain:
             return 0.0
         return self._cluster(actual_size).reidentification
+
+    def _solved_value(self, size: int) -> float:
+        value = self._cluster(size).start
+        self._largest = max(self._largest, size)
+        if value > _ZERO * self.profile.gain:
+            return value
+        self._worthless = size if self._worthless is None else min(size, self._worthless)
+        return 0.0
 
     def _cluster(self, size: int) -> "_Cluster":
         if size not in self._clusters:
@@ -177,7 +186,7 @@ def plain_value(profile: AdversaryProfile, belief: Beliefs | Belief, engine: Eng
     StageFailed
         If the linear program is not solved.
     """
-    return float(plain_program(profile, as_belief(belief)).solved(engine)[0]) * _stake(profile)
+    return float(plain_program(profile, as_belief(belief)).solved(engine)[0]) * profile.gain
 
 
 def top_program(profile: AdversaryProfile, belief: Belief, starts: Floats) -> Program:
@@ -185,10 +194,9 @@ def top_program(profile: AdversaryProfile, belief: Belief, starts: Floats) -> Pr
 
     ``starts`` is V(x_start) in money, array of shape (n_sizes,); linking is a bound since its follower is known.
     """
-    stake = _stake(profile)
-    bounds = np.concatenate([[0.0], np.maximum(0.0, (profile.discount * starts - profile.link_cost) / stake)])
+    bounds = np.concatenate([[0.0], np.maximum(0.0, (profile.discount * starts - profile.link_cost) / profile.gain)])
     access = np.concatenate([[1.0], -profile.discount * belief.probabilities])
-    return Program(bounds, sparse.csr_array(access[np.newaxis, :]), np.array([-profile.access_cost / stake]))
+    return Program(bounds, sparse.csr_array(access[np.newaxis, :]), np.array([-profile.access_cost / profile.gain]))
 
 
 def plain_program(profile: AdversaryProfile, belief: Belief) -> Program:
@@ -208,7 +216,7 @@ def plain_program(profile: AdversaryProfile, belief: Belief) -> Program:
         ),
         shape=(len(clusters), blocks.shape[1]),
     )
-    link_cost = np.full(len(clusters), -profile.link_cost / _stake(profile))
+    link_cost = np.full(len(clusters), -profile.link_cost / profile.gain)
     return Program(
         np.concatenate([part.bounds for part in parts]),
         sparse.csr_array(sparse.vstack([blocks, links])),
@@ -229,8 +237,8 @@ class _ClusterProgram:
     """Array of shape (n_rows, n_states): transition probabilities of the exploits."""
     origin: Integers
     """Array of shape (n_rows,): the state that each row's exploit is made in."""
-    right: Floats
-    """Array of shape (n_rows,): probability that the exploit is right, recognised or not."""
+    success: Floats
+    """Array of shape (n_rows,): probability that the exploit succeeds."""
 
 
 @dataclass(frozen=True)
@@ -249,9 +257,9 @@ def _solve_cluster(profile: AdversaryProfile, size: int, engine: Engine) -> _Clu
     reidentification = 0.0
     for _ in range(size):
         made = row[cluster.origin] * exploits
-        reidentification += float(made @ cluster.right)
+        reidentification += float(made @ cluster.success)
         row = row[cluster.origin] @ chain
-    return _Cluster(float(values[0]) * _stake(profile), reidentification)
+    return _Cluster(float(values[0]) * profile.gain, reidentification)
 
 
 def _cluster_program(profile: AdversaryProfile, size: int) -> _ClusterProgram:
@@ -260,34 +268,26 @@ def _cluster_program(profile: AdversaryProfile, size: int) -> _ClusterProgram:
         return _ClusterProgram(
             Program(np.zeros(1), empty, np.zeros(0)), empty, np.zeros(0, dtype=np.int64), np.zeros(0)
         )
-    stake = _stake(profile)
     # Without a limit the number of fines changes nothing, so it is not counted.
     limit = 0 if profile.max_penalties is None else min(profile.max_penalties, size)
     number = np.arange((size + 1) * (limit + 1) * 4).reshape(size + 1, limit + 1, 2, 2)
     made, fines, detected, success = (axis.ravel() for axis in np.indices(number.shape))
     finable = np.full(len(made), True) if profile.max_penalties is None else fines < profile.max_penalties
-    bounds = (profile.gain * success - profile.penalty * (detected & finable)) / stake
+    bounds = (profile.gain * success - profile.penalty * (detected & finable)) / profile.gain
     origin = number[:size, :, :, 0].ravel()
     tried = made[origin]
-    right = 1 / (size / profile.prior - profile.confirmation * tried)
+    success_chance = profile.confirmation / (size / profile.prior - profile.confirmation * tried)
     noticed = profile.detection(tried)
     counted = np.minimum(fines[origin] + (detected[origin] & finable[origin]), limit)
     rows = np.arange(len(origin))
     follow = sparse.csr_array((len(rows), number.size))
-    recognised = profile.confirmation * right
-    for of_success, chance_success in ((1, recognised), (0, 1 - recognised)):
+    for of_success, chance_success in ((1, success_chance), (0, 1 - success_chance)):
         for of_detection, chance_detection in ((1, noticed), (0, 1 - noticed)):
             columns = number[tried + 1, counted, of_detection, of_success]
             follow = follow + sparse.csr_array(
                 (chance_success * chance_detection, (rows, columns)), shape=(len(rows), number.size)
             )
     here = sparse.csr_array((np.ones(len(rows)), (rows, origin)), shape=follow.shape)
-    # A right exploit that is not recognised earns its gain one step later, unseen by the state.
-    unseen = profile.discount * profile.gain * (right - recognised) / stake
-    required = bounds[origin] + unseen - profile.exploit_cost / stake
+    required = bounds[origin] - profile.exploit_cost / profile.gain
     program = Program(bounds, sparse.csr_array(here - profile.discount * follow), required)
-    return _ClusterProgram(program, follow, origin, right)
-
-
-def _stake(profile: AdversaryProfile) -> float:
-    return max(profile.gain, profile.penalty)
+    return _ClusterProgram(program, follow, origin, success_chance)
