@@ -64,11 +64,17 @@ class AdversaryProfile:
         limit = self.max_penalties
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):
             raise _refused("max_penalties", "a whole number from 1, or none for no limit", limit)
+        object.__setattr__(self, "max_penalties", None if limit is None else int(limit))
 
     def _check_number(self, name: str) -> None:
+        """Check a term and keep it in double precision, whatever type of number it came as."""
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise _refused(name, "a number", type(value).__name__)
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
         if not math.isfinite(value):
             raise _refused(name, "a finite number", value)
         if name == "gain" and value <= 0:
@@ -79,6 +85,7 @@ class AdversaryProfile:
             raise _refused(name, _PROBABILITY, value)
         if name in {"discount", "confirmation"} and not 0 < value <= 1:
             raise _refused(name, "a number greater than 0 and at most 1", value)
+        object.__setattr__(self, name, value)
 
     def detection(self, attempts: ArrayLike) -> Floats:
         """Probability that an exploit is detected, by the number of exploits made before it (eq. 4)."""

@@ -5,6 +5,8 @@ quasi-identifiers; the size of the group there is then binomial. Values by size 
 from size 1 on, as the linked values are.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
@@ -104,11 +106,16 @@ def worthwhile_densities(values: Floats, threshold: float, external_size: int) -
     peak = _peak(values, external_size)
     if not above(peak) > 0:
         return None
-    lowest = threshold / (values[1] * external_size) * (1 - 1e-9)
-    low = float(expit(brentq(above, float(logit(lowest)), peak, xtol=1e-14)))
+    low = _lowest(above, threshold / (values[1] * external_size), peak)
     if above(_NEXT_TO_CERTAIN) > 0:
         return low, 1.0
     return low, float(expit(brentq(above, peak, _NEXT_TO_CERTAIN, xtol=1e-14)))
+
+
+def _lowest(above: Callable[[float], float], bound: float, peak: float) -> float:
+    """Density at which the expected value reaches the threshold; by P(X > 0) ≤ n·density it is not below the bound."""
+    start = float(logit(max(bound * (1 - 1e-9), np.finfo(np.float64).tiny)))
+    return 0.0 if above(start) > 0 else float(expit(brentq(above, start, peak, xtol=1e-14)))
 
 
 def _peak(values: Floats, external_size: int) -> float:
