@@ -111,7 +111,7 @@ def _assess(  # noqa: PLR0917
         found["score"] = _done(score_release, release_id, request, recipient, prepared, played, folder)
         stage = "sequential adversary"
         step(f"planning an attack as {recipient}")
-        found["sequential"] = _done(plan_attack, release_id, request, roots, recipient, prepared, played, folder)
+        found["sequential"] = _done(plan_attack, release_id, request, recipient, prepared, played, folder)
         stage = "combined risk"
         step(f"weighing identity and attributes for {recipient}")
         found["combined"] = _done(combine_risks, release_id, request, recipient, prepared, played, folder)

@@ -1,28 +1,66 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
-from rich.table import Table
+from numpy.typing import NDArray
+from rich.console import RenderableType
 
+from flows.cli.assessed import combined_tables, game_tables, sequential_tables
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
-from tasks.decision.record import PolicyOutcome
-from tasks.generalization.play import play
+from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.guard import guarded
+from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tasks.request.load import load_request
-from tasks.request.model import Method
-from tasks.risk.score import compare_methods
+from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import Method, Recipient
+from tasks.risk.combined_score import combine, riskiest
+from tasks.risk.profile import recipient_profile
+from tasks.risk.score import compare_methods, released_tuples
+from tasks.risk.sequential import external_fact, plan
 
 
 class Assessment(StrEnum):
     """Methods that can be assessed alone."""
 
     GAME = "game"
+    FMDP = "fmdp"
+    COMBINED = "combined"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A request with its data read and its recipients' methods played."""
+
+    loaded: LoadedRequest
+    prepared: Prepared
+    table: Table
+
+    def played(self, recipient: Recipient) -> Played:
+        """The recipient's method."""
+        request = self.loaded.request
+        cells = request.policy.generalization.cell_weights
+        method = request.method_for(recipient)
+        return play(self.table, method, payoffs_of(recipient), weights_of(request), cells)
+
+    def kept(self, played: Played) -> NDArray[np.bool_]:
+        """Whether each tuple's records would be released."""
+        return released_tuples(self.table, played, self.loaded.request.policy.generalization.minimum_class_size)
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """What a method found for one recipient, for programs and for people."""
+
+    document: Any
+    tables: tuple[RenderableType, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,70 +73,72 @@ def assess(
     request: RequestArgument,
     root: RootsOption = None,
     *,
+    top: Annotated[
+        int, typer.Option(help="Records to explain with combined: those that score highest.", min=0, max=1000)
+    ] = 5,
     as_json: JsonOption = False,
 ) -> int:
     """Assess one method alone and release nothing.
 
     ``game`` compares every generalization method under each recipient's stakes: payoffs, information kept, and the
     share of records attacked as the method claims it and as a recipient who knows the method would attack.
+
+    ``fmdp`` models each recipient as one who plans: tries candidate after candidate for as long as that pays, pays for
+    access to external data, and may be detected and fined. It shows the risk before and after, the group sizes that
+    deter, and the least terms that would.
+
+    ``combined`` scores identity and attribute disclosure in one, before and after, and says which known attributes and
+    which sensitive ones make the score, for the file and for the records that score highest.
     """
-    outcomes: dict[str, tuple[PolicyOutcome, ...]] = {}
     with guarded("assessment"):
         loaded = load_request(request, root or [])
-        asked = loaded.request
-        frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
-        table = game_table(asked, prepare(loaded, frame))
-        weights, cells = weights_of(asked), asked.policy.generalization.cell_weights
-        for recipient in asked.recipients:
-            payoffs = payoffs_of(recipient)
-            chosen = play(table, asked.method_for(recipient), payoffs, weights, cells)
-            outcomes[recipient.id] = compare_methods(
-                table, chosen, payoffs, weights, cell_weights=cells, methods=tuple(Method)
-            )
+        frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+        prepared = prepare(loaded, frame)
+        setting = Setting(loaded, prepared, game_table(loaded.request, prepared))
+        found = {recipient.id: _METHODS[method](setting, recipient, top) for recipient in loaded.request.recipients}
     if as_json:
-        print_json(
-            {
-                "ok": True,
-                "exit_code": 0,
-                "method": method.value,
-                "recipients": {
-                    who: [outcome.model_dump(mode="json") for outcome in rows] for who, rows in outcomes.items()
-                },
-            }
-        )
+        documents = {who: one.document for who, one in found.items()}
+        print_json({"ok": True, "exit_code": 0, "method": method.value, "recipients": documents})
         return ExitCode.APPROVED
-    for who, rows in outcomes.items():
-        console.print(_comparison(who, rows))
-        console.print()
+    for one in found.values():
+        for table in one.tables:
+            console.print(table)
+            console.print()
     return ExitCode.APPROVED
 
 
-def _comparison(who: str, outcomes: tuple[PolicyOutcome, ...]) -> Table:
-    table = Table(
-        title=f"{who}: what each method pays, and what an informed recipient does",
-        title_justify="left",
-        caption="mean payoffs a record; attacked and re-identified: as the method claims it → once the method is known",
-        caption_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
+def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
+    request, payoffs = setting.loaded.request, payoffs_of(recipient)
+    outcomes = compare_methods(
+        setting.table,
+        setting.played(recipient),
+        payoffs,
+        weights_of(request),
+        cell_weights=request.policy.generalization.cell_weights,
+        methods=tuple(Method),
     )
-    for heading in ("", "method"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("publisher", "recipient", "kept %", "attacked %", "re-identified"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for outcome in outcomes:
-        attacked = f"{outcome.naive_attacked_share:.1%} → {outcome.transparent_attacked_share:.1%}"
-        expected = (
-            f"{outcome.naive_expected_reidentifications:,.0f} → {outcome.transparent_expected_reidentifications:,.0f}"
-        )
-        table.add_row(
-            "→" if outcome.chosen else "",
-            outcome.method,
-            f"{outcome.publisher_payoff:,.2f}",
-            f"{outcome.adversary_payoff:,.2f}",
-            f"{100 * outcome.information_kept:.1f}",
-            attacked.replace("%", ""),
-            expected,
-        )
-    return table
+    return Assessed([outcome.model_dump(mode="json") for outcome in outcomes], game_tables(recipient.id, outcomes))
+
+
+def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
+    played = setting.played(recipient)
+    derived = recipient_profile(setting.loaded.request, recipient, setting.prepared)
+    external = external_fact(setting.loaded.request, setting.prepared, derived.profile.prior)
+    fact = plan(setting.table, played, setting.kept(played), derived, external).fact
+    return Assessed(fact.model_dump(mode="json"), sequential_tables(recipient.id, fact))
+
+
+def _combined(setting: Setting, recipient: Recipient, top: int) -> Assessed:
+    played, request = setting.played(recipient), setting.loaded.request
+    kept = setting.kept(played)
+    fact = combine(request, setting.prepared, setting.table, played, kept).fact
+    records = riskiest(request, setting.prepared, setting.table, played, kept, top)
+    document = {**fact.model_dump(mode="json"), "records": [record.document() for record in records]}
+    return Assessed(document, combined_tables(recipient.id, fact, records))
+
+
+_METHODS: dict[Assessment, Callable[[Setting, Recipient, int], Assessed]] = {
+    Assessment.GAME: _game,
+    Assessment.FMDP: _sequential,
+    Assessment.COMBINED: _combined,
+}

@@ -23,7 +23,7 @@ def game_table(request: ReleaseRequest, prepared: Prepared) -> Table:
         data=prepared.data,
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
-        listed=prepared.listed,
+        listed=None if prepared.register is None else prepared.register.listed,
     )
 
 

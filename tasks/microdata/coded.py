@@ -20,6 +20,16 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Register:
+    """An external register of named people."""
+
+    listed: Counts
+    """People of each population tuple whom it lists."""
+    sha256: str
+    """Of its file."""
+
+
+@dataclass(frozen=True)
 class Prepared:
     """Data and population in integer form."""
 
@@ -32,8 +42,8 @@ class Prepared:
     """Distinct values of each column of the microdata, missing left out."""
     columns: dict[str, Column] = field(default_factory=dict)
     """Further columns that the combined score needs."""
-    listed: Counts | None = None
-    """Named people of each population tuple in the external register; None without one."""
+    register: Register | None = None
+    """The external register; None where the request names none."""
 
     @property
     def covered(self) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.errors import PopulationError, unreadable_intermediate
-from tasks.microdata.coded import Column, Prepared
+from tasks.microdata.coded import Column, Prepared, Register
 from tasks.microdata.columns import code_columns
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
@@ -57,7 +57,7 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
         tuple_of_record.astype(np.int32),
         distinct_values,
         columns=code_columns(frame, request),
-        listed=read_register(loaded, hierarchies, population),
+        register=read_register(loaded, hierarchies, population),
     )
 
 
@@ -72,7 +72,7 @@ def save(prepared: Prepared, path: Path) -> None:
         **_tuple_arrays("data", prepared.data),
         **_tuple_arrays("population", prepared.population),
         **_column_arrays(prepared.columns),
-        **({} if prepared.listed is None else {"listed": prepared.listed}),
+        **_register_arrays(prepared.register),
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
     }
     np.savez(path, **arrays)
@@ -103,7 +103,7 @@ def load(path: Path) -> Prepared:
                     name: Column(arrays[f"column_{place}_codes"], arrays[f"column_{place}_weights"])
                     for place, name in enumerate(json.loads(arrays["columns"].tobytes()))
                 },
-                listed=arrays["listed"].astype(np.int64) if "listed" in arrays else None,
+                register=_register(arrays),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise unreadable_intermediate(path.name, "preparation", error) from None
@@ -114,6 +114,18 @@ def _column_arrays(columns: Mapping[str, Column]) -> dict[str, Any]:
     for place, column in enumerate(columns.values()):
         arrays |= {f"column_{place}_codes": column.codes, f"column_{place}_weights": column.weights}
     return arrays
+
+
+def _register_arrays(register: Register | None) -> dict[str, Any]:
+    if register is None:
+        return {}
+    return {"register_listed": register.listed, "register_sha256": _json_array(register.sha256)}
+
+
+def _register(arrays: Mapping[str, NDArray[Any]]) -> Register | None:
+    if "register_listed" not in arrays:
+        return None
+    return Register(arrays["register_listed"].astype(np.int64), json.loads(arrays["register_sha256"].tobytes()))
 
 
 def _json_array(document: object) -> NDArray[np.uint8]:

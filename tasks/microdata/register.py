@@ -5,18 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from tasks.errors import PopulationError, row_positions
+from tasks.microdata.coded import Register
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.read import read_population
-from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, encode
+from tasks.microdata.read import file_sha256, read_population
+from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
 
 
-def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Counts | None:
-    """Named people of each population tuple in the register that a request names; None where it names none.
-
-    Returns
-    -------
-    array of shape (n_population_tuples,)
+def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Register | None:
+    """The register that a request names, on the population's tuples; None where it names none.
 
     Raises
     ------
@@ -46,4 +43,4 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
         )
     listed = np.zeros(len(population), dtype=np.int64)
     listed[place] = tuples.counts
-    return listed
+    return Register(listed, file_sha256(path))

@@ -11,7 +11,7 @@ from tasks.generalization.play import Played, Table
 from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import sensitivities
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
-from tasks.risk.combined import disclosure_risk, known_sets, mean_contributions
+from tasks.risk.combined import contributions, disclosure_risk, known_sets, mean_contributions
 from tasks.risk.known_sets import KnownSet
 from tasks.risk.score_table import Floats, ScoreTable, collected_table, released_table
 
@@ -25,6 +25,28 @@ class Combined:
 
     fact: CombinedFact
     figures: dict[Measure, float]
+
+
+@dataclass(frozen=True)
+class RecordScore:
+    """One record's score and what most of it comes from; for the steward alone."""
+
+    row: int
+    """Position of the record in the file, from 0."""
+    rank: int
+    score: float
+    known_set: Contribution | None
+    """The known set that adds most; None where the score is 0."""
+    attribute: Contribution | None
+    """The sensitive attribute that adds most; None where the score is 0."""
+
+    def document(self) -> dict[str, object]:
+        """As JSON; the row counted from 1."""
+        parts = {
+            name: part and part.model_dump()
+            for name, part in (("known", self.known_set), ("sensitive", self.attribute))
+        }
+        return {"row": self.row + 1, "rank": self.rank, "score": self.score, **parts}
 
 
 def combine(
@@ -71,9 +93,38 @@ def combine(
         initial=score_figure(scores(before, policy), policy),
         residual=residual,
         by_known_set=_shares(parts.known_sets, parts.risk, after),
-        by_attribute=_shares(tuple(((attribute,), share) for attribute, share in parts.attributes), parts.risk, after),
+        by_attribute=_shares(_alone(parts.attributes), parts.risk, after),
     )
     return Combined(fact, gate_figures(residual))
+
+
+def riskiest(  # noqa: PLR0917
+    request: ReleaseRequest, prepared: Prepared, table: Table, played: Played, kept: NDArray[np.bool_], top: int
+) -> tuple[RecordScore, ...]:
+    """The released records that score highest, with why; those of equal score in the order of the file."""
+    policy, rows = request.policy.combined, np.flatnonzero(kept[prepared.tuple_of_record])
+    after = released_table(request, prepared, table, played, kept)
+    places = np.argsort(-scores(after, policy), kind="stable")[:top]
+    explained = contributions(
+        after.codes,
+        after.cardinalities,
+        after.known_probabilities,
+        after.sensitivities,
+        policy.alpha,
+        policy.epsilon,
+        exclusive=policy.exclusive,
+        rows=places.tolist(),
+    )
+    return tuple(
+        RecordScore(
+            row=int(rows[one.row]),
+            rank=rank,
+            score=one.risk,
+            known_set=next(iter(_shares(one.known_sets, one.risk, after)), None),
+            attribute=next(iter(_shares(_alone(one.attributes), one.risk, after)), None),
+        )
+        for rank, one in enumerate(explained, start=1)
+    )
 
 
 def scores(table: ScoreTable, policy: CombinedPolicy) -> Floats:
@@ -121,6 +172,10 @@ def _histogram(risks: Floats) -> tuple[Bin, ...]:
         Bin(low=_EDGES[index], high=_EDGES[index + 1], records=int(counts[index]))
         for index in range(int(filled.min()), int(filled.max()) + 1)
     )
+
+
+def _alone(parts: tuple[tuple[int, float], ...]) -> tuple[tuple[KnownSet, float], ...]:
+    return tuple(((attribute,), part) for attribute, part in parts)
 
 
 def _shares(parts: tuple[tuple[KnownSet, float], ...], total: float, table: ScoreTable) -> tuple[Contribution, ...]:

@@ -50,6 +50,11 @@ def released_groups(table: Table, played: Played, kept: NDArray[np.bool_], prior
     return groups(table, played.effective[kept], listed, table.data.counts[kept], prior)
 
 
+def expected_listed(prior: float, people: int) -> int:
+    """People in the external data where only their share of the population is known; at least one."""
+    return max(round(prior * people), 1)
+
+
 def groups(table: Table, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
     """Groups of given sizes.
 
@@ -67,7 +72,7 @@ def groups(table: Table, people: Counts, listed: Counts | None, records: Counts,
     total = table.population.total
     if listed is None or table.listed is None:
         candidates = np.maximum(np.rint(prior * np.maximum(people, 1)), 1).astype(np.int64)
-        external = max(round(prior * total), 1)
+        external = expected_listed(prior, total)
     else:
         candidates, external = listed, int(table.listed.sum())
     return Groups(candidates, people / total, records, external)

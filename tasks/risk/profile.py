@@ -40,7 +40,7 @@ class DerivedProfile:
 
 def recipient_profile(request: ReleaseRequest, recipient: Recipient, prepared: Prepared) -> DerivedProfile:
     """The recipient as an adversary, with the register and the population of the prepared data."""
-    listed = None if prepared.listed is None else int(prepared.listed.sum())
+    listed = None if prepared.register is None else int(prepared.register.listed.sum())
     return derive_profile(request, recipient, listed, prepared.population.total)
 
 

@@ -8,14 +8,13 @@ from prefect.cache_policies import INPUTS, TASK_SOURCE
 from tasks.artifact import Artifact, artifact, checked, written
 from tasks.generalization.played_file import load_played
 from tasks.guard import guarded
-from tasks.microdata.read import file_sha256
-from tasks.request.load import LoadedRequest, load_request
+from tasks.request.load import load_request
 from tasks.risk.combined_score import combine
 from tasks.risk.finding_file import save_finding
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples, score
 from tasks.risk.score_file import save_score
-from tasks.risk.sequential import External, plan
+from tasks.risk.sequential import external_fact, plan
 from tasks.shared_table import shared_table
 
 
@@ -61,38 +60,18 @@ def score_release(  # noqa: PLR0917
 def plan_attack(  # noqa: PLR0917
     release_id: str,  # noqa: ARG001
     request: str,
-    roots: list[str],
     recipient: str,
     prepared: Artifact,
     played: Artifact,
     folder: str,
 ) -> Artifact:
-    """Measure the risk from a recipient who plans a sequence of attempts.
-
-    Parameters
-    ----------
-    release_id : str
-        Names every input's bytes; part of the cache key.
-    request, recipient : str
-        Path of the request and id of the recipient.
-    roots : list of str
-        Folders that the request may name files in.
-    prepared, played : Artifact
-        The coded data and the cells they are released as.
-    folder : str
-        Private folder of the run.
-    """
+    """Measure the risk from a recipient who plans a sequence of attempts; parameters as in ``score_release``."""
     with guarded("sequential adversary"):
-        loaded = load_request(Path(request), [Path(root) for root in roots])
-        asked, outcome = loaded.request, load_played(checked(played))
+        asked, outcome = load_request(Path(request)).request, load_played(checked(played))
         coded, table = shared_table(asked, prepared)
-        planned = plan(
-            table,
-            outcome,
-            released_tuples(table, outcome, asked.policy.generalization.minimum_class_size),
-            recipient_profile(asked, asked.recipient(recipient), coded),
-            _external(loaded),
-        )
+        derived = recipient_profile(asked, asked.recipient(recipient), coded)
+        kept = released_tuples(table, outcome, asked.policy.generalization.minimum_class_size)
+        planned = plan(table, outcome, kept, derived, external_fact(asked, coded, derived.profile.prior))
         target = Path(folder) / f"sequential-{recipient}.json"
         with written(target) as partial:
             save_finding(planned.fact, planned.figures, partial)
@@ -119,10 +98,3 @@ def combine_risks(  # noqa: PLR0917
         with written(target) as partial:
             save_finding(combined.fact, combined.figures, partial)
         return artifact(target)
-
-
-def _external(loaded: LoadedRequest) -> External:
-    register = loaded.request.external_data
-    if register is None:
-        return External(loaded.request.population.source, None)
-    return External(register.source, file_sha256(loaded.resolve(register.path, "external_data.path")))

@@ -1,0 +1,193 @@
+"""What ``releasegate assess`` shows in the terminal, method by method."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, ScoreFigure, SequentialFact
+from tasks.decision.record import PolicyOutcome
+from tasks.risk.combined_score import RecordScore
+
+_TERMS = {
+    "gain": "gain",
+    "penalty": "penalty",
+    "access_cost": "cost of access",
+    "link_cost": "cost of linking",
+    "exploit_cost": "cost of an attempt",
+    "prior": "prior",
+    "detection_intercept": "detection",
+    "max_penalties": "penalties at most",
+    "discount": "discount a step",
+    "confirmation": "confirmation",
+}
+_DETERRENTS = {
+    "penalty": "penalty",
+    "access_cost": "cost of access",
+    "exploit_cost": "cost of an attempt",
+    "detection": "detection of an attempt",
+}
+
+
+def game_tables(who: str, outcomes: Sequence[PolicyOutcome]) -> tuple[RenderableType, ...]:
+    """Methods of generalization side by side."""
+    table = _table(
+        f"{who}: what each method pays, and what an informed recipient does",
+        ("", "method"),
+        ("publisher", "recipient", "kept %", "attacked %", "re-identified"),
+        "mean payoffs a record; attacked and re-identified: as the method claims it → once the method is known",
+    )
+    for outcome in outcomes:
+        attacked = f"{outcome.naive_attacked_share:.1%} → {outcome.transparent_attacked_share:.1%}"
+        expected = (
+            f"{outcome.naive_expected_reidentifications:,.0f} → {outcome.transparent_expected_reidentifications:,.0f}"
+        )
+        table.add_row(
+            "→" if outcome.chosen else "",
+            outcome.method,
+            f"{outcome.publisher_payoff:,.2f}",
+            f"{outcome.adversary_payoff:,.2f}",
+            f"{100 * outcome.information_kept:.1f}",
+            attacked.replace("%", ""),
+            expected,
+        )
+    return (table,)
+
+
+def sequential_tables(who: str, fact: SequentialFact) -> tuple[RenderableType, ...]:
+    """Profile, risk before and after, thresholds, and what deters."""
+    return (_profile(who, fact), _beliefs(fact), _thresholds(fact), _deterrents(fact))
+
+
+def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]) -> tuple[RenderableType, ...]:
+    """Scores before and after, what makes them, and the records that score highest."""
+    form = "exclusive form" if fact.exclusive else "paper's form"
+    limit = "all" if fact.epsilon is None else f"known with more than {_figure(fact.epsilon)}"
+    table = _table(
+        f"{who}: identity and attributes in one score",
+        ("",),
+        ("highest", f"quantile {_figure(fact.quantile)}", "mean", f"above {_figure(fact.threshold)}"),
+        f"{form}, α = {_figure(fact.alpha)}, {fact.known_sets:,} known sets ({limit})",
+    )
+    for name, figure in (("before", fact.initial), ("after", fact.residual)):
+        table.add_row(name, *_scores(figure))
+    shares = _table("What makes the score after generalization", ("known", "sensitive"), ("share",), "")
+    for part in fact.by_known_set[:5]:
+        shares.add_row(_names(part.attributes), "", f"{part.share:.1%}")
+    for part in fact.by_attribute[:5]:
+        shares.add_row("", _names(part.attributes), f"{part.share:.1%}")
+    return (table, shares, *_records(records))
+
+
+def _profile(who: str, fact: SequentialFact) -> Table:
+    external = f"{fact.external.kind} of {fact.external.people:,} people listed: {fact.external.source}"
+    table = _table(f"{who}: a recipient who plans", ("term",), ("value",), f"external data: {external}")
+    table.add_column("from", overflow="fold")
+    for name, title in _TERMS.items():
+        table.add_row(title, _term(fact.profile, name), fact.profile.origins[name])
+    return table
+
+
+def _term(profile: AdversaryFact, name: str) -> str:
+    if name == "detection_intercept":
+        first = _logistic(profile.detection_intercept)
+        second = _logistic(profile.detection_intercept + profile.detection_slope)
+        return f"{first:.3g}" + (f", then {second:.3g}, …" if profile.detection_slope else "")
+    if name == "max_penalties" and profile.max_penalties is None:
+        return "no limit"
+    return _figure(getattr(profile, name))
+
+
+def _beliefs(fact: SequentialFact) -> Table:
+    table = _table(
+        "Risk of the records, before → after",
+        ("", "the recipient's knowledge"),
+        ("highest", "mean", "attempted %", "re-identified"),
+        "→ judged by the gates: access to the external data is paid once for the whole file",
+    )
+    for before, after in zip(fact.initial, fact.residual, strict=True):
+        table.add_row(
+            "→" if after.belief == fact.judged else "",
+            after.belief,
+            f"{before.maximum_risk:.3g} → {after.maximum_risk:.3g}",
+            f"{before.mean_risk:.3g} → {after.mean_risk:.3g}",
+            f"{100 * before.attacked_share:.1f} → {100 * after.attacked_share:.1f}",
+            f"{before.expected_reidentifications:,.1f} → {after.expected_reidentifications:,.1f}",
+        )
+    single = f"{fact.baseline_maximum:.3g}", f"{100 * fact.baseline_attacked_share:.1f}"
+    table.add_row("", "one attempt a record (eq. 7)", f"→ {single[0]}", "", f"→ {single[1]}", "", style="dim")
+    return table
+
+
+def _thresholds(fact: SequentialFact) -> Text:
+    sizes = f"{fact.smallest_group:,} to {fact.largest_group:,}"
+    lines = [
+        f"Groups of the released records have {sizes} candidates in the external data.",
+        f"Not worth access for one record: {_from(fact.threshold_known)}.",
+        f"Not worth an attempt once access is paid: {_from(fact.threshold_linked)}.",
+    ]
+    if fact.exhausted_below is not None and fact.exhausted_below > 1:
+        lines.append(f"Below {fact.exhausted_below:,} every candidate is tried.")
+    return Text("\n".join(lines))
+
+
+def _from(size: int | None) -> str:
+    return "no group is large enough" if size is None else f"groups of {size:,} or more"
+
+
+def _deterrents(fact: SequentialFact) -> Table:
+    table = _table("What keeps the recipient from every record, each by itself", ("term",), ("now", "enough from"), "")
+    for one in fact.deterrents:
+        needed = "no value is" if one.needed is None else _figure(one.needed)
+        table.add_row(_DETERRENTS[one.term], _figure(one.current), needed)
+    return table
+
+
+def _records(records: Sequence[RecordScore]) -> tuple[Table, ...]:
+    if not records:
+        return ()
+    table = _table("Records that score highest", (), ("rank", "row", "score"), "rows are counted from 1 in the file")
+    table.add_column("known, most of the score", overflow="fold")
+    table.add_column("sensitive, most of the score", overflow="fold")
+    for record in records:
+        known, sensitive = (
+            f"{_names(part.attributes)} ({part.share:.0%})" if part else "–"
+            for part in (record.known_set, record.attribute)
+        )
+        table.add_row(f"{record.rank:,}", f"{record.row + 1:,}", _figure(record.score), known, sensitive)
+    return (table,)
+
+
+def _scores(figure: ScoreFigure) -> Iterable[str]:
+    return (*(_figure(value) for value in (figure.maximum, figure.quantile, figure.mean)), f"{figure.share_above:.2%}")
+
+
+def _names(attributes: Sequence[str]) -> str:
+    return ", ".join(attributes) or "nothing"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def _logistic(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+def _table(title: str, words: Sequence[str], figures: Sequence[str], caption: str) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        caption=caption or None,
+        caption_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in words:
+        table.add_column(heading, no_wrap=True)
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table

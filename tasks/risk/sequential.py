@@ -1,0 +1,180 @@
+"""The sequential adversary on one recipient's file: risk before and after, thresholds, and what would deter.
+
+Judged is the adversary who has the whole file and pays for access once. It bounds the one who decides record by record,
+whether that one knows each group beforehand or only how many people it has: whatever record is worth access by itself
+makes it worth access for the file, and once access is paid nothing else sets the three apart.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decision.adversary_facts import AdversaryFact, BeliefFact, ExternalFact, SequentialFact
+from tasks.decision.fact import Bin
+from tasks.generalization.play import Played, Table
+from tasks.microdata.coded import Prepared
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Measure, ReleaseRequest
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.adversary_curves import curve, deterrents, exhausted_below, sensitivities, thresholds
+from tasks.risk.fmdp import (
+    baseline_risk,
+    expected_linked_values,
+    exploits_made,
+    linked_values,
+    reidentification_probability,
+    reidentification_probability_unknown,
+    sink_probability,
+)
+from tasks.risk.groups import Floats, Groups, collected_groups, expected_listed, released_groups
+from tasks.risk.profile import DerivedProfile
+
+JUDGED = "access shared"
+_EDGES = (0, *(step * 10**power for power in range(9) for step in (1, 2, 5)))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the stage found for one recipient."""
+
+    fact: SequentialFact
+    figures: dict[Measure, float]
+
+
+def plan(
+    table: Table, played: Played, kept: NDArray[np.bool_], derived: DerivedProfile, external: ExternalFact
+) -> Planned:
+    """The sequential adversary's risk for a played method.
+
+    Parameters
+    ----------
+    table : Table
+    played : Played
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    derived : DerivedProfile
+    external : ExternalFact
+    """
+    profile = derived.profile
+    before = collected_groups(table, profile.prior)
+    after = released_groups(table, played, kept, profile.prior)
+    residual = beliefs(profile, after)
+    known, linked = thresholds(profile)
+    sizes = after.candidates
+    baseline = _by_size(baseline_risk, profile, sizes)
+    fact = SequentialFact(
+        profile=_profile_fact(derived),
+        external=external,
+        threshold_known=known,
+        threshold_linked=linked,
+        exhausted_below=exhausted_below(profile, linked),
+        smallest_group=int(sizes.min()),
+        largest_group=int(sizes.max()),
+        initial=beliefs(profile, before),
+        residual=residual,
+        judged=JUDGED,
+        baseline_maximum=float(baseline.max()),
+        baseline_attacked_share=float(after.records[baseline > 0].sum() / after.records.sum()),
+        group_sizes=_histogram(after),
+        curve=curve(profile, known, linked, int(sizes.max())),
+        sensitivity=sensitivities(profile),
+        deterrents=deterrents(profile, after),
+    )
+    return Planned(fact, gate_figures(residual))
+
+
+def external_fact(request: ReleaseRequest, prepared: Prepared, prior: float) -> ExternalFact:
+    """The external data of a release: the register, or the share of the population that the prior says."""
+    register, named = prepared.register, request.external_data
+    if register is None or named is None:
+        people = expected_listed(prior, prepared.population.total)
+        return ExternalFact(kind="population", source=request.population.source, sha256=None, people=people)
+    return ExternalFact(kind="register", source=named.source, sha256=register.sha256, people=int(register.listed.sum()))
+
+
+def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]:
+    """Risk of the records of some groups, by what the adversary knows of them and how often access is paid."""
+    sizes, records = groups.candidates, groups.records
+    unknown = _unknown(profile, groups)
+    linked = _by_size(sink_probability, profile, sizes)
+    worth = max(_file_value(profile, groups), _believed_file_value(profile, groups))
+    shared = linked if worth > profile.access_cost else np.zeros_like(linked)
+    exploits = _by_size(exploits_made, profile, sizes)
+    return (
+        _belief("known group", _by_size(reidentification_probability, profile, sizes), exploits, records),
+        _belief("unknown group", unknown, exploits, records),
+        _belief("access shared", shared, exploits, records),
+    )
+
+
+def gate_figures(residual: tuple[BeliefFact, ...]) -> dict[Measure, float]:
+    """What gates judge: the file-wide adversary's figures."""
+    (judged,) = (one for one in residual if one.belief == JUDGED)
+    return {
+        Measure.SEQUENTIAL_MAXIMUM: judged.maximum_risk,
+        Measure.SEQUENTIAL_MEAN: judged.mean_risk,
+        Measure.SEQUENTIAL_ATTACKED: judged.attacked_share,
+        Measure.SEQUENTIAL_EXPECTED: judged.expected_reidentifications,
+    }
+
+
+def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
+    total, attacked = int(records.sum()), risks > 0
+    return BeliefFact.model_validate(
+        {
+            "belief": name,
+            "maximum_risk": float(risks.max()),
+            "mean_risk": float(records @ risks / total),
+            "attacked_share": float(records[attacked].sum() / total),
+            "attacked_records": int(records[attacked].sum()),
+            "expected_reidentifications": float(records @ risks),
+            "expected_exploits": float((records * exploits)[attacked].sum() / total),
+        }
+    )
+
+
+def _file_value(profile: AdversaryProfile, groups: Groups) -> float:
+    """Worth of access to the whole file, the groups known."""
+    values = _by_size(linked_values, profile, groups.candidates)
+    return profile.discount * float(groups.records @ values)
+
+
+def _believed_file_value(profile: AdversaryProfile, groups: Groups) -> float:
+    """Worth of access to the whole file, the groups believed to be binomial."""
+    values = expected_linked_values(profile, groups.densities, groups.external_size)
+    return profile.discount * float(groups.records @ values)
+
+
+def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
+    risks = np.zeros(len(groups.candidates))
+    found = groups.candidates > 0
+    risks[found] = reidentification_probability_unknown(
+        profile, groups.candidates[found], groups.densities[found], groups.external_size
+    )
+    return risks
+
+
+def _by_size(
+    function: Callable[[AdversaryProfile, Counts], Floats], profile: AdversaryProfile, sizes: Counts
+) -> Floats:
+    """A figure by group size; 0 where the external data list nobody of the group."""
+    figures = np.zeros(len(sizes))
+    figures[sizes > 0] = function(profile, sizes[sizes > 0])
+    return figures
+
+
+def _histogram(groups: Groups) -> tuple[Bin, ...]:
+    place = np.searchsorted(_EDGES, groups.candidates, side="left") - 1
+    counts = np.bincount(np.maximum(place, 0), weights=groups.records, minlength=len(_EDGES) - 1)
+    last = int(np.flatnonzero(counts).max()) + 1
+    return tuple(
+        Bin(low=low, high=high, records=int(count))
+        for low, high, count in zip(_EDGES[:last], _EDGES[1:], counts[:last], strict=False)
+    )
+
+
+def _profile_fact(derived: DerivedProfile) -> AdversaryFact:
+    terms = {name: getattr(derived.profile, name) for name in AdversaryProfile.__dataclass_fields__}
+    return AdversaryFact(**terms, origins=derived.origins)
