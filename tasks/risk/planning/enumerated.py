@@ -230,7 +230,7 @@ class _Rules:
                     yield later._replace(success=success, detected=detection), of_success * of_detection
 
 
-def value_iteration(process: Process, tolerance: float = 1e-10) -> Plan:
+def value_iteration(process: Process, tolerance: float = 0.0) -> Plan:
     """Solve the process by sweeps over all states.
 
     Parameters
@@ -238,21 +238,21 @@ def value_iteration(process: Process, tolerance: float = 1e-10) -> Plan:
     process : Process
         The enumerated process.
     tolerance : float
-        Largest error of a value, as a share of the gain; greater than 0.
+        Largest error of a value, as a share of the gain; at 0 the sweeps end when nothing changes any more.
 
     Raises
     ------
     ParameterError
-        If the tolerance is not greater than 0.
+        If the tolerance is less than 0.
 
     Notes
     -----
-    Without discount the sweeps end when nothing changes any more: apart from the end, no state is met twice, so after
+    The sweeps come to an end at tolerance 0 and without discount too: but for the end, no state is met twice, so after
     as many sweeps as the longest course of events has steps every value is exact. Between actions that are worth the
     same to 1e-12 of the gain, the first of :class:`Action` is taken.
     """
-    if not tolerance > 0:
-        raise _refused("a number greater than 0", str(tolerance), "tolerance")
+    if not tolerance >= 0:
+        raise _refused("a number from 0", str(tolerance), "tolerance")
     discount = process.profile.discount
     gain = process.profile.gain
     least_change = tolerance * gain * (1 - discount) / discount

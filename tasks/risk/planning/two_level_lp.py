@@ -29,7 +29,9 @@ class Engine(StrEnum):
 
 
 _SETTINGS = {
-    Engine.GLOP: "primal_feasibility_tolerance: 1e-10 dual_feasibility_tolerance: 1e-10",
+    # The implied free preprocessor takes programs with detection probabilities near 0 for infeasible.
+    Engine.GLOP: "primal_feasibility_tolerance: 1e-10 dual_feasibility_tolerance: 1e-10 "
+    "use_implied_free_preprocessor: false",
     # HiGHS drops coefficients below small_matrix_value without telling; 1e-9 by default, 1e-12 at the least.
     Engine.HIGHS: "output_flag=false,small_matrix_value=1e-12,"
     "primal_feasibility_tolerance=1e-10,dual_feasibility_tolerance=1e-10",
@@ -38,36 +40,43 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A Markov decision process as a linear program: least Σ V subject to V ≥ bounds and matrix · V ≥ required.
+    """A Markov decision process as a linear program: least Σ V subject to one condition a state and action.
 
-    An action that ends the process gives a bound, V(x) ≥ R(x, terminate); every other action a row,
-    V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a). Money is in units of the gain.
+    *terminate* gives V(x) ≥ R(x, terminate), a bound; every other action a row,
+    V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a) = R(x, terminate) − C_a. Money is in units of the gain.
     """
 
     bounds: Floats
     """Array of shape (n_states,)."""
-    matrix: sparse.csr_array
-    """Array of shape (n_rows, n_states)."""
-    required: Floats
-    """Array of shape (n_rows,)."""
+    origin: Integers
+    """Array of shape (n_rows,): the state in which each row's action is taken."""
+    follow: sparse.csr_array
+    """Array of shape (n_rows, n_states): where it leads."""
+    costs: Floats
+    """Array of shape (n_rows,): C_a."""
+    discount: float
+    """γ."""
 
     def solved(self, engine: Engine) -> Floats:
         """V, array of shape (n_states,).
+
+        The solver is given V − bounds, what is won by not ending the process: fines, which may be large, drop out.
 
         Raises
         ------
         StageFailed
             If the solver does not report an optimum.
         """
-        count = len(self.bounds)
+        count, rows = len(self.bounds), len(self.origin)
+        here = sparse.csr_array((np.ones(rows), (np.arange(rows), self.origin)), shape=(rows, count))
         model: Any = model_builder_helper.ModelBuilderHelper()
         model.fill_model_from_sparse_data(
-            self.bounds,
+            np.zeros(count),
             np.full(count, np.inf),
             np.ones(count),
-            self.required,
-            np.full(len(self.required), np.inf),
-            sparse.csr_matrix(self.matrix),
+            self.discount * (self.follow @ self.bounds) - self.costs,
+            np.full(rows, np.inf),
+            sparse.csr_matrix(here - self.discount * self.follow),
         )
         solver = model_builder_helper.ModelSolverHelper(engine.value)
         solver.set_solver_specific_parameters(_SETTINGS[engine])
@@ -80,7 +89,7 @@ class Program:
                 got=str(solver.status()),
                 fix="use the other solver, or state the adversary's terms in units nearer to each other",
             )
-        return np.asarray(solver.variable_values(), dtype=np.float64)
+        return self.bounds + np.asarray(solver.variable_values(), dtype=np.float64)
 
 
 class TwoLevelLP:
@@ -194,51 +203,73 @@ def top_program(profile: AdversaryProfile, belief: Belief, starts: Floats) -> Pr
 
     ``starts`` is V(x_start) in money, array of shape (n_sizes,); linking is a bound since its follower is known.
     """
-    bounds = np.concatenate([[0.0], np.maximum(0.0, (profile.discount * starts - profile.link_cost) / profile.gain)])
-    access = np.concatenate([[1.0], -profile.discount * belief.probabilities])
-    return Program(bounds, sparse.csr_array(access[np.newaxis, :]), np.array([-profile.access_cost / profile.gain]))
+    linked = np.maximum(0.0, (profile.discount * starts - profile.link_cost) / profile.gain)
+    access = np.concatenate([[0.0], belief.probabilities])
+    return Program(
+        bounds=np.concatenate([[0.0], linked]),
+        origin=np.zeros(1, dtype=np.int64),
+        follow=sparse.csr_array(access[np.newaxis, :]),
+        costs=np.array([profile.access_cost / profile.gain]),
+        discount=profile.discount,
+    )
 
 
 def plain_program(profile: AdversaryProfile, belief: Belief) -> Program:
     """All states of a record: x_0, per size the state in which the data is at hand, then the clusters of all sizes."""
     top = top_program(profile, belief, np.zeros(len(belief.sizes)))
-    clusters = [_cluster_program(profile, size).program for size in belief.sizes.tolist()]
-    parts = [top, *clusters]
-    blocks = sparse.block_diag([part.matrix for part in parts])
-    sizes = np.arange(len(clusters))
-    at_hand = 1 + sizes
-    starts = np.cumsum([len(part.bounds) for part in parts])[:-1]
-    ones = np.ones(len(clusters))
-    links = sparse.coo_array(
-        (
-            np.concatenate([ones, -profile.discount * ones]),
-            (np.tile(sizes, 2), np.concatenate([at_hand, starts])),
-        ),
-        shape=(len(clusters), blocks.shape[1]),
-    )
-    link_cost = np.full(len(clusters), -profile.link_cost / profile.gain)
+    parts = [top, *(cluster_program(profile, size) for size in belief.sizes.tolist())]
+    firsts = np.cumsum([0, *(len(part.bounds) for part in parts)])
+    count = len(belief.sizes)
+    links = sparse.csr_array((np.ones(count), (np.arange(count), firsts[1:-1])), shape=(count, firsts[-1]))
     return Program(
-        np.concatenate([part.bounds for part in parts]),
-        sparse.csr_array(sparse.vstack([blocks, links])),
-        np.concatenate([*(part.required for part in parts), link_cost]),
+        bounds=np.concatenate([part.bounds for part in parts]),
+        origin=np.concatenate(
+            [*(first + part.origin for first, part in zip(firsts[:-1], parts, strict=True)), 1 + np.arange(count)]
+        ),
+        follow=sparse.csr_array(sparse.vstack([sparse.block_diag([part.follow for part in parts]), links])),
+        costs=np.concatenate([*(part.costs for part in parts), np.full(count, profile.link_cost / profile.gain)]),
+        discount=profile.discount,
     )
 
 
-@dataclass(frozen=True)
-class _ClusterProgram:
-    """The program of a cluster, and what is needed to follow a plan through it.
+def cluster_program(profile: AdversaryProfile, size: int) -> Program:
+    """The bottom level: the cluster of a group size; its states are numbered by :func:`_numbers`, x_start being 0."""
+    number = _numbers(profile, size)
+    made, fines, detected, success = (axis.ravel() for axis in np.indices(number.shape))
+    finable = np.full(len(made), True) if profile.max_penalties is None else fines < profile.max_penalties
+    fined = detected.astype(bool) & finable
+    origin = number[:size, :, :, 0].ravel()
+    tried = made[origin]
+    succeeding, noticed = _success_chances(profile, size)[tried], profile.detection(tried)
+    counted = np.minimum(fines[origin] + fined[origin], number.shape[1] - 1)
+    rows = np.arange(len(origin))
+    follow = sparse.csr_array((len(rows), number.size))
+    for success_after, of_success in ((1, succeeding), (0, 1 - succeeding)):
+        for detected_after, of_detection in ((1, noticed), (0, 1 - noticed)):
+            columns = number[tried + 1, counted, detected_after, success_after]
+            follow = follow + sparse.csr_array((of_success * of_detection, (rows, columns)), shape=follow.shape)
+    return Program(
+        bounds=success - profile.penalty / profile.gain * fined,
+        origin=origin,
+        follow=follow,
+        costs=np.full(len(rows), profile.exploit_cost / profile.gain),
+        discount=profile.discount,
+    )
 
-    States are numbered by [exploits made, fines counted, detected, success], x_start being 0; rows by
-    [exploits made, fines counted, detected], all of them exploits.
+
+def _numbers(profile: AdversaryProfile, size: int) -> Integers:
+    """Numbers of a cluster's states by exploits made, fines counted, detected and success.
+
+    Without a limit the number of fines changes nothing, so it is not counted.
     """
+    fines = 1 if profile.max_penalties is None else min(profile.max_penalties, size) + 1
+    return np.arange((size + 1) * fines * 4).reshape(size + 1, fines, 2, 2)
 
-    program: Program
-    follow: sparse.csr_array
-    """Array of shape (n_rows, n_states): transition probabilities of the exploits."""
-    origin: Integers
-    """Array of shape (n_rows,): the state that each row's exploit is made in."""
-    success: Floats
-    """Array of shape (n_rows,): probability that the exploit succeeds."""
+
+def _success_chances(profile: AdversaryProfile, size: int) -> Floats:
+    """Probability that an exploit succeeds, by the number of exploits made before it (eq. 3)."""
+    chances: Floats = profile.confirmation / (size / profile.prior - profile.confirmation * np.arange(size))
+    return chances
 
 
 @dataclass(frozen=True)
@@ -248,46 +279,15 @@ class _Cluster:
 
 
 def _solve_cluster(profile: AdversaryProfile, size: int, engine: Engine) -> _Cluster:
-    cluster = _cluster_program(profile, size)
-    values = cluster.program.solved(engine)
-    exploits = values[cluster.origin] > cluster.program.bounds[cluster.origin] + _ZERO
-    chain = sparse.diags_array(exploits.astype(np.float64)) @ cluster.follow
+    program = cluster_program(profile, size)
+    values = program.solved(engine)
+    exploits = values[program.origin] > program.bounds[program.origin] + _ZERO
+    success = exploits * _success_chances(profile, size)[program.origin // _numbers(profile, size)[0].size]
+    chain = sparse.diags_array(exploits.astype(np.float64)) @ program.follow
     row: Floats = np.zeros(len(values))
     row[0] = 1.0
     reidentification = 0.0
     for _ in range(size):
-        made = row[cluster.origin] * exploits
-        reidentification += float(made @ cluster.success)
-        row = row[cluster.origin] @ chain
+        reidentification += float(row[program.origin] @ success)
+        row = row[program.origin] @ chain
     return _Cluster(float(values[0]) * profile.gain, reidentification)
-
-
-def _cluster_program(profile: AdversaryProfile, size: int) -> _ClusterProgram:
-    if size == 0:
-        empty = sparse.csr_array((0, 1))
-        return _ClusterProgram(
-            Program(np.zeros(1), empty, np.zeros(0)), empty, np.zeros(0, dtype=np.int64), np.zeros(0)
-        )
-    # Without a limit the number of fines changes nothing, so it is not counted.
-    limit = 0 if profile.max_penalties is None else min(profile.max_penalties, size)
-    number = np.arange((size + 1) * (limit + 1) * 4).reshape(size + 1, limit + 1, 2, 2)
-    made, fines, detected, success = (axis.ravel() for axis in np.indices(number.shape))
-    finable = np.full(len(made), True) if profile.max_penalties is None else fines < profile.max_penalties
-    bounds = (profile.gain * success - profile.penalty * (detected & finable)) / profile.gain
-    origin = number[:size, :, :, 0].ravel()
-    tried = made[origin]
-    success_chance = profile.confirmation / (size / profile.prior - profile.confirmation * tried)
-    noticed = profile.detection(tried)
-    counted = np.minimum(fines[origin] + (detected[origin] & finable[origin]), limit)
-    rows = np.arange(len(origin))
-    follow = sparse.csr_array((len(rows), number.size))
-    for of_success, chance_success in ((1, success_chance), (0, 1 - success_chance)):
-        for of_detection, chance_detection in ((1, noticed), (0, 1 - noticed)):
-            columns = number[tried + 1, counted, of_detection, of_success]
-            follow = follow + sparse.csr_array(
-                (chance_success * chance_detection, (rows, columns)), shape=(len(rows), number.size)
-            )
-    here = sparse.csr_array((np.ones(len(rows)), (rows, origin)), shape=follow.shape)
-    required = bounds[origin] - profile.exploit_cost / profile.gain
-    program = Program(bounds, sparse.csr_array(here - profile.discount * follow), required)
-    return _ClusterProgram(program, follow, origin, success_chance)
