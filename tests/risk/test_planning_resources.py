@@ -1,8 +1,9 @@
-"""Several external resources: against histories of events spelled out person by person, the group model, and by hand."""
+"""Several external resources: against courses of events person by person, the group model, and figures by hand."""
 
+import math
 from itertools import product
+from typing import NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,62 +30,73 @@ def profiled(**terms: float | None) -> AdversaryProfile:
     return AdversaryProfile(**{**TERMS, **terms})
 
 
-class Histories:
-    """The attack without any shortcut: worlds (who the target is, whom each resource lists) weighed by what was seen.
+World = tuple[int, tuple[tuple[int, ...], ...], float]
+"""Who the target is, whom each resource lists, and how likely that is."""
 
-    The adversary knows the name of everybody in the pool and chooses whom to exploit. Nothing is assumed about what
-    the state of knowledge can be reduced to. A course of events pays gain and fine at the step after the exploit.
+
+class Done(NamedTuple):
+    """What the adversary has done."""
+
+    accessed: frozenset[int] = frozenset()
+    pool: frozenset[int] = frozenset()
+    tried: frozenset[int] = frozenset()
+    penalties: int = 0
+
+
+class Histories:
+    """The attack without any shortcut: worlds, weighed by what the adversary has seen of them.
+
+    He knows the name of everybody in the pool and chooses whom to exploit. Nothing is assumed about what his
+    knowledge can be reduced to.
     """
 
     def __init__(self, profile: AdversaryProfile, people: int, resources: list[Resource]) -> None:
         self.profile, self.people, self.resources = profile, people, resources
 
     def start(self) -> float:
-        worlds = []
+        worlds: list[World] = []
         for target in range(self.people):
             for lists in product(product((0, 1), repeat=self.people), repeat=len(self.resources)):
                 weight = 1.0
                 for resource, listed in zip(self.resources, lists, strict=True):
-                    weight *= np.prod([resource.coverage if one else 1 - resource.coverage for one in listed])
-                if weight:
-                    worlds.append((target, lists, weight / self.people))
-        return self.value(worlds, frozenset(), frozenset(), frozenset(), 0)
+                    weight *= math.prod(resource.coverage if one else 1 - resource.coverage for one in listed)
+                worlds.append((target, lists, weight / self.people))
+        return self.value(worlds, Done())
 
-    def value(self, worlds, accessed, pool, tried, penalties) -> float:  # type: ignore[no-untyped-def]
-        best = 0.0
-        total = sum(weight for *_, weight in worlds)
-        for person in pool - tried:
-            best = max(best, self.exploit(worlds, total, accessed, pool, tried, penalties, person))
-        for k, resource in enumerate(self.resources):
-            if k in accessed:
-                continue
-            expected = 0.0
-            for listed in {lists[k] for _, lists, _ in worlds}:
-                seen = [world for world in worlds if world[1][k] == listed]
-                wider = pool | {person for person, one in enumerate(listed) if one}
-                unlinked = self.value(seen, accessed | {k}, pool, tried, penalties)
-                linked = self.value(seen, accessed | {k}, wider, tried, penalties)
-                after = max(unlinked, self.profile.discount * linked - resource.link_cost)
-                expected += sum(weight for *_, weight in seen) / total * after
-            best = max(best, self.profile.discount * expected - resource.access_cost)
-        return best
+    def value(self, worlds: list[World], done: Done) -> float:
+        options = [self.exploit(worlds, done, person) for person in done.pool - done.tried]
+        options += [self.access(worlds, done, k) for k in range(len(self.resources)) if k not in done.accessed]
+        return max([0.0, *options])
 
-    def exploit(self, worlds, total, accessed, pool, tried, penalties, person) -> float:  # type: ignore[no-untyped-def]
-        profile = self.profile
-        hit = sum(weight for target, _, weight in worlds if target == person) / total * profile.confirmation
+    def access(self, worlds: list[World], done: Done, k: int) -> float:
+        done = done._replace(accessed=done.accessed | {k})
+        expected = 0.0
+        for listed in {lists[k] for _, lists, _ in worlds}:
+            seen = [world for world in worlds if world[1][k] == listed]
+            wider = done._replace(pool=done.pool | {person for person, one in enumerate(listed) if one})
+            linked = self.profile.discount * self.value(seen, wider) - self.resources[k].link_cost
+            expected += total(seen) / total(worlds) * max(self.value(seen, done), linked)
+        return self.profile.discount * expected - self.resources[k].access_cost
+
+    def exploit(self, worlds: list[World], done: Done, person: int) -> float:
+        kappa, limit = self.profile.confirmation, self.profile.max_penalties
+        hit = kappa * total([world for world in worlds if world[0] == person]) / total(worlds)
         missed = [
-            (target, lists, weight * (1 - profile.confirmation if target == person else 1))
+            (target, lists, weight * (1 - kappa if target == person else 1))
             for target, lists, weight in worlds
-            if target != person or profile.confirmation < 1
+            if target != person or kappa < 1
         ]
-        detected = float(profile.detection(len(tried)))
-        fine = profile.penalty if profile.max_penalties is None or penalties < profile.max_penalties else 0.0
-        reward = hit * profile.gain - detected * fine
-        if missed:
-            for counted, chance in ((1, detected), (0, 1 - detected)):
-                after = self.value(missed, accessed, pool, tried | {person}, penalties + counted)
-                reward += (1 - hit) * chance * after
-        return profile.discount * reward - profile.exploit_cost
+        detected = float(self.profile.detection(len(done.tried)))
+        fine = self.profile.penalty if limit is None or done.penalties < limit else 0.0
+        reward = hit * self.profile.gain - detected * fine
+        for counted, chance in ((1, detected), (0, 1 - detected)) if missed else ():
+            after = done._replace(tried=done.tried | {person}, penalties=done.penalties + counted)
+            reward += (1 - hit) * chance * self.value(missed, after)
+        return self.profile.discount * reward - self.profile.exploit_cost
+
+
+def total(worlds: list[World]) -> float:
+    return sum(weight for *_, weight in worlds)
 
 
 @pytest.mark.parametrize("limit", [1, 2, None])

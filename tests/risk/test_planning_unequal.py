@@ -74,7 +74,7 @@ def best_over_orders(profile: AdversaryProfile, weights: list[float]) -> float:
 
 def value_in_order(profile: AdversaryProfile, weights: tuple[float, ...]) -> float:
     """Value where the candidates can only be exploited in one order."""
-    worth = {m: 0.0 for m in range(len(weights) + 2)}
+    worth = dict.fromkeys(range(len(weights) + 2), 0.0)
     for j in range(len(weights) - 1, -1, -1):
         success = profile.confirmation * weights[j] / (1 - profile.confirmation * sum(weights[:j]))
         detected = float(profile.detection(j))

@@ -31,7 +31,7 @@ from scipy.stats import binom
 from tasks.errors import ParameterError
 from tasks.risk.adversary import AdversaryProfile, Floats
 from tasks.risk.exploiting import WORTHWHILE, Integers
-from tasks.risk.planning.sequence import fines, penalty_counts
+from tasks.risk.planning.sequence import fines, mixed, penalty_counts
 
 MAX_WORK = 400_000_000
 """Additions for the expected values after access; one to two seconds."""
@@ -199,12 +199,12 @@ def _solve(
         if j < places - 1:
             chance = profile.confirmation / (people - profile.confirmation * j)
             detection = float(profile.detection(j))
-            failed = _mixed(into.values[:, more, j + 1], detection)
+            failed = mixed(into.values[:, more, j + 1], detection)
             worth = profile.discount * (chance * profile.gain + (1.0 - chance) * failed)
             spent = profile.exploit_cost + profile.discount * detection * fine
             better = worth * WORTHWHILE > spent
             values[:, more] = np.where(better, worth - spent, 0.0)
-            counts[:, :, more] = better * _mixed(into.counts[:, :, more, j + 1], detection)
+            counts[:, :, more] = better * mixed(into.counts[:, :, more, j + 1], detection)
             counts[0, :, more] += better
         for k, choice in choices.items():
             better = choice.values[:, :, j] * WORTHWHILE > values
@@ -213,13 +213,6 @@ def _solve(
             if j == 0 and better[0, 0]:
                 into.first = k
     return into
-
-
-def _mixed(after: Floats, detection: float) -> Floats:
-    """Expectation over whether the exploit is detected; ``after`` has shape (…, n_layers, n_pools)."""
-    fined = np.concatenate([after[..., 1:, :], after[..., -1:, :]], axis=-2)
-    mixed: Floats = detection * fined + (1.0 - detection) * after
-    return mixed
 
 
 def _pools(people: float, resources: Sequence[Resource]) -> Integers:

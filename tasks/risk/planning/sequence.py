@@ -1,7 +1,7 @@
 """Exploits in a given order: when to stop, what it is worth, and how often each exploit is made.
 
 The model of ``tasks.risk.fmdp`` once the candidates are linked, with any probability of success and of detection at
-each place of the order. ``unequal`` and ``intervals`` rest on it.
+each place of the order, for several groups at once. ``unequal`` and ``intervals`` rest on it.
 """
 
 from dataclasses import dataclass
@@ -15,29 +15,30 @@ from tasks.risk.exploiting import WORTHWHILE
 
 MAX_EXPLOITS = 100_000
 MAX_STATES = 20_000_000
-"""Exploits times penalty counts. Within both limits a plan takes about a second."""
+"""Exploits times groups times penalty counts. Within both limits a plan takes about a second."""
 
 
 @dataclass(frozen=True)
-class Sequence:
-    """The optimal plan for one order of exploits."""
+class Sequences:
+    """The optimal plan of each group for its order of exploits."""
 
-    value: float
-    """Worth of the first decision: nothing exploited, nothing paid."""
+    values: Floats
+    """Shape (n_groups,): worth of the first decision, nothing exploited and nothing paid."""
     continues: NDArray[np.bool_]
-    """Shape (n_layers, n_exploits): whether exploit j is made once m penalties are paid and none succeeded."""
+    """Shape (n_exploits, n_layers, n_groups): whether exploit j is made after m penalties and no success."""
 
 
-def plan(profile: AdversaryProfile, success: Floats, remaining: Floats, detection: Floats) -> Sequence:
+def plan(profile: AdversaryProfile, success: Floats, remaining: Floats, detection: Floats) -> Sequences:
     """Optimal stopping over exploits in the order given.
 
     Parameters
     ----------
     profile : AdversaryProfile
         Gain, penalty, cost of an exploit, limit of penalties and discount are used.
-    success : array of shape (n_exploits,)
-        Probability, seen from the start, that exploit j is the one that succeeds; each from 0, at most 1 in sum.
-    remaining : array of shape (n_exploits,)
+    success : array of shape (n_exploits, n_groups)
+        Probability, seen from the start, that exploit j is the one that succeeds; each from 0, at most 1 in sum. A
+        group with fewer candidates has 0 at the end.
+    remaining : array of shape (n_exploits, n_groups)
         Probability that none before j succeeded, if all were made: one minus the sum of ``success`` before j.
     detection : array of shape (n_exploits,)
         Probability that exploit j is detected.
@@ -49,34 +50,32 @@ def plan(profile: AdversaryProfile, success: Floats, remaining: Floats, detectio
 
     Notes
     -----
-    With Z the value times the probability of having got there without success (the recursion of ``tasks.risk.fmdp``
-    has Z times N)::
+    With Z the value times the probability of having got there without success (the recursion of
+    ``tasks.risk.exploiting`` has Z times N)::
 
         Z_m(j) = max{0, γG·success_j − remaining_j·(C_e + γ p_j C_p 1[m<n_f]) + γ[p_j Z_{m+1}(j+1) + (1−p_j) Z_m(j+1)]}
 
-    A tie is no exploit; as in ``tasks.risk.exploiting``, what differs by rounding only is a tie.
+    A tie is no exploit; as there, what differs by rounding only is a tie.
     """
-    places = len(success)
+    places, groups = success.shape
     layers = penalty_counts(profile, places)
-    if places > MAX_EXPLOITS or layers * places > MAX_STATES:
+    if places > MAX_EXPLOITS or places * layers * groups > MAX_STATES:
         raise ParameterError(
             "too many candidates for an exact plan",
-            where="candidates, and candidates times penalty counts",
+            where="candidates, and candidates times groups and penalty counts",
             expected=f"at most {MAX_EXPLOITS:,} and {MAX_STATES:,}",
-            got=f"{places:,} and {layers * places:,}",
+            got=f"{places:,} and {places * layers * groups:,}",
             fix="leave out the least probable candidates, or lower max_penalties",
         )
-    fine = fines(profile, layers)
-    continues = np.zeros((layers, places), dtype=np.bool_)
-    after = np.zeros(layers)
+    fine = fines(profile, layers)[:, None]
+    continues = np.zeros((places, layers, groups), dtype=np.bool_)
+    after = np.zeros((layers, groups))
     for j in range(places - 1, -1, -1):
-        fined = np.append(after[1:], after[-1])
-        later = detection[j] * fined + (1.0 - detection[j]) * after
-        worth = profile.discount * (profile.gain * success[j] + later)
+        worth = profile.discount * (profile.gain * success[j] + mixed(after, detection[j]))
         spent = remaining[j] * (profile.exploit_cost + profile.discount * detection[j] * fine)
-        continues[:, j] = worth * WORTHWHILE > spent
-        after = np.where(continues[:, j], worth - spent, 0.0)
-    return Sequence(float(after[0]) if places else 0.0, continues)
+        continues[j] = worth * WORTHWHILE > spent
+        after = np.where(continues[j], worth - spent, 0.0)
+    return Sequences(after[0], continues)
 
 
 def frequencies(continues: NDArray[np.bool_], detection: Floats) -> Floats:
@@ -84,30 +83,37 @@ def frequencies(continues: NDArray[np.bool_], detection: Floats) -> Floats:
 
     Parameters
     ----------
-    continues : array of shape (n_layers, n_exploits)
+    continues : array of shape (n_exploits, n_layers, n_groups)
         Whether exploit j is made once m penalties are paid.
     detection : array of shape (n_exploits,)
         Probability that exploit j is detected.
 
     Returns
     -------
-    array of shape (n_exploits,)
-        Non-increasing; its sum is the expected number of exploits if none succeeds.
+    array of shape (n_exploits, n_groups)
+        Non-increasing along the exploits; the sum is their expected number if none succeeds.
     """
-    layers, places = continues.shape
-    made = np.zeros(places)
-    reached = np.zeros(layers)
+    places, layers, groups = continues.shape
+    made = np.zeros((places, groups))
+    reached = np.zeros((layers, groups))
     reached[0] = 1.0
     for j in range(places):
-        reached = np.where(continues[:, j], reached, 0.0)
-        made[j] = reached.sum()
-        if not made[j]:
+        reached = np.where(continues[j], reached, 0.0)
+        made[j] = reached.sum(axis=0)
+        if not made[j].any():
             break
         detected = reached * detection[j]
-        reached = reached - detected
+        reached -= detected
         reached[1:] += detected[:-1]
         reached[-1] += detected[-1]
     return made
+
+
+def mixed(after: Floats, detection: float) -> Floats:
+    """Expectation over whether an exploit is detected; ``after`` has shape (…, n_layers, n)."""
+    fined = np.concatenate([after[..., 1:, :], after[..., -1:, :]], axis=-2)
+    expected: Floats = detection * fined + (1.0 - detection) * after
+    return expected
 
 
 def penalty_counts(profile: AdversaryProfile, places: int) -> int:
@@ -122,8 +128,3 @@ def fines(profile: AdversaryProfile, layers: int) -> Floats:
     if layers > 1:
         amounts[-1] = 0.0
     return amounts
-
-
-def less_cost(worth: float, cost: float) -> float:
-    """What is left of a worth after a cost; 0 where it does not pay."""
-    return worth - cost if worth * WORTHWHILE > cost else 0.0

@@ -19,7 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tasks.errors import ParameterError, row_positions
 from tasks.risk.adversary import AdversaryProfile, Floats
-from tasks.risk.planning.sequence import frequencies, less_cost, plan
+from tasks.risk.decisions import access_pays, linked_worth
+from tasks.risk.exploiting import Start
+from tasks.risk.planning.sequence import frequencies, plan
 
 _ROUNDING = 1e-9
 
@@ -71,16 +73,18 @@ def plan_candidates(profile: AdversaryProfile, weights: ArrayLike) -> Candidates
     unconfirmed = (1.0 - profile.confirmation) * (np.cumsum(falling) - falling)
     remaining = max(0.0, 1.0 - float(falling.sum())) + left + unconfirmed
     detection = profile.detection(np.arange(len(falling)))
-    sequence = plan(profile, success, remaining, detection)
-    linked = less_cost(profile.discount * sequence.value, profile.link_cost)
-    accessed = less_cost(profile.discount * linked, profile.access_cost) > 0
-    falling_made = frequencies(sequence.continues, detection) if linked > 0 else np.zeros(len(falling))
+    sequence = plan(profile, success[:, None], remaining[:, None], detection)
+    falling_made = frequencies(sequence.continues, detection)[:, 0]
+    start = Start(sequence.values, falling_made.sum(keepdims=True))
+    linked = linked_worth(profile, start)
+    accessed = bool(access_pays(profile, linked)[0])
+    falling_made = np.where(linked > 0, falling_made, 0.0)
     made = np.empty_like(falling_made)
     made[order] = falling_made
     probability = float(success @ falling_made)
     return CandidatesPlan(
-        value=sequence.value,
-        linked_value=linked,
+        value=float(sequence.values[0]),
+        linked_value=float(linked[0]),
         accessed=accessed,
         order=order,
         made=made,
