@@ -4,15 +4,18 @@ import dataclasses
 
 import numpy as np
 
-from tasks.decision.adversary_facts import CurvePoint
+from tasks.decision.adversary_facts import CurvePoint, SensitivityFact, SensitivityPoint
 from tasks.risk.adversary import AdversaryProfile
 from tasks.risk.fmdp import exploits_made, known_threshold, reidentification_probability, sink_probability
+from tasks.risk.planning.sensitivity import sensitivity
+from tasks.risk.planning.terms import Term
 
 _EVERY_SIZE = 300
 _POINTS = 160
 _SCANNED = 2000
 _BEYOND = 1.15
 _UNDETERRED = 100
+_SEARCHED = 2000
 
 
 def thresholds(profile: AdversaryProfile) -> tuple[int | None, int | None]:
@@ -59,4 +62,25 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
     return tuple(
         CurvePoint(size=int(size), known=float(one), linked=float(other), exploits=float(made))
         for size, one, other, made in zip(sizes, *columns, strict=True)
+    )
+
+
+def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
+    """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
+    found = (
+        sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
+        for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION)
+    )
+    return tuple(
+        SensitivityFact.model_validate(
+            {
+                "term": one.term.value,
+                "own": one.own,
+                "points": [
+                    SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
+                    for value, known, linked in zip(one.values, one.known, one.linked, strict=True)
+                ],
+            }
+        )
+        for one in found
     )

@@ -5,20 +5,21 @@ whether that one knows each group beforehand or only how many people it has: wha
 makes it worth access for the file, and once access is paid nothing else sets the three apart.
 """
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decision.adversary_facts import AdversaryFact, BeliefFact, ExternalFact, SequentialFact
+from tasks.decision.adversary_facts import AdversaryFact, BeliefFact, DeterrentFact, ExternalFact, SequentialFact
 from tasks.decision.fact import Bin
 from tasks.generalization.play import Played, Table
 from tasks.microdata.coded import Prepared
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, ReleaseRequest
 from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.adversary_curves import curve, deterrents, exhausted_below, sensitivities, thresholds
+from tasks.risk.adversary_curves import curve, exhausted_below, sensitivities, thresholds
 from tasks.risk.fmdp import (
     baseline_risk,
     expected_linked_values,
@@ -29,6 +30,9 @@ from tasks.risk.fmdp import (
     sink_probability,
 )
 from tasks.risk.groups import Floats, Groups, collected_groups, expected_listed, released_groups
+from tasks.risk.planning.deterrence import deterring_value
+from tasks.risk.planning.shared import shared_access
+from tasks.risk.planning.terms import Term, term_value, with_term
 from tasks.risk.profile import DerivedProfile
 
 JUDGED = "access shared"
@@ -79,7 +83,7 @@ def plan(
         baseline_attacked_share=float(after.records[baseline > 0].sum() / after.records.sum()),
         group_sizes=_histogram(after),
         curve=curve(profile, known, linked, int(sizes.max())),
-        sensitivity=sensitivities(profile),
+        sensitivity=sensitivities(profile, int(sizes.max())),
         deterrents=deterrents(profile, after),
     )
     return Planned(fact, gate_figures(residual))
@@ -99,8 +103,7 @@ def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]
     sizes, records = groups.candidates, groups.records
     unknown = _unknown(profile, groups)
     linked = _by_size(sink_probability, profile, sizes)
-    worth = max(_file_value(profile, groups), _believed_file_value(profile, groups))
-    shared = linked if worth > profile.access_cost else np.zeros_like(linked)
+    shared = linked if is_accessed(profile, groups) else np.zeros_like(linked)
     exploits = _by_size(exploits_made, profile, sizes)
     return (
         _belief("known group", _by_size(reidentification_probability, profile, sizes), exploits, records),
@@ -120,6 +123,42 @@ def gate_figures(residual: tuple[BeliefFact, ...]) -> dict[Measure, float]:
     }
 
 
+def deterrents(profile: AdversaryProfile, groups: Groups) -> tuple[DeterrentFact, ...]:
+    """The least value of each term, the others as they are, at which no record is attacked."""
+    return tuple(
+        DeterrentFact.model_validate(
+            {"term": term.value, "current": term_value(profile, term), "needed": _needed(profile, term, groups)}
+        )
+        for term in (Term.PENALTY, Term.DETECTION, Term.EXPLOIT_COST, Term.ACCESS_COST)
+    )
+
+
+def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | None:
+    """What deters one who knows the groups, if one who believes them too; else what makes every group unattractive."""
+    found = groups.candidates > 0
+    sizes, records = groups.candidates[found], groups.records[found]
+    if len(sizes) == 0:
+        return 0.0
+    if term is Term.ACCESS_COST:
+        believed = expected_linked_values(profile, groups.densities, groups.external_size)
+        known = _by_size(linked_values, profile, groups.candidates)
+        if not known.any():
+            return 0.0
+        return profile.discount * max(
+            shared_access(profile, values, groups.records).total for values in (known, believed)
+        )
+    value = deterring_value(profile, term, sizes, records)
+    if value is not None and is_attacked(with_term(profile, term, value), groups):
+        value = deterring_value(dataclasses.replace(profile, access_cost=0.0), term, int(sizes.min()))
+    return value
+
+
+def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
+    """Whether any record is attacked by one who has the whole file."""
+    values = _by_size(linked_values, profile, groups.candidates)
+    return bool((values > 0).any()) and is_accessed(profile, groups)
+
+
 def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
     total, attacked = int(records.sum()), risks > 0
     return BeliefFact.model_validate(
@@ -135,16 +174,11 @@ def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> Beli
     )
 
 
-def _file_value(profile: AdversaryProfile, groups: Groups) -> float:
-    """Worth of access to the whole file, the groups known."""
-    values = _by_size(linked_values, profile, groups.candidates)
-    return profile.discount * float(groups.records @ values)
-
-
-def _believed_file_value(profile: AdversaryProfile, groups: Groups) -> float:
-    """Worth of access to the whole file, the groups believed to be binomial."""
-    values = expected_linked_values(profile, groups.densities, groups.external_size)
-    return profile.discount * float(groups.records @ values)
+def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
+    """Whether access pays for the whole file, to one who knows the groups or to one who only believes them binomial."""
+    known = _by_size(linked_values, profile, groups.candidates)
+    believed = expected_linked_values(profile, groups.densities, groups.external_size)
+    return any(shared_access(profile, values, groups.records).accessed for values in (known, believed))
 
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
