@@ -16,8 +16,12 @@ from tasks.risk.adversary import Floats
 
 _CHUNK = 8192
 _NEGLIGIBLE = 1e-20
+_FAR = 100.0
 _HALVINGS = 40
 _NEXT_TO_CERTAIN = 36.0
+
+_LINEAR = 1e-200
+"""Densities below it, with which SciPy overflows, leave one candidate at most: probability n·density."""
 
 
 def expected_values(values: Floats, densities: Floats, external_size: int) -> Floats:
@@ -39,8 +43,8 @@ def expected_values(values: Floats, densities: Floats, external_size: int) -> Fl
 
     Notes
     -----
-    The probability of one size, the most likely that has a value, comes from SciPy; those of its neighbours follow from
-    their ratios, which are exact to rounding. All terms are positive, so nothing cancels.
+    The probability of one size near the most likely comes from SciPy; those of the others follow from their ratios,
+    which are exact to rounding. All terms are positive, so nothing cancels.
     """
     valued = np.flatnonzero(values[: external_size + 1])
     if not len(valued):
@@ -49,30 +53,40 @@ def expected_values(values: Floats, densities: Floats, external_size: int) -> Fl
     padded = np.append(values[: valued[-1] + 1], 0.0)
     found = np.zeros(len(distinct))
     found[distinct == 1] = padded[external_size] if external_size < len(padded) else 0.0
-    inside = np.flatnonzero((distinct > 0) & (distinct < 1))
-    for start in range(0, len(inside), _CHUNK):
-        chosen = inside[start : start + _CHUNK]
-        found[chosen] = _around_anchor(padded, distinct[chosen], external_size)
+    found[distinct < _LINEAR] = padded[1] * external_size * distinct[distinct < _LINEAR]
+    inside = np.flatnonzero((distinct >= _LINEAR) & (distinct < 1))
+    modes = np.clip(np.floor((external_size + 1) * distinct[inside]), 1, len(padded) - 2)
+    odds = distinct[inside] / (1 - distinct[inside])
+    start = 0
+    while start < len(inside):
+        stop = start + _near(modes[start : start + _CHUNK], odds[start : start + _CHUNK], external_size)
+        chosen = inside[start:stop]
+        found[chosen] = _around_anchor(padded, distinct[chosen], modes[start], modes[stop - 1], external_size)
+        start = stop
     return found[place.reshape(-1)]
 
 
-def _around_anchor(values: Floats, densities: Floats, external_size: int) -> Floats:
+def _near(modes: Floats, odds: Floats, external_size: int) -> int:
+    """How many of ascending densities give the first one's mode a probability not far below that of their own."""
+    steepest = np.log(
+        odds * (external_size - modes[0]) / (modes[0] + 1), where=modes > modes[0], out=np.zeros(len(odds))
+    )
+    return int(np.searchsorted((modes - modes[0]) * steepest, _FAR, side="right"))
+
+
+def _around_anchor(values: Floats, densities: Floats, anchor: float, furthest: float, external_size: int) -> Floats:
+    """Expected values at ascending densities with modes from ``anchor`` to ``furthest``."""
     last = len(values) - 2
-    anchor = np.clip(np.floor((external_size + 1) * densities), 1, last).astype(np.int64)
-    odds = densities / (1 - densities)
-    total = values[anchor]
-    for step in (1, -1):
-        size, ratio = anchor.copy(), np.ones(len(densities))
-        while True:
-            if step > 0:
-                ratio *= odds * (external_size - size) / (size + 1)
-            else:
-                ratio *= size / (odds * (external_size - size + 1))
+    total = np.full(len(densities), values[int(anchor)])
+    for step, mode in ((1, furthest), (-1, anchor)):
+        odds = (densities / (1 - densities)) ** step
+        size, ratio = int(anchor), np.ones(len(densities))
+        while 1 <= size + step <= last:
+            ratio *= odds
+            ratio *= (external_size - size) / (size + 1) if step > 0 else size / (external_size - size + 1)
             size += step
-            size = np.clip(size, 0, last + 1)
-            total += ratio * values[size]
-            outside = (size == 0) | (size > last)
-            if np.all(outside | (ratio * values[1] <= _NEGLIGIBLE * total)):
+            total += values[size] * ratio
+            if (size - mode) * step > 0 and np.all(ratio * values[1] <= _NEGLIGIBLE * total):
                 break
     anchored: Floats = total * binom.pmf(anchor, external_size, densities)
     return anchored
@@ -114,8 +128,9 @@ def worthwhile_densities(values: Floats, threshold: float, external_size: int) -
 
 def _lowest(above: Callable[[float], float], bound: float, peak: float) -> float:
     """Density at which the expected value reaches the threshold; by P(X > 0) ≤ n·density it is not below the bound."""
-    start = float(logit(max(bound * (1 - 1e-9), np.finfo(np.float64).tiny)))
-    return 0.0 if above(start) > 0 else float(expit(brentq(above, start, peak, xtol=1e-14)))
+    if bound < _LINEAR:
+        return bound
+    return float(expit(brentq(above, float(logit(bound * (1 - 1e-9))), peak, xtol=1e-14)))
 
 
 def _peak(values: Floats, external_size: int) -> float:

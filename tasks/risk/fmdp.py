@@ -150,7 +150,7 @@ def reidentification_probability_unknown(
     people = checked_people(external_size, "external_size", LARGEST_SIZE)
     values = _linked_by_size(profile, people)
     certain = access_pays(profile, values[people:]).any()
-    low, high = access_densities(profile, people) or (1.0, 0.0)
+    low, high = _access_interval(profile, values, people) or (1.0, 0.0)
     accessed = np.where(shares == 1, certain, (shares > low) & (shares < high))
     probability = np.zeros(sizes.shape)
     probability[accessed] = sink_probability(profile, sizes[accessed])
@@ -172,12 +172,7 @@ def access_densities(profile: AdversaryProfile, external_size: int) -> tuple[flo
         None if access pays at no density; a density of exactly 1, where the size is known, is not among them.
     """
     people = checked_people(external_size, "external_size", LARGEST_SIZE)
-    values = _linked_by_size(profile, people)
-    if len(values) == 1:
-        return None
-    if profile.access_cost == 0:
-        return 0.0, 1.0
-    return worthwhile_densities(values, profile.access_cost / (profile.discount * WORTHWHILE), people)
+    return _access_interval(profile, _linked_by_size(profile, people), people)
 
 
 def sink_probability(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
@@ -271,6 +266,15 @@ def _linked_by_size(profile: AdversaryProfile, people: int) -> Floats:
         )
     linked = linked_worth(profile, exploiting(profile, np.arange(1, last + 1)))
     return np.append(0.0, linked[linked > 0])
+
+
+def _access_interval(profile: AdversaryProfile, values: Floats, people: int) -> tuple[float, float] | None:
+    """Access that is free pays wherever a size that is worth something is possible, however improbable it is."""
+    if len(values) == 1:
+        return None
+    if profile.access_cost == 0:
+        return 0.0, 1.0
+    return worthwhile_densities(values, profile.access_cost / (profile.discount * WORTHWHILE), people)
 
 
 def _by_distinct(action: Callable[[Integers], Floats], group_sizes: ArrayLike) -> Floats:
