@@ -94,7 +94,7 @@ def test_clusters_are_solved_once():
 
 def test_sizes_past_the_first_worthless_one_are_not_solved():
     program = TwoLevelLP(CASE_STUDY)
-    assert program.value({size: 1 / 41 for size in range(40, 81)}) == 0
+    assert program.value(dict.fromkeys(range(40, 81), 1 / 41)) == 0
     solved = program.clusters_solved
     assert program.start_value(53) > 0
     assert program.start_value(54) == 0
@@ -119,7 +119,7 @@ def test_an_empty_group_is_worth_nothing_but_prunes_nothing():
 
 
 def test_size_of_the_two_programs():
-    belief = as_belief({size: 1 / 20 for size in range(11, 31)})
+    belief = as_belief(dict.fromkeys(range(11, 31), 1 / 20))
     top = top_program(CASE_STUDY, belief, np.zeros(20))
     plain = plain_program(CASE_STUDY, belief)
     assert len(top.bounds) == 1 + 20
