@@ -104,20 +104,19 @@ def _beliefs(fact: SequentialFact) -> Table:
     table = _table(
         "Risk of the records, before → after",
         ("", "the recipient's knowledge"),
-        ("highest", "mean", "attempted %", "re-identified"),
-        "→ judged by the gates: access to the external data is paid once for the whole file",
+        ("highest", "attempted %", "re-identified"),
+        "→ judged by the gates: access is paid once for the whole file",
     )
     for before, after in zip(fact.initial, fact.residual, strict=True):
         table.add_row(
             "→" if after.belief == fact.judged else "",
             after.belief,
             f"{before.maximum_risk:.3g} → {after.maximum_risk:.3g}",
-            f"{before.mean_risk:.3g} → {after.mean_risk:.3g}",
             f"{100 * before.attacked_share:.1f} → {100 * after.attacked_share:.1f}",
-            f"{before.expected_reidentifications:,.1f} → {after.expected_reidentifications:,.1f}",
+            f"{before.expected_reidentifications:,.0f} → {after.expected_reidentifications:,.0f}",
         )
     single = f"{fact.baseline_maximum:.3g}", f"{100 * fact.baseline_attacked_share:.1f}"
-    table.add_row("", "one attempt a record (eq. 7)", f"→ {single[0]}", "", f"→ {single[1]}", "", style="dim")
+    table.add_row("", "one attempt a record", f"→ {single[0]}", f"→ {single[1]}", "", style="dim")
     return table
 
 
