@@ -16,7 +16,7 @@ from tasks.risk.adversary import Floats
 
 _CHUNK = 8192
 _NEGLIGIBLE = 1e-20
-_FAR = 100.0
+_FAR = 40.0
 _HALVINGS = 40
 _NEXT_TO_CERTAIN = 36.0
 
@@ -39,7 +39,7 @@ def expected_values(values: Floats, densities: Floats, external_size: int) -> Fl
     Returns
     -------
     array of shape (n_records,)
-        Relative error below 1e-12; 0 where it is less than the smallest normal number.
+        Relative error below 1e-12; what is less than 1e-280 may be 0.
 
     Notes
     -----
