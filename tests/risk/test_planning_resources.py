@@ -248,3 +248,9 @@ def test_what_does_not_fit_together_is_refused(people: float, resources: list[Re
     with pytest.raises(ParameterError) as refused:
         plan_resources(profiled(), people, resources)
     assert got in refused.value.got
+
+
+def test_terms_that_overflow_are_not_taken_for_no_attack() -> None:
+    profile = profiled(gain=1e308, exploit_cost=1.5e308, penalty=1.5e308, detection_intercept=5.0)
+    with pytest.raises(ParameterError, match="too far apart"):
+        plan_resources(profile, 3, [Resource("a", 1.0, coverage=0.5)])

@@ -175,3 +175,8 @@ def test_what_is_no_probability_is_refused(weights: list[float], expected: str) 
     with pytest.raises(ParameterError) as refused:
         plan_candidates(profiled(), weights)
     assert expected in refused.value.got
+
+
+def test_terms_that_overflow_are_not_taken_for_no_attack() -> None:
+    with pytest.raises(ParameterError, match="too far apart"):
+        plan_candidates(profiled(gain=1e308, exploit_cost=1.5e308, penalty=1.5e308, detection_intercept=5.0), [0.5])

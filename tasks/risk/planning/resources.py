@@ -31,7 +31,7 @@ from scipy.stats import binom
 from tasks.errors import ParameterError
 from tasks.risk.adversary import AdversaryProfile, Floats
 from tasks.risk.exploiting import WORTHWHILE, Integers
-from tasks.risk.planning.sequence import fines, mixed, penalty_counts
+from tasks.risk.planning.sequence import fines, in_double_precision, mixed, penalty_counts
 
 MAX_WORK = 400_000_000
 """Additions for the expected values after access; one to two seconds."""
@@ -110,7 +110,8 @@ def plan_resources(profile: AdversaryProfile, people: float, resources: Sequence
     Raises
     ------
     ParameterError
-        If the parameters do not fit together, or the exact plan would need more than ``MAX_WORK``.
+        If the parameters do not fit together, the exact plan would need more than ``MAX_WORK``, or the terms are too
+        far apart for double precision.
 
     Notes
     -----
@@ -129,15 +130,16 @@ def plan_resources(profile: AdversaryProfile, people: float, resources: Sequence
     everything = (1 << len(resources)) - 1
     solved: dict[int, _Solution] = {}
     for subset in range(everything, -1, -1):
-        choices = {
-            k: _access(profile, resource, arrivals[k], pools, solved[subset | 1 << k])
-            for k, resource in enumerate(resources)
-            if not subset >> k & 1
-        }
-        for k, choice in choices.items():
-            choice.counts[1 + k] += still_on
-        empty = _Solution.empty(len(resources), layers, len(pools), places)
-        solved[subset] = _solve(profile, people, pools, choices, empty)
+        with in_double_precision():
+            choices = {
+                k: _access(profile, resource, arrivals[k], pools, solved[subset | 1 << k])
+                for k, resource in enumerate(resources)
+                if not subset >> k & 1
+            }
+            for k, choice in choices.items():
+                choice.counts[1 + k] += still_on
+            empty = _Solution.empty(len(resources), layers, len(pools), places)
+            solved[subset] = _solve(profile, people, pools, choices, empty)
     start = solved[0]
     exploits = float(start.counts[0, 0, 0, 0])
     return ResourcesPlan(

@@ -4,6 +4,8 @@ The model of ``tasks.risk.fmdp`` once the candidates are linked, with any probab
 each place of the order, for several groups at once. ``unequal`` and ``intervals`` rest on it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +48,7 @@ def plan(profile: AdversaryProfile, success: Floats, remaining: Floats, detectio
     Raises
     ------
     ParameterError
-        Above ``MAX_EXPLOITS`` or ``MAX_STATES``.
+        Above ``MAX_EXPLOITS`` or ``MAX_STATES``, or if the terms are too far apart for double precision.
 
     Notes
     -----
@@ -70,11 +72,12 @@ def plan(profile: AdversaryProfile, success: Floats, remaining: Floats, detectio
     fine = fines(profile, layers)[:, None]
     continues = np.zeros((places, layers, groups), dtype=np.bool_)
     after = np.zeros((layers, groups))
-    for j in range(places - 1, -1, -1):
-        worth = profile.discount * (profile.gain * success[j] + mixed(after, detection[j]))
-        spent = remaining[j] * (profile.exploit_cost + profile.discount * detection[j] * fine)
-        continues[j] = worth * WORTHWHILE > spent
-        after = np.where(continues[j], worth - spent, 0.0)
+    with in_double_precision():
+        for j in range(places - 1, -1, -1):
+            worth = profile.discount * (profile.gain * success[j] + mixed(after, detection[j]))
+            spent = remaining[j] * (profile.exploit_cost + profile.discount * detection[j] * fine)
+            continues[j] = worth * WORTHWHILE > spent
+            after = np.where(continues[j], worth - spent, 0.0)
     return Sequences(after[0], continues)
 
 
@@ -128,3 +131,24 @@ def fines(profile: AdversaryProfile, layers: int) -> Floats:
     if layers > 1:
         amounts[-1] = 0.0
     return amounts
+
+
+@contextmanager
+def in_double_precision() -> Iterator[None]:
+    """Refuse terms whose sums overflow: an attack that cannot be computed must not pass for one that is worth nothing.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            yield
+    except FloatingPointError:
+        raise ParameterError(
+            "the terms of the adversary are too far apart to be computed with",
+            where="gain, penalty and costs",
+            expected="sums of them within the range of double precision",
+            got="one outside",
+            fix="check the terms of the adversary",
+        ) from None
