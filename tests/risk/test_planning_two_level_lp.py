@@ -142,10 +142,11 @@ def test_a_program_without_an_optimum_is_a_failed_stage(engine):
         endless.solved(engine)
 
 
-def test_refuses_a_negative_size_and_a_belief_that_is_none():
+def test_refuses_impossible_sizes_and_a_belief_that_is_none():
     program = TwoLevelLP(REPEATED)
-    with pytest.raises(ParameterError):
-        program.start_value(-1)
+    for size in (-1, 2.5, True):
+        with pytest.raises(ParameterError, match="whole number"):
+            program.start_value(size)
     with pytest.raises(ParameterError):
         program.value({1: 0.5})
     with pytest.raises(ParameterError):

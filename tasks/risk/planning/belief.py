@@ -63,9 +63,7 @@ def as_belief(belief: Beliefs | Belief) -> Belief:
     if isinstance(belief, Belief):
         return belief
     if isinstance(belief, Mapping):
-        if any(isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0 for size in belief):
-            raise _refused("group sizes that are whole numbers from 0", "another size")
-        ordered = sorted(belief)
+        ordered = sorted(checked_size(size, "belief") for size in belief)
         sizes = np.array(ordered, dtype=np.int64)
         probabilities = np.array([belief[size] for size in ordered], dtype=np.float64)
     else:
@@ -109,6 +107,25 @@ def truncated_binomial(external_size: int, density: float, *, smallest: float = 
     probabilities = binom.pmf(sizes, people, density)
     held = probabilities >= smallest
     return Belief(sizes[held], probabilities[held])
+
+
+def checked_size(size: int, where: str) -> int:
+    """A group size, which may be 0, as an integer.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a whole number from 0.
+    """
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+        raise ParameterError(
+            "a group size is not possible",
+            where=where,
+            expected="a whole number from 0",
+            got=str(size) if isinstance(size, int | float | np.number) else type(size).__name__,
+            fix="correct the size",
+        )
+    return int(size)
 
 
 def _refused(expected: str, got: str, where: str = "belief") -> ParameterError:

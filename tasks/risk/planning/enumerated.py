@@ -17,7 +17,7 @@ from scipy import sparse
 
 from tasks.errors import ParameterError
 from tasks.risk.adversary import AdversaryProfile, Floats
-from tasks.risk.planning.belief import Belief, Beliefs, Integers, as_belief
+from tasks.risk.planning.belief import Belief, Beliefs, Integers, as_belief, checked_size
 
 _TIE = 1e-12
 
@@ -121,7 +121,7 @@ def enumerate_process(profile: AdversaryProfile, belief: Beliefs | Belief, actua
     Raises
     ------
     ParameterError
-        If the belief is not a distribution, or a size is negative.
+        If the belief is not a distribution, or a size is not a whole number from 0.
 
     Notes
     -----
@@ -134,11 +134,7 @@ def enumerate_process(profile: AdversaryProfile, belief: Beliefs | Belief, actua
     who was tried in vain stays possible with weight 1 − κ, so the next is the target with probability 1/(N − κj).
     """
     held = as_belief(belief)
-    roots = [START, OVER]
-    for size in actual_sizes:
-        if size < 0:
-            raise _refused("a whole number from 0", str(size))
-        roots.append(accessed(int(size)))
+    roots = [START, OVER, *(accessed(checked_size(size, "actual_sizes")) for size in actual_sizes)]
     rules = _Rules(profile, held)
     number: dict[State, int] = {}
     edges: list[list[tuple[int, int, float]]] = [[] for _ in Action]
@@ -252,7 +248,7 @@ def value_iteration(process: Process, tolerance: float = 0.0) -> Plan:
     same to 1e-12 of the gain, the first of :class:`Action` is taken.
     """
     if not tolerance >= 0:
-        raise _refused("a number from 0", str(tolerance), "tolerance")
+        raise _refused("tolerance", "a number from 0", str(tolerance))
     discount = process.profile.discount
     gain = process.profile.gain
     least_change = tolerance * gain * (1 - discount) / discount
@@ -286,7 +282,7 @@ def outcome(plan: Plan, actual_size: int) -> Outcome:
     """
     number = plan.process.number
     if accessed(actual_size) not in number:
-        raise _refused("a size that was enumerated", str(actual_size))
+        raise _refused("actual_size", "a size that was enumerated", str(actual_size))
     chain = _chain(plan, actual_size)
     success = np.fromiter((state.success and not state.terminated for state in number), dtype=bool)
     exploiting = plan.actions == Action.EXPLOIT
@@ -329,7 +325,7 @@ def _matrix(edges: list[tuple[int, int, float]], count: int) -> sparse.csr_array
     return sparse.csr_array((table[:, 2], places), shape=(count, count))
 
 
-def _refused(expected: str, got: str, where: str = "actual_sizes") -> ParameterError:
+def _refused(where: str, expected: str, got: str) -> ParameterError:
     return ParameterError(
         "a parameter of the enumeration is outside its range",
         where=where,

@@ -14,9 +14,9 @@ import numpy as np
 from ortools.linear_solver.python import model_builder_helper
 from scipy import sparse
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.errors import StageFailed
 from tasks.risk.adversary import AdversaryProfile, Floats
-from tasks.risk.planning.belief import Belief, Beliefs, Integers, as_belief
+from tasks.risk.planning.belief import Belief, Beliefs, Integers, as_belief, checked_size
 
 _ZERO = 1e-11
 
@@ -129,18 +129,11 @@ class TwoLevelLP:
         Raises
         ------
         ParameterError
-            If the size is negative.
+            If the size is not a whole number from 0.
         StageFailed
             If the linear program is not solved.
         """
-        if size < 0:
-            raise ParameterError(
-                "a group size is negative",
-                where="size",
-                expected="a whole number from 0",
-                got=str(size),
-                fix="correct the size",
-            )
+        size = checked_size(size, "size")
         while self._worthless is None and 2 * self._largest < size:
             self._solved_value(2 * self._largest)
         if size == 0 or (self._worthless is not None and size >= self._worthless):
