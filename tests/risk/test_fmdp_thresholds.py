@@ -142,18 +142,18 @@ def test_the_formula_of_equal_costs_is_the_recursion():
         assert 0 < np.count_nonzero(table.value) < len(sizes)
 
 
-@pytest.mark.parametrize(("discount", "size"), [(0.9, 10**9), (1 - 1e-9, 10**6), (1.0, 10**6), (1e-5, 12_345)])
+@pytest.mark.parametrize(("discount", "size"), [(0.9, 10**9), (1 - 1e-9, 99_999), (1.0, 65_536), (1e-5, 12_345)])
 def test_discounted_sums(discount, size):
     times, places = exploiting._discounted_sums(discount, np.array([1, 2, 3, size]))
     assert times[:3] == pytest.approx([1, 1 + discount, 1 + discount + discount**2], rel=1e-15)
     assert places[:3] == pytest.approx([0, discount, discount + 2 * discount**2], rel=1e-15)
-    made = np.arange(min(size, 10**6), dtype=np.longdouble)
+    made = np.arange(min(size, 10**5), dtype=np.longdouble)
     power = np.longdouble(discount) ** made
     assert times[3] == pytest.approx(float(power.sum()), rel=1e-13)
     assert places[3] == pytest.approx(float((made * power).sum()), rel=1e-13)
 
 
-def test_a_plan_out_of_reach_is_refused_and_small_groups_are_not():
+def test_small_groups_are_solved_however_large_the_threshold():
     profile = replace(CASE, gain=1e9, detection_slope=0, max_penalties=1)
     small = reidentification_probability(profile, [1, 2, 100])
     np.testing.assert_allclose(small, 0.63, rtol=1e-12)
@@ -164,7 +164,7 @@ def test_a_plan_out_of_reach_is_refused_and_small_groups_are_not():
 def test_a_plan_out_of_reach_says_so(monkeypatch):
     monkeypatch.setattr(exploiting, "_MOST_STEPS", 1e5)
     profile = replace(CASE, gain=2e7, detection_slope=0, max_penalties=1)
-    with pytest.raises(ParameterError, match=r"still pays on groups|no longer pays on groups of 316 candidates"):
+    with pytest.raises(ParameterError, match="no longer pays on groups of 316 candidates"):
         known_threshold(profile)
     with pytest.raises(ParameterError, match="reasonable time"):
         reidentification_probability(profile, [10**6])
