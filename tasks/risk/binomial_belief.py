@@ -17,7 +17,9 @@ from tasks.risk.adversary import Floats
 _CHUNK = 8192
 _NEGLIGIBLE = 1e-20
 _FAR = 40.0
-_HALVINGS = 40
+_HALVINGS = 30
+"""They place the peak to 1e-7 in log odds, and so its height to 1e-14."""
+
 _NEXT_TO_CERTAIN = 36.0
 
 _LINEAR = 1e-200
