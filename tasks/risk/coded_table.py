@@ -1,6 +1,6 @@
 """Records as codes with the sensitivity of their values: what the combined risk is computed from, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from tasks.errors import ParameterError, row_positions
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Column = NDArray[np.integer]
+Integers = NDArray[np.integer]
 Sensitivities = Sequence[ArrayLike] | Floats
+_BLOCK = 2**14
 
 
 @dataclass(frozen=True)
@@ -31,37 +31,63 @@ class Sensitivity:
 class CodedTable:
     """Rows of codes, column by column."""
 
-    columns: tuple[Column, ...]
-    """Codes of each attribute, each of shape (n_rows,), of the smallest type that holds them."""
+    columns: Integers
+    """Codes of each attribute, shape (n_attributes, n_rows), each attribute's contiguous."""
     cardinalities: tuple[int, ...]
-    counts: Integers | None
-    """Records that each row stands for; None where each is one record."""
     sensitivities: tuple[Sensitivity, ...]
+    counts: Integers | None = None
+    """Records that each row stands for, shape (n_rows,); None where each is one record."""
 
     def __len__(self) -> int:
-        return len(self.columns[0])
+        return int(self.columns.shape[1])
 
-    @property
-    def records(self) -> int:
-        """Records of all rows."""
-        return len(self) if self.counts is None else int(self.counts.sum())
+    def cells(self, attributes: Iterable[int], rows: slice = slice(None)) -> NDArray[np.int32]:
+        """Number of each row's combination of values, the last attribute fastest; must be below 2^31."""
+        numbers = np.zeros(len(self.columns[0, rows]), dtype=np.int32)
+        for attribute in attributes:
+            numbers *= self.cardinalities[attribute]
+            np.add(numbers, self.columns[attribute, rows], out=numbers, casting="same_kind")
+        return numbers
 
-    def sensitivity(self, attribute: int, rows: slice | NDArray[np.integer]) -> Floats:
+    def sensitivity(self, attribute: int, rows: slice | Integers) -> Floats:
         """Weight W(A)·W(r(A)) of some rows."""
         own = self.sensitivities[attribute]
-        found: Floats = own.weights[rows] if own.by_record else own.weights[self.columns[attribute][rows]]
+        if own.by_record:
+            return own.weights[rows]
+        found: Floats = np.take(own.weights, self.columns[attribute][rows])
         return found
 
 
+def counted(groups: Integers, size: int, counts: Integers | None, partitions: int) -> NDArray[np.int64]:
+    """Records of each group, counted in parts of the rows and added up.
+
+    Parameters
+    ----------
+    groups : array of int of shape (n_rows,)
+        From 0, below ``size``.
+    size : int
+    counts : array of int of shape (n_rows,), optional
+        Records of each row; one where not given.
+    partitions : int
+        From 1; the result does not depend on it.
+    """
+    total = np.zeros(0, dtype=np.int64)
+    for part in range(partitions):
+        rows = slice(part * len(groups) // partitions, (part + 1) * len(groups) // partitions)
+        records = np.bincount(groups[rows], None if counts is None else counts[rows], size)
+        total = records.astype(np.int64, copy=False) if part == 0 else total + records.astype(np.int64, copy=False)
+    return total
+
+
 def coded_table(
-    codes: ArrayLike, cardinalities: Sequence[int], sensitivities: Sensitivities, counts: ArrayLike | None
+    codes: ArrayLike, cardinalities: Sequence[int], sensitivities: Sensitivities, counts: ArrayLike | None = None
 ) -> CodedTable:
-    """Check records and weights and lay them out by column.
+    """Check records and weights, and lay them out by column.
 
     Parameters
     ----------
     codes : array of int of shape (n_rows, n_attributes)
-        Codes from 0, below the attribute's cardinality.
+        From 0, below the attribute's cardinality.
     cardinalities : sequence of int of length n_attributes
     sensitivities : sequence of n_attributes items, or array of float of shape (n_rows, n_attributes)
         Each item an array of W(A)·W(value) by code, or one number for all values; an array with the shape of
@@ -72,7 +98,7 @@ def coded_table(
     Raises
     ------
     ParameterError
-        If any of it has another shape or range; places are named, values are not.
+        If any of it has another shape or range; names places, never values.
     """
     rows = np.asarray(codes)
     if rows.ndim != 2 or 0 in rows.shape:
@@ -80,18 +106,17 @@ def coded_table(
     if rows.dtype.kind not in "iu":
         raise _refused("codes", "whole numbers", f"an array of {rows.dtype}")
     sizes = _checked_cardinalities(cardinalities, rows.shape[1])
-    columns = tuple(_checked_column(rows[:, place], size, place) for place, size in enumerate(sizes))
     return CodedTable(
-        columns=columns,
+        columns=_checked_columns(rows, sizes),
         cardinalities=sizes,
-        counts=None if counts is None else _checked_counts(counts, len(rows)),
         sensitivities=_checked_sensitivities(sensitivities, rows.shape, sizes),
+        counts=None if counts is None else _checked_counts(counts, len(rows)),
     )
 
 
 def _checked_cardinalities(cardinalities: Sequence[int], attributes: int) -> tuple[int, ...]:
     sizes = np.asarray(cardinalities)
-    if sizes.shape != (attributes,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+    if sizes.shape != (attributes,) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
         raise _refused(
             "cardinalities",
             f"a whole number from 1 for each of the {attributes} columns",
@@ -100,15 +125,27 @@ def _checked_cardinalities(cardinalities: Sequence[int], attributes: int) -> tup
     return tuple(int(size) for size in sizes)
 
 
-def _checked_column(column: Column, size: int, place: int) -> Column:
-    if column.min() < 0 or column.max() >= size:
-        wrong = np.flatnonzero((column < 0) | (column >= size))
-        raise _refused(
-            f"codes, column index {place}, {row_positions(wrong)}",
-            "codes from 0 below the cardinality",
-            f"{len(wrong)} others",
-        )
-    return np.ascontiguousarray(column, dtype=np.min_scalar_type(size - 1))
+def _checked_columns(rows: Integers, sizes: tuple[int, ...]) -> Integers:
+    """Codes by column in the smallest type that holds all, laid out block by block for the sake of memory."""
+    unsigned = np.dtype(rows.dtype.str.replace("i", "u"))
+    smallest = np.min_scalar_type(max(sizes) - 1)
+    by_column = rows.T.flags.c_contiguous and rows.dtype.itemsize <= smallest.itemsize
+    columns = rows.T if by_column else np.empty(rows.shape[::-1], dtype=smallest)
+    highest = np.zeros(len(sizes), dtype=np.uint64)
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        np.maximum(highest, block.view(unsigned).max(axis=0), out=highest)  # a negative code is a huge one
+        if not by_column:
+            columns[:, start : start + _BLOCK] = block.astype(smallest).T
+    for place, size in enumerate(sizes):
+        if int(highest[place]) >= size:
+            wrong = np.flatnonzero((rows[:, place] < 0) | (rows[:, place] >= size))
+            raise _refused(
+                f"codes, column index {place}, {row_positions(wrong[:1000])}",
+                "codes from 0 below the column's cardinality",
+                f"{len(wrong)} others",
+            )
+    return columns
 
 
 def _checked_counts(counts: ArrayLike, rows: int) -> Integers:
@@ -119,9 +156,9 @@ def _checked_counts(counts: ArrayLike, rows: int) -> Integers:
             f"a whole number for each of the {rows} rows",
             f"an array of {records.dtype}, shape {records.shape}",
         )
-    if records.min() < 1:
-        wrong = np.flatnonzero(records < 1)
-        raise _refused(f"counts, {row_positions(wrong)}", "at least one record a row", f"{len(wrong)} rows with less")
+    wrong = np.flatnonzero(records < 1)
+    if len(wrong):
+        raise _refused(f"counts, {row_positions(wrong[:1000])}", "at least one record a row", f"{len(wrong)} with none")
     return records.astype(np.int64)
 
 
@@ -131,16 +168,18 @@ def _checked_sensitivities(
     if isinstance(sensitivities, np.ndarray) and sensitivities.ndim == 2:
         if sensitivities.shape != shape:
             raise _refused("sensitivities", f"the shape of the codes, {shape}", f"shape {sensitivities.shape}")
+        columns = enumerate(sensitivities.T)
         return tuple(
-            Sensitivity(_checked_weights(column, len(column), place), by_record=True)
-            for place, column in enumerate(sensitivities.T)
+            Sensitivity(_checked_weights(column, shape[0], place), by_record=True) for place, column in columns
         )
-    if len(sensitivities) != len(sizes):
-        raise _refused("sensitivities", f"one item for each of the {len(sizes)} columns", f"{len(sensitivities)}")
-    return tuple(
-        Sensitivity(_checked_weights(item, size, place))
-        for place, (item, size) in enumerate(zip(sensitivities, sizes, strict=True))
-    )
+    try:
+        given = len(sensitivities)
+    except TypeError:
+        given = 0
+    if given != len(sizes):
+        raise _refused("sensitivities", f"one item for each of the {len(sizes)} columns", str(given))
+    items = enumerate(zip(sensitivities, sizes, strict=True))
+    return tuple(Sensitivity(_checked_weights(item, size, place)) for place, (item, size) in items)
 
 
 def _checked_weights(item: ArrayLike, length: int, place: int) -> Floats:
@@ -153,9 +192,9 @@ def _checked_weights(item: ArrayLike, length: int, place: int) -> Floats:
         weights = np.full(length, weights)
     if weights.shape != (length,):
         raise _refused(where, f"one number, or {length} of them", f"an array of shape {weights.shape}")
-    wrong = ~((weights >= 0) & (weights <= 1))
-    if wrong.any():
-        raise _refused(where, "finite weights from 0 to 1", f"{int(wrong.sum())} outside")
+    wrong = int(np.count_nonzero(~((weights >= 0) & (weights <= 1))))
+    if wrong:
+        raise _refused(where, "finite weights from 0 to 1", f"{wrong} others")
     return weights
 
 

@@ -4,20 +4,21 @@ D(r) = Σ_KS w(KS)/count(r(KS)) · α · Σ_{A ∉ KS} W(A)·W(r(A)) over the se
 how likely the record is found by them, times how sensitive the rest of it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tasks.errors import ParameterError
-from tasks.risk.coded_table import CodedTable, Floats, Sensitivities, coded_table
-from tasks.risk.known_sets import KnownSet, checked_epsilon, checked_probabilities, known_sets, weights_of
-
-_Key = TypeVar("_Key")
+from tasks.risk.coded_table import Floats, Integers, Sensitivities, coded_table
+from tasks.risk.exposure import Exposure, RowSums, set_totals
+from tasks.risk.known_sets import KnownSet, checked_probabilities, known_sets, weights_of
 
 __all__ = ["Contribution", "MeanContributions", "contributions", "disclosure_risk", "known_sets", "mean_contributions"]
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class MeanContributions:
     """What each sensitive attribute adds to the mean, greatest first."""
 
 
-def disclosure_risk(
+def disclosure_risk(  # noqa: PLR0917
     codes: ArrayLike,
     cardinalities: Sequence[int],
     known_probabilities: ArrayLike,
@@ -58,6 +59,7 @@ def disclosure_risk(
     *,
     exclusive: bool = False,
     counts: ArrayLike | None = None,
+    partitions: int = 1,
 ) -> Floats:
     """D of every row.
 
@@ -74,12 +76,14 @@ def disclosure_risk(
     alpha : float
         α, the weight of consequences; greater than 0.
     epsilon : float, optional
-        Only sets known with a greater probability count; None counts all of them, exactly.
+        Only sets known with a greater probability PK(KS) count; None counts all of them, exactly.
     exclusive : bool
         True weighs a set by the probability that these attributes and no others are known, so that D is an
         expectation. The paper's form, False, is a score: it leaves out Π(1 − PK) of the unknown attributes.
     counts : array of int of shape (n_rows,), optional
         Records that each row stands for; one where not given.
+    partitions : int
+        Parts of the rows that are counted one after the other; not a bit of the result depends on it.
 
     Returns
     -------
@@ -92,72 +96,16 @@ def disclosure_risk(
 
     Notes
     -----
-    Orooji & Knapp 2019, eq. 1 to 4. α is above 1 in the paper's definition; its worked example needs 1.
+    Orooji & Knapp 2019, eq. 1 to 4. The paper has α above 1; its worked example has α = 1. The consequence of a known
+    set is added up from its unknown attributes, never taken from a total, so that a set of all attributes adds nothing.
     """
-    table, sets, weights = _problem(
-        codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts
+    exposure = _exposure(
+        codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts, partitions
     )
-    factor = _checked_alpha(alpha)
-    risks = np.zeros(len(table))
-    for known, weight in zip(sets, weights, strict=True):
-        risks += weight / _matching(table, known) * _consequence(table, known)
-    return factor * risks
+    return RowSums(exposure).risk(_checked_alpha(alpha))
 
 
-def _problem(
-    codes: ArrayLike,
-    cardinalities: Sequence[int],
-    known_probabilities: ArrayLike,
-    sensitivities: Sensitivities,
-    epsilon: float | None,
-    exclusive: bool,
-    counts: ArrayLike | None,
-) -> tuple[CodedTable, tuple[KnownSet, ...], list[float]]:
-    table = coded_table(codes, cardinalities, sensitivities, counts)
-    chances = checked_probabilities(known_probabilities)
-    if len(chances) != len(table.columns):
-        raise ParameterError(
-            "the probabilities of being known do not fit the codes",
-            where="known probabilities",
-            expected=f"one for each of the {len(table.columns)} columns",
-            got=str(len(chances)),
-            fix="give one probability an attribute",
-        )
-    sets = known_sets(chances, checked_epsilon(epsilon))
-    return table, sets, weights_of(sets, chances, exclusive=exclusive)
-
-
-def _checked_alpha(alpha: float) -> float:
-    number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
-    if not number or not np.isfinite(alpha) or alpha <= 0:
-        raise ParameterError(
-            "the weight of consequences is outside its range",
-            where="alpha",
-            expected="a finite number greater than 0",
-            got=str(alpha) if number else type(alpha).__name__,
-            fix="correct alpha",
-        )
-    return float(alpha)
-
-
-def _matching(table: CodedTable, known: KnownSet) -> NDArray[np.int64]:
-    groups = np.zeros(len(table), dtype=np.intp)
-    for place in known:
-        codes = groups * table.cardinalities[place] + table.columns[place]
-        groups = np.unique(codes, return_inverse=True)[1]
-    totals = np.bincount(groups, weights=table.counts)
-    return totals[groups].astype(np.int64)
-
-
-def _consequence(table: CodedTable, known: KnownSet) -> Floats:
-    unknown = [place for place in range(len(table.columns)) if place not in known]
-    total = np.zeros(len(table))
-    for place in unknown:
-        total += table.sensitivity(place, slice(None))
-    return total
-
-
-def contributions(
+def contributions(  # noqa: PLR0917
     codes: ArrayLike,
     cardinalities: Sequence[int],
     known_probabilities: ArrayLike,
@@ -165,7 +113,7 @@ def contributions(
     alpha: float = 1.0,
     epsilon: float | None = None,
     *,
-    rows: Sequence[int],
+    rows: Sequence[int] | Integers,
     exclusive: bool = False,
     counts: ArrayLike | None = None,
 ) -> tuple[Contribution, ...]:
@@ -176,57 +124,31 @@ def contributions(
     Returns
     -------
     tuple of Contribution
-        One a row; both lists add up to the row's D. What adds nothing is left out.
+        One a row. Each of its lists adds up to the row's D; what adds nothing is left out.
 
     Raises
     ------
     ParameterError
         As ``disclosure_risk``, and if a row does not exist.
     """
-    table, sets, weights = _problem(
-        codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts
-    )
+    exposure = _exposure(codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts)
     factor = _checked_alpha(alpha)
     wanted = np.asarray(rows)
+    places = len(exposure.table)
     if wanted.ndim != 1 or (
-        wanted.size and (wanted.dtype.kind not in "iu" or wanted.min() < 0 or wanted.max() >= len(table))
+        len(wanted) and (wanted.dtype.kind not in "iu" or wanted.min() < 0 or wanted.max() >= places)
     ):
         raise ParameterError(
             "a row to be explained does not exist",
             where="rows",
-            expected=f"positions from 0 below {len(table)}",
+            expected=f"positions from 0 below {places}",
             got="others",
             fix="name rows of the table",
         )
-    return tuple(_explained(table, sets, weights, factor, int(row)) for row in wanted)
+    return tuple(_contribution(exposure, factor, int(row)) for row in wanted)
 
 
-def _explained(
-    table: CodedTable, sets: tuple[KnownSet, ...], weights: list[float], alpha: float, row: int
-) -> Contribution:
-    own = [float(table.sensitivity(place, slice(row, row + 1))[0]) for place in range(len(table.columns))]
-    matches: dict[KnownSet, NDArray[np.intp]] = {(): np.arange(len(table))}
-    by_set: dict[KnownSet, float] = {}
-    by_attribute = dict.fromkeys(range(len(own)), 0.0)
-    for known, weight in zip(sets, weights, strict=True):
-        if known:
-            column = table.columns[known[-1]]
-            before = matches[known[:-1]]
-            matches[known] = before[column[before] == column[row]]
-        found = matches[known]
-        likelihood = alpha * weight / (len(found) if table.counts is None else int(table.counts[found].sum()))
-        for place, sensitivity in enumerate(own):
-            if place not in known:
-                by_attribute[place] += likelihood * sensitivity
-        by_set[known] = likelihood * sum(sensitivity for place, sensitivity in enumerate(own) if place not in known)
-    return Contribution(row, sum(by_set.values()), _ranked(by_set), _ranked(by_attribute))
-
-
-def _ranked(parts: dict[_Key, float]) -> tuple[tuple[_Key, float], ...]:
-    return tuple(sorted(((key, part) for key, part in parts.items() if part > 0), key=lambda item: -item[1]))
-
-
-def mean_contributions(
+def mean_contributions(  # noqa: PLR0917
     codes: ArrayLike,
     cardinalities: Sequence[int],
     known_probabilities: ArrayLike,
@@ -245,35 +167,103 @@ def mean_contributions(
     Returns
     -------
     MeanContributions
-        Both lists add up to the mean D of the records looked at.
+        Each of its lists adds up to the mean D of the records looked at; what adds nothing is left out.
 
     Raises
     ------
     ParameterError
         As ``disclosure_risk``.
     """
-    risks = disclosure_risk(
-        codes, cardinalities, known_probabilities, sensitivities, alpha, epsilon, exclusive=exclusive, counts=counts
-    )
-    table, sets, weights = _problem(
-        codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts
-    )
+    exposure = _exposure(codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts)
+    factor, table = _checked_alpha(alpha), exposure.table
+    sums = RowSums(exposure)
+    risks = sums.risk(factor)
     records = np.ones(len(table)) if table.counts is None else table.counts.astype(np.float64)
     if above is not None:
-        records *= risks > above
-    total = records.sum()
+        records[~(risks > above)] = 0.0
+    total = float(records.sum())
     if total == 0:
         return MeanContributions(0, 0.0, (), ())
+    shares = factor / total * records
+    hidden = shares * sums.likelihood
+    by_attribute = {place: float(hidden @ table.sensitivity(place, slice(None))) for place in exposure.hidden}
+    by_attribute |= dict.fromkeys(exposure.ambiguous, 0.0)
     by_set: dict[KnownSet, float] = {}
-    by_attribute = dict.fromkeys(range(len(table.columns)), 0.0)
-    for known, weight in zip(sets, weights, strict=True):
-        shares = alpha * weight * records / total / _matching(table, known)
-        parts = {
-            place: float(shares @ table.sensitivity(place, slice(None)))
-            for place in range(len(table.columns))
-            if place not in known
-        }
+    figures = shares * exposure.consequences()
+    for known, parts in set_totals(exposure, figures):
+        unknown = {place: part for place, part in zip(exposure.ambiguous, parts[1:], strict=True) if place not in known}
+        by_set[known] = float(parts[0]) + sum(unknown.values())
+        for place, part in unknown.items():
+            by_attribute[place] += part
+    return MeanContributions(int(total), float(records @ risks) / total, _ranked(by_set), _ranked(by_attribute))
+
+
+def _contribution(exposure: Exposure, alpha: float, row: int) -> Contribution:
+    table = exposure.table
+    own = {
+        place: float(table.sensitivity(place, slice(row, row + 1))[0])
+        for place in (*exposure.hidden, *exposure.ambiguous)
+    }
+    path = [np.arange(len(table))]
+    by_set: dict[KnownSet, float] = {}
+    by_attribute = dict.fromkeys(own, 0.0)
+    for known, weight in exposure.weights.items():
+        if known:
+            column, before = table.columns[known[-1]], path[len(known) - 1]
+            path[len(known) :] = [before[column[before] == column[row]]]
+        matching = len(path[-1]) if table.counts is None else int(table.counts[path[-1]].sum())
+        parts = {place: alpha * weight / matching * own[place] for place in own if place not in known}
         by_set[known] = sum(parts.values())
         for place, part in parts.items():
             by_attribute[place] += part
-    return MeanContributions(int(total), float(records @ risks / total), _ranked(by_set), _ranked(by_attribute))
+    return Contribution(row, sum(by_set.values()), _ranked(by_set), _ranked(by_attribute))
+
+
+def _ranked(parts: Mapping[_Key, float]) -> tuple[tuple[_Key, float], ...]:
+    return tuple(sorted(((key, float(part)) for key, part in parts.items() if part > 0), key=lambda item: -item[1]))
+
+
+def _exposure(  # noqa: PLR0917
+    codes: ArrayLike,
+    cardinalities: Sequence[int],
+    known_probabilities: ArrayLike,
+    sensitivities: Sensitivities,
+    epsilon: float | None,
+    exclusive: bool,
+    counts: ArrayLike | None,
+    partitions: int = 1,
+) -> Exposure:
+    chances = checked_probabilities(known_probabilities)
+    sets = known_sets(chances, epsilon)
+    table = coded_table(codes, cardinalities, sensitivities, counts)
+    if len(chances) != len(table.cardinalities):
+        raise ParameterError(
+            "the probabilities of being known do not fit the codes",
+            where="known probabilities",
+            expected=f"one for each of the {len(table.cardinalities)} columns",
+            got=str(len(chances)),
+            fix="give one probability an attribute",
+        )
+    if isinstance(partitions, bool) or not isinstance(partitions, int | np.integer) or partitions < 1:
+        raise ParameterError(
+            "the number of partitions is outside its range",
+            where="partitions",
+            expected="a whole number from 1",
+            got=str(partitions),
+            fix="correct the number of partitions",
+        )
+    weights = weights_of(sets, chances, exclusive=exclusive)
+    return Exposure(table, dict(zip(sets, weights, strict=True)), int(partitions))
+
+
+def _checked_alpha(alpha: float) -> float:
+    number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
+    if not number or not np.isfinite(alpha) or alpha <= 0:
+        raise ParameterError(
+            "the weight of consequences is outside its range",
+            where="alpha",
+            expected="a finite number greater than 0",
+            got=str(alpha) if number else type(alpha).__name__,
+            fix="correct alpha",
+        )
+    return float(alpha)

@@ -117,9 +117,11 @@ def _tree(chances: list[float], epsilon: float) -> Iterator[KnownSet]:
         known, chance = pending.pop()
         yield known
         start = known[-1] + 1 if known else 0
-        for place in range(len(chances) - 1, start - 1, -1):
-            if chance * chances[place] > epsilon:
-                pending.append(((*known, place), chance * chances[place]))
+        pending.extend(
+            ((*known, place), chance * chances[place])
+            for place in range(len(chances) - 1, start - 1, -1)
+            if chance * chances[place] > epsilon
+        )
 
 
 def _refused(expected: str, got: str) -> ParameterError:

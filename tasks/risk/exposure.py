@@ -1,0 +1,242 @@
+"""Where the known sets meet the rows: what they add up to, row by row or set by set.
+
+Known sets of few combinations of values are counted in cubes, the others group by group. Whatever the number of
+threads and partitions, the figures of a row are added up in one order: the same input gives the same bits.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from itertools import starmap
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.risk.coded_table import CodedTable, Floats, Integers, counted
+from tasks.risk.consequence import Consequence
+from tasks.risk.count_cubes import Node, gathered, narrow_sets, plan_cubes, totals
+from tasks.risk.known_sets import KnownSet
+from tasks.risk.wide_sets import Branch, Rows, Totals, blocks, branches, found_rows
+
+_BLOCK = 2**15
+_CELLS_A_ROW = 1.0
+_SHARED_CELLS_A_ROW = 0.5
+_CELLS_AT_ONCE_A_ROW = 4.0
+_FEW_CELLS = 4096
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """What the known sets of a cube add, by cell, and the cell of each row."""
+
+    node: Node
+    cells: Integers
+    likelihood: Floats
+    consequence: Floats | None
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Rows, and the known sets that may find them."""
+
+    table: CodedTable
+    weights: Mapping[KnownSet, float]
+    """Weight of each known set; with a set, its subsets."""
+    partitions: int = 1
+
+    @cached_property
+    def ambiguous(self) -> tuple[int, ...]:
+        """Sensitive attributes that may be known as well."""
+        return tuple(place for place in self._sensitive if place in self._knowable)
+
+    @cached_property
+    def hidden(self) -> tuple[int, ...]:
+        """Sensitive attributes that are never known."""
+        return tuple(place for place in self._sensitive if place not in self._knowable)
+
+    @cached_property
+    def _knowable(self) -> frozenset[int]:
+        return frozenset().union(*self.weights)
+
+    @cached_property
+    def _sensitive(self) -> tuple[int, ...]:
+        return tuple(place for place, sensitivity in enumerate(self.table.sensitivities) if sensitivity.present)
+
+    @cached_property
+    def _narrow(self) -> dict[KnownSet, float]:
+        cells = max(int(_CELLS_A_ROW * len(self.table)), _FEW_CELLS)
+        by_record = {place for place in self.ambiguous if self.table.sensitivities[place].by_record}
+        candidates = (known for known in self.weights if by_record.isdisjoint(known))
+        return {known: self.weights[known] for known in narrow_sets(candidates, self.table.cardinalities, cells)}
+
+    @cached_property
+    def cubes(self) -> list[Node]:
+        """Cubes that count the known sets of few combinations of values."""
+        shared = max(int(_SHARED_CELLS_A_ROW * len(self.table)), _FEW_CELLS)
+        return plan_cubes(self._narrow, self.table.cardinalities, shared)
+
+    @cached_property
+    def trees(self) -> dict[int, Branch]:
+        """Trees of the other known sets, by the attribute that all sets of a tree have."""
+        wide = {known: weight for known, weight in self.weights.items() if known not in self._narrow}
+        return branches(wide, self.ambiguous, self.table.cardinalities)
+
+    def consequences(self) -> Floats:
+        """Σ W(A)·W(a) over the hidden attributes, then W(A)·W(a) of each ambiguous one, row by row.
+
+        Returns
+        -------
+        array of shape (1 + n_ambiguous, n_rows)
+        """
+        everything = slice(None)
+        hidden = Consequence(self.table, self.hidden).at(everything)
+        return np.stack([hidden, *(self.table.sensitivity(place, everything) for place in self.ambiguous)])
+
+    def shape(self, node: Node) -> tuple[int, ...]:
+        """Shape of a cube."""
+        return tuple(self.table.cardinalities[attribute] for attribute in node.axes)
+
+    def counts(self, node: Node, cells: Integers) -> NDArray[np.int64]:
+        """Count the records of each cell of a cube."""
+        shape = self.shape(node)
+        return counted(cells, math.prod(shape), self.table.counts, self.partitions).reshape(shape)
+
+
+class RowSums:
+    """What the known sets add up to for each row.
+
+    Parameters
+    ----------
+    exposure : Exposure
+
+    Attributes
+    ----------
+    likelihood : array of shape (n_rows,)
+        Σ w(KS)/count(KS).
+    ambiguous : array of shape (n_rows,)
+        Σ w(KS)/count(KS) · Σ W(A)·W(a) over the ambiguous attributes A ∉ KS.
+    """
+
+    def __init__(self, exposure: Exposure) -> None:
+        self._exposure = exposure
+        self.likelihood = np.zeros(len(exposure.table))
+        self.ambiguous = np.zeros(len(exposure.table))
+        for batch in self._batches():
+            lookups = in_parallel(self._counted, batch)
+            in_parallel(partial(self._look_up, lookups), _row_blocks(len(exposure.table)))
+        for attribute, tree in exposure.trees.items():
+            in_parallel(partial(self._search, attribute, tree), blocks(exposure.table, attribute))
+
+    def risk(self, alpha: float) -> Floats:
+        """D of each row, shape (n_rows,)."""
+        hidden = Consequence(self._exposure.table, self._exposure.hidden)
+        risks = np.empty(len(self.likelihood))
+
+        def finish(rows: slice) -> None:
+            risks[rows] = alpha * (hidden.at(rows) * self.likelihood[rows] + self.ambiguous[rows])
+
+        in_parallel(finish, _row_blocks(len(risks)))
+        return risks
+
+    def _batches(self) -> Iterator[list[Node]]:
+        """Cubes that are kept at once: as many as fit in a processor's cache, roughly."""
+        limit = max(_CELLS_AT_ONCE_A_ROW * len(self.likelihood), _FEW_CELLS)
+        batch: list[Node] = []
+        held = 0.0
+        for node in self._exposure.cubes:
+            size = math.prod(self._exposure.shape(node)) + len(self.likelihood) / 2
+            if batch and held + size > limit:
+                yield batch
+                batch, held = [], 0.0
+            batch.append(node)
+            held += size
+        yield batch
+
+    def _counted(self, node: Node) -> _Lookup:
+        exposure = self._exposure
+        cells = exposure.table.cells(node.axes)
+        own = {place: exposure.table.sensitivities[place].weights for place in exposure.ambiguous}
+        likelihood, consequence = gathered(node, exposure.counts(node, cells), own)
+        return _Lookup(node, cells, likelihood.ravel(), None if consequence is None else consequence.ravel())
+
+    def _look_up(self, lookups: list[_Lookup], rows: slice) -> None:
+        exposure, likelihood, ambiguous = self._exposure, self.likelihood[rows], self.ambiguous[rows]
+        own = {place: exposure.table.sensitivity(place, rows) for place in exposure.ambiguous}
+        for lookup in lookups:
+            cells = lookup.cells[rows]
+            chances = np.take(lookup.likelihood, cells)
+            likelihood += chances
+            unknown = [own[place] for place in exposure.ambiguous if place not in lookup.node.axes]
+            if unknown:
+                ambiguous += chances * reduce(np.add, unknown)
+            if lookup.consequence is not None:
+                ambiguous += np.take(lookup.consequence, cells)
+
+    def _search(self, attribute: int, tree: Branch, block: Rows) -> None:
+        exposure = self._exposure
+        likelihood, ambiguous = np.zeros(len(block)), np.zeros(len(block))
+        figures = np.empty((len(exposure.ambiguous), len(block)))
+        for number, place in enumerate(exposure.ambiguous):
+            figures[number] = exposure.table.sensitivity(place, block)
+        for found in found_rows(exposure.table, attribute, tree, block, figures, partitions=exposure.partitions):
+            weights = found.branch.beyond if found.beyond else found.branch.weights
+            likelihood[found.rows] += weights[0] * found.chances
+            if len(figures):
+                ambiguous[found.rows] += np.einsum("i,ij->j", weights[1:], found.figures) * found.chances
+        self.likelihood[block] += likelihood
+        self.ambiguous[block] += ambiguous
+
+
+def set_totals(exposure: Exposure, figures: Floats) -> Iterator[tuple[KnownSet, Floats]]:
+    """What each known set adds over all rows.
+
+    Parameters
+    ----------
+    exposure : Exposure
+    figures : array of shape (n_figures, n_rows)
+
+    Yields
+    ------
+    known : tuple of int
+    array of shape (n_figures,)
+        w(KS) · Σ figure/count(KS).
+    """
+    table = exposure.table
+    for node in exposure.cubes:
+        cells = table.cells(node.axes)
+        counts = exposure.counts(node, cells)
+        sums = np.empty((len(figures), counts.size))
+        for number, figure in enumerate(figures):
+            sums[number] = np.bincount(cells, figure, counts.size)
+        yield from totals(node, counts, sums.reshape(-1, *counts.shape))
+    for attribute, tree in exposure.trees.items():
+        found = Totals()
+        for block in blocks(table, attribute):
+            for event in found_rows(table, attribute, tree, block, figures[:, block], partitions=exposure.partitions):
+                found.add(event)
+        yield from found.of(tree)
+
+
+def in_parallel(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+    """Apply a function to each item, on as many threads as there are processors."""
+    work = list(items)
+    threads = min(len(work), _processors())
+    if threads < 2:
+        return [function(item) for item in work]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, work))
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _row_blocks(rows: int) -> Iterator[slice]:
+    return starmap(slice, ((start, min(start + _BLOCK, rows)) for start in range(0, rows, _BLOCK)))
