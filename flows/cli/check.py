@@ -1,5 +1,6 @@
 """``releasegate check``: validate request and data, release nothing."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,25 @@ from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
 from tasks.guard import guarded
 from tasks.microdata.coded import Prepared
+from tasks.microdata.columns import absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.unused import unused_terms
+from tasks.risk.setting import check_risk_setting
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found."""
+
+    loaded: LoadedRequest
+    prepared: Prepared
+    validation: ValidationFact
+    positions: dict[str, tuple[int, ...]]
+    """Records that failed, by check, from 0."""
+    notes: tuple[str, ...]
+    """Terms that nothing acts on, or not as somebody who wrote them would expect."""
 
 
 def register(app: typer.Typer) -> None:
@@ -29,9 +45,9 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
 
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
     """
-    loaded, prepared, validation, positions = checked_request(request, root or [])
+    checked = checked_request(request, root or [])
+    prepared, validation, positions = checked.prepared, checked.validation, checked.positions
     code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
-    notes = unused_terms(loaded.request)
     if as_json:
         print_json(
             {
@@ -42,19 +58,17 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
                 "population": prepared.population.total,
                 "validation": validation.model_dump(mode="json"),
                 "positions": {name: [row + 1 for row in rows] for name, rows in positions.items()},
-                "notes": list(notes),
+                "notes": list(checked.notes),
             }
         )
         return code
-    _show(loaded, prepared, validation, positions)
-    for note in notes:
+    _show(checked.loaded, prepared, validation, positions)
+    for note in checked.notes:
         notices.print(f"note: {note}")
     return code
 
 
-def checked_request(
-    path: Path, roots: list[Path]
-) -> tuple[LoadedRequest, Prepared, ValidationFact, dict[str, tuple[int, ...]]]:
+def checked_request(path: Path, roots: list[Path]) -> Checked:
     """Load a request, prepare its data and run validation.
 
     Raises
@@ -69,8 +83,10 @@ def checked_request(
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
+        check_risk_setting(loaded.request, prepared)
         outcome = validate(frame, loaded.request, prepared.covered)
-        return loaded, prepared, outcome.fact, outcome.positions
+        notes = (*unused_terms(loaded.request), *absent_values(frame, loaded.request))
+        return Checked(loaded, prepared, outcome.fact, outcome.positions, notes)
 
 
 def _show(

@@ -31,6 +31,18 @@ def sensitivities(request: ReleaseRequest) -> dict[str, Sensitivity]:
     }
 
 
+def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ...]:
+    """One sentence for each sensitive column with weights for values that no record has, as misspelt ones would be."""
+    notes = []
+    for name, given in sensitivities(request).items():
+        absent = len(given.values.keys() - set(frame[name].dropna().unique()))
+        if absent:
+            notes.append(
+                f"sensitivity.values ({name}) weighs {absent} of {len(given.values)} values that no record has"
+            )
+    return tuple(notes)
+
+
 def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Column]:
     """Code the columns beside the quasi-identifiers that the combined score counts or weighs.
 
