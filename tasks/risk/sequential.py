@@ -5,7 +5,6 @@ whether that one knows each group beforehand or only how many people it has: wha
 makes it worth access for the file, and once access is paid nothing else sets the three apart.
 """
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,13 +29,13 @@ from tasks.risk.fmdp import (
     sink_probability,
 )
 from tasks.risk.groups import Floats, Groups, collected_groups, expected_listed, released_groups
-from tasks.risk.planning.deterrence import deterring_value
+from tasks.risk.planning.deterrence import deterring_value, smallest_value, sufficient_value
 from tasks.risk.planning.shared import shared_access
 from tasks.risk.planning.terms import Term, term_value, with_term
 from tasks.risk.profile import DerivedProfile
 
 JUDGED = "access shared"
-_EDGES = (0, *(step * 10**power for power in range(9) for step in (1, 2, 5)))
+_EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def deterrents(profile: AdversaryProfile, groups: Groups) -> tuple[DeterrentFact
 
 
 def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | None:
-    """What deters one who knows the groups, if one who believes them too; else what makes every group unattractive."""
+    """What deters one who knows the groups, where it deters one who only believes them too; else what deters both."""
     found = groups.candidates > 0
     sizes, records = groups.candidates[found], groups.records[found]
     if len(sizes) == 0:
@@ -148,9 +147,12 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
             shared_access(profile, values, groups.records).total for values in (known, believed)
         )
     value = deterring_value(profile, term, sizes, records)
-    if value is not None and is_attacked(with_term(profile, term, value), groups):
-        value = deterring_value(dataclasses.replace(profile, access_cost=0.0), term, int(sizes.min()))
-    return value
+    if value is None or not is_attacked(with_term(profile, term, value), groups):
+        return value
+    return smallest_value(
+        lambda tried: not is_attacked(with_term(profile, term, tried), groups),
+        sufficient_value(profile, term, int(sizes.max())),
+    )
 
 
 def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:

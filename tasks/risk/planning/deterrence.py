@@ -71,7 +71,7 @@ def deterring_value(
             shared_access(changed, linked_values(changed, sizes[:end]), counts[:end]).accessed for end in ends
         )
 
-    return _smallest(deters, _sufficient(profile, term, int(sizes[-1])))
+    return smallest_value(deters, sufficient_value(profile, term, int(sizes[-1])))
 
 
 def limiting_value(profile: AdversaryProfile, term: Term, group_size: int, tolerated: float) -> float | None:
@@ -120,12 +120,12 @@ def limiting_value(profile: AdversaryProfile, term: Term, group_size: int, toler
         return safe is not None and safe <= size
 
     if term is Term.ACCESS_COST:
-        return _smallest(limits, deterring_value(profile, term, size) or 0.0)
-    return _smallest(limits, _sufficient(profile, term, size))
+        return smallest_value(limits, deterring_value(profile, term, size) or 0.0)
+    return smallest_value(limits, sufficient_value(profile, term, size))
 
 
-def _sufficient(profile: AdversaryProfile, term: Term, largest: int) -> float:
-    """A value that deters if any does.
+def sufficient_value(profile: AdversaryProfile, term: Term, largest: int) -> float:
+    """A value of a term that deters from groups of up to ``largest`` candidates if any does.
 
     An exploit that costs the whole gain never pays, nor does one whose expected penalty is the whole gain. Where the
     first exploits are never detected, the later ones are past the same bound and only the free ones are left.
@@ -140,8 +140,11 @@ def _sufficient(profile: AdversaryProfile, term: Term, largest: int) -> float:
     return float(profile.gain / possible[0]) if len(possible) else float(profile.gain)
 
 
-def _smallest(deters: Callable[[float], bool], sufficient: float) -> float | None:
-    """Smallest value that deters, from above; what deters stays so for all larger values."""
+def smallest_value(deters: Callable[[float], bool], sufficient: float) -> float | None:
+    """Smallest value that deters, greater by at most ``PRECISION``; None if ``sufficient`` does not.
+
+    What deters must stay so for all larger values.
+    """
     if deters(0.0):
         return 0.0
     if not deters(sufficient):

@@ -1,0 +1,124 @@
+"""Columns beside the quasi-identifiers: coded by value, weighed by sensitivity, and only where the score needs them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.microdata.columns import code_column, code_columns, known_probabilities, sensitivities
+from tasks.request.model import ReleaseRequest, Sensitivity
+from tests.support.tiny import tiny_document
+
+TEXT = pd.StringDtype("pyarrow")
+
+
+def text(*cells: str | None) -> pd.Series:
+    return pd.Series(cells, dtype=TEXT)
+
+
+def asked(**attributes: dict[str, Any]) -> ReleaseRequest:
+    document = tiny_document()
+    document["attributes"] |= attributes
+    return ReleaseRequest.model_validate(document)
+
+
+def test_each_value_has_a_code_and_its_weight_and_a_missing_one_weighs_nothing() -> None:
+    weights = Sensitivity(attribute=0.5, values={"flu": 0.2, "burn": 1.0}, default=0.8)
+    column = code_column(text("flu", None, "cold", "flu", "burn"), weights)
+    assert column.weights[column.codes].tolist() == pytest.approx([0.1, 0, 0.4, 0.1, 0.5])
+    assert column.codes[1] == len(column.weights) - 1 == 3
+    assert column.codes[0] == column.codes[3]
+    assert len(set(column.codes.tolist())) == 4
+
+
+def test_a_column_that_is_not_sensitive_weighs_nothing() -> None:
+    column = code_column(text("a", "b"), None)
+    assert column.weights.tolist() == [0, 0, 0]
+    assert column.codes[0] != column.codes[1]
+
+
+def test_a_column_without_any_value() -> None:
+    column = code_column(text(None, None), Sensitivity())
+    assert (column.codes.tolist(), column.weights.tolist()) == ([0, 0], [0])
+
+
+def test_an_empty_text_is_a_value_and_not_a_missing_one() -> None:
+    column = code_column(text("", None, ""), Sensitivity(values={"": 0.25}))
+    assert column.weights[column.codes].tolist() == [0.25, 0, 0.25]
+
+
+@pytest.mark.parametrize("values", [255, 256, 65_536])
+def test_codes_hold_every_value_and_the_missing_one(values: int) -> None:
+    column = code_column(text(*map(str, range(values)), None), Sensitivity())
+    assert column.codes.tolist() == list(range(values + 1))
+    assert column.codes.dtype == np.min_scalar_type(values)
+
+
+CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "a ", "☃"])), min_size=1, max_size=12)
+
+
+@given(
+    cells=CELLS, listed=st.dictionaries(st.sampled_from(["", "a", "b", "☃"]), st.floats(0, 1)), whole=st.floats(0, 1)
+)
+@settings(max_examples=60, deadline=None)
+def test_codes_part_the_rows_as_their_cells_do(cells: list[str | None], listed: dict[str, float], whole: float) -> None:
+    column = code_column(text(*cells), Sensitivity(attribute=whole, values=listed, default=0.5))
+    for one, code in zip(cells, column.codes, strict=True):
+        assert [one == other for other in cells] == (column.codes == code).tolist()
+        assert column.weights[code] == (0 if one is None else whole * listed.get(one, 0.5))
+    assert column.codes.max() < len(column.weights)
+
+
+def test_what_is_not_said_is_known_of_quasi_identifiers_and_of_nothing_else() -> None:
+    request = asked(
+        ward={"role": "insensitive"},
+        room={"role": "insensitive", "known_probability": 0.25},
+        genome={"role": "sensitive", "known_probability": 0.0, "sensitivity": {"attribute": 0.3}},
+    )
+    assert known_probabilities(request) == {
+        "zip": 1.0,
+        "age": 1.0,
+        "sex": 1.0,
+        "diagnosis": 0.0,
+        "ward": 0.0,
+        "room": 0.25,
+        "genome": 0.0,
+    }
+    assert {name: given.attribute for name, given in sensitivities(request).items()} == {"diagnosis": 1, "genome": 0.3}
+
+
+def test_a_quasi_identifier_may_be_less_than_certainly_known() -> None:
+    document = tiny_document()
+    document["attributes"]["age"]["known_probability"] = 0.125
+    assert known_probabilities(ReleaseRequest.model_validate(document))["age"] == 0.125
+
+
+@pytest.mark.parametrize(
+    ("attribute", "wanted"),
+    [
+        ({"role": "sensitive"}, True),
+        ({"role": "sensitive", "sensitivity": {"attribute": 0}}, False),
+        ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0.1}, True),
+        ({"role": "sensitive", "sensitivity": {"values": {"x": 0}, "default": 0}}, True),
+        ({"role": "insensitive"}, False),
+        ({"role": "insensitive", "known_probability": 0}, False),
+        ({"role": "insensitive", "known_probability": 0.5}, True),
+        ({"role": "direct identifier"}, False),
+    ],
+)
+def test_a_column_is_coded_where_it_can_be_known_or_weighs_something(attribute: dict[str, Any], wanted: bool) -> None:
+    request = asked(further=attribute)
+    frame = pd.DataFrame({name: text("88", "89") for name in request.attributes})
+    columns = code_columns(frame, request)
+    assert list(columns) == ["diagnosis", *(["further"] if wanted else [])]
+    weight = 1.0 if attribute == {"role": "sensitive"} else 0.0
+    assert not wanted or columns["further"].weights.tolist() == [weight, weight, 0]
+
+
+def test_columns_come_in_the_order_of_the_request() -> None:
+    request = asked(b={"role": "insensitive", "known_probability": 1}, a={"role": "sensitive"})
+    frame = pd.DataFrame({name: text("x") for name in reversed(request.attributes)})
+    assert list(code_columns(frame, request)) == ["diagnosis", "b", "a"]

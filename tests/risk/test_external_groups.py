@@ -1,0 +1,112 @@
+"""Candidates of the records in the external data, by hand: with a register, and with a share of the population."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.generalization.play import Played, Table, play
+from tasks.request.model import Method
+from tasks.risk.groups import Groups, collected_groups, expected_listed, groups, released_groups
+from tests.support.explaining import table
+from tests.support.slow import best_strategy, cell_of, informed
+from tests.support.worlds import World, worlds
+
+LISTED = np.array([4, 0, 30, 40])
+"""Of the 10, 20, 30 and 40 people with the values a, b, c and d."""
+
+
+def as_lists(found: Groups) -> tuple[list[int], list[float], list[int], int]:
+    return found.candidates.tolist(), found.densities.tolist(), found.records.tolist(), found.external_size
+
+
+def played(on: Table) -> Played:
+    """Groups of 25 people are safe: a and b are released as one group of 30, c and d as they are."""
+    from tasks.generalization.game import Payoffs
+
+    payoffs = Payoffs(benefit=100.0, loss=100.0, gain=100.0, cost=4.0)
+    return play(on, Method.NO_ATTACK_PARTITION, payoffs, np.ones(1))
+
+
+def test_records_as_collected_by_a_share_of_the_population() -> None:
+    assert as_lists(collected_groups(table(), 0.5)) == ([5, 10, 15, 20], [0.1, 0.2, 0.3, 0.4], [1, 1, 1, 1], 50)
+
+
+def test_candidates_are_rounded_and_at_least_one() -> None:
+    assert as_lists(collected_groups(table(), 0.25))[0] == [2, 5, 8, 10], "2.5 and 7.5 are rounded to the even one"
+    assert as_lists(collected_groups(table(), 0.001)) == ([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4], [1] * 4, 1)
+    assert [expected_listed(prior, 101) for prior in (0.001, 0.01, 0.5, 0.999)] == [1, 1, 50, 101]
+
+
+def test_records_as_collected_by_a_register() -> None:
+    registered = replace(table(), listed=LISTED)
+    assert as_lists(collected_groups(registered, 0.5)) == ([4, 0, 30, 40], [0.1, 0.2, 0.3, 0.4], [1, 1, 1, 1], 74)
+
+
+def test_released_records() -> None:
+    for listed, candidates, external in ((None, [15, 15, 15, 20], 50), (LISTED, [4, 4, 30, 40], 74)):
+        on = replace(table(), listed=listed)
+        found = released_groups(on, played(on), np.full(4, True), 0.5)
+        assert as_lists(found) == (candidates, [0.3, 0.3, 0.3, 0.4], [1, 1, 1, 1], external)
+
+
+def test_suppressed_records_are_not_there() -> None:
+    on = replace(table(records={("a",): 3, ("b",): 1, ("d",): 2}), listed=LISTED)
+    kept = np.array([True, False, True])
+    assert as_lists(released_groups(on, played(on), kept, 0.5)) == ([4, 40], [0.3, 0.4], [3, 2], 74)
+
+
+def test_a_record_of_nobody_in_the_population() -> None:
+    """By a share of the population one candidate is taken to be there; in a register nobody is."""
+    few = table(people={("a",): 10, ("c",): 30}, records={("a",): 1, ("b",): 1})
+    assert as_lists(collected_groups(few, 0.5)) == ([5, 1], [0.25, 0], [1, 1], 20)
+    registered = replace(few, listed=np.array([2, 30]))
+    assert as_lists(collected_groups(registered, 0.5)) == ([2, 0], [0.25, 0], [1, 1], 32)
+
+
+def test_a_group_of_which_nobody_is_listed() -> None:
+    on = replace(table(), listed=np.array([0, 0, 30, 40]))
+    assert as_lists(released_groups(on, played(on), np.full(4, True), 0.5))[0] == [0, 0, 30, 40]
+
+
+def test_sizes_as_given() -> None:
+    people, records = np.array([30, 40]), np.array([2, 1])
+    assert as_lists(groups(table(), people, None, records, 0.1)) == ([3, 4], [0.3, 0.4], [2, 1], 10)
+    registered = replace(table(), listed=LISTED)
+    assert as_lists(groups(registered, people, np.array([7, 0]), records, 0.1)) == ([7, 0], [0.3, 0.4], [2, 1], 74)
+
+
+@given(world=worlds(max_attributes=2), prior=st.sampled_from([0.2, 0.5, 0.99]), data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_candidates_are_the_listed_people_whose_own_cell_it_is(world: World, prior: float, data: st.DataObject) -> None:
+    """Against plain loops over people, for a method whose cells overlap."""
+    base = table(world.rows, world.people, world.records)
+    order = [
+        tuple(tree.labels[0][leaf] for tree, leaf in zip(base.hierarchies, codes, strict=True))
+        for codes in base.population.codes
+    ]
+    register = {values: data.draw(st.integers(0, world.people[values])) for values in order}
+    on = replace(base, listed=np.array([register[values] for values in order]))
+    weights = np.array(world.weights)
+    outcome = play(on, Method.BASIC, world.payoffs, weights)
+
+    def own(values: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+        levels, _ = best_strategy(world, values)
+        assert levels is not None
+        return cell_of(world, values, levels)
+
+    names = [
+        tuple(tree.labels[0][leaf] for tree, leaf in zip(base.hierarchies, codes, strict=True))
+        for codes in base.data.codes
+    ]
+    kept = np.full(len(names), True)
+    people = [informed(world, own)(own(values)) for values in names]
+    listed = informed(World(world.rows, register, world.records, world.payoffs, world.weights), own)
+    by_register = released_groups(on, outcome, kept, prior)
+    assert by_register.candidates.tolist() == [listed(own(values)) for values in names]
+    by_share = released_groups(base, play(base, Method.BASIC, world.payoffs, weights), kept, prior)
+    assert by_share.candidates.tolist() == [max(round(prior * max(number, 1)), 1) for number in people]
+    assert by_share.densities.tolist() == pytest.approx([number / sum(world.people.values()) for number in people])
+    assert by_share.records.tolist() == [world.records[values] for values in names]

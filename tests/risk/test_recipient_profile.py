@@ -1,0 +1,160 @@
+"""The recipient's profile: which term follows from what, and that what is declared wins."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.errors import RequestError
+from tasks.request.model import ReleaseRequest
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.profile import DerivedProfile, derive_profile, recipient_profile
+from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
+
+
+def derived(
+    *, listed: int | None = None, people: int = 27, agreement: dict[str, Any] | None = None, **terms: Any
+) -> DerivedProfile:
+    document = tiny_document()
+    first = document["recipients"][0]
+    second = {**first, "id": "lab", **terms}
+    second["agreement"] = first["agreement"] | (agreement or {})
+    document["recipients"].append(second)
+    request = ReleaseRequest.model_validate(document)
+    return derive_profile(request, request.recipients[1], listed, people)
+
+
+def test_what_follows_where_nothing_is_declared() -> None:
+    found = derived()
+    assert found.profile == AdversaryProfile(
+        gain=60,
+        penalty=0,
+        access_cost=0,
+        link_cost=0,
+        exploit_cost=10,
+        prior=0.99,
+        detection_intercept=math.log(0.01 / 0.99),
+        detection_slope=0,
+        max_penalties=1,
+        discount=0.9,
+        confirmation=1,
+    )
+    assert found.origins == {
+        "gain": "stakes: the publisher's loss",
+        "penalty": "no penalty in the agreement",
+        "access_cost": "none: the external data are taken to be at hand",
+        "link_cost": "none",
+        "exploit_cost": "stakes: cost of an attempt",
+        "prior": "default: nearly everybody is taken to be in the external data",
+        "detection_intercept": "no penalty in the agreement",
+        "detection_slope": "default: as likely at every attempt",
+        "max_penalties": "agreement: the first breach ends it",
+        "discount": "default",
+        "confirmation": "default: a right match is recognised",
+    }
+
+
+def test_a_gain_of_its_own() -> None:
+    found = derived(stakes={"benefit": 90, "loss": 60, "cost": 10, "gain": 7})
+    assert (found.profile.gain, found.origins["gain"]) == (7, "stakes: gain")
+
+
+def test_the_agreement_gives_penalty_and_detection() -> None:
+    found = derived(agreement={"penalty": 500, "detection_rate": 0.2})
+    assert found.profile.penalty == 500
+    assert found.profile.detection([0, 1, 40]) == pytest.approx([0.2] * 3)
+    assert found.origins["penalty"] == found.origins["detection_intercept"] == "agreement"
+    assert found.profile.max_penalties == 1
+
+
+def test_an_agreement_that_goes_on_after_a_breach_fines_again() -> None:
+    found = derived(agreement={"penalty": 500, "detection_rate": 0.2, "ends_on_breach": False})
+    assert (found.profile.max_penalties, found.origins["max_penalties"]) == (None, "agreement: goes on")
+
+
+def test_the_register_gives_the_prior() -> None:
+    found = derived(listed=9, people=27)
+    assert found.profile.prior == pytest.approx(1 / 3)
+    assert found.origins["prior"] == "people in the register over people in the population"
+
+
+DECLARED = {
+    "gain": 1.5,
+    "penalty": 0.0,
+    "access_cost": 0.0,
+    "link_cost": 2.0,
+    "exploit_cost": 0.0,
+    "prior": 0.4,
+    "detection_intercept": -3.0,
+    "detection_slope": 0.5,
+    "max_penalties": 4,
+    "discount": 1.0,
+    "confirmation": 0.25,
+}
+
+
+@pytest.mark.parametrize("term", DECLARED)
+def test_a_declared_term_wins_alone(term: str) -> None:
+    """Over stakes, agreement and register; also where it is 0."""
+    agreement = {"penalty": 500, "detection_rate": 0.2}
+    without = derived(listed=9, agreement=agreement)
+    found = derived(listed=9, agreement=agreement, adversary={term: DECLARED[term]})
+    assert found.profile == dataclasses.replace(without.profile, **{term: DECLARED[term]})
+    assert found.origins == without.origins | {term: "adversary, as declared"}
+
+
+def test_every_term_may_be_declared() -> None:
+    found = derived(adversary=DECLARED)
+    assert found.profile == AdversaryProfile(**DECLARED)
+    assert set(found.origins) == {term.name for term in dataclasses.fields(AdversaryProfile)}
+    assert set(found.origins.values()) == {"adversary, as declared"}
+
+
+def test_no_limit_of_penalties_is_declared_by_null() -> None:
+    """And is not the same as saying nothing, which leaves it to the agreement."""
+    told = derived(adversary={"max_penalties": None, "gain": 3})
+    assert (told.profile.max_penalties, told.origins["max_penalties"]) == (None, "adversary, as declared")
+    silent = derived(adversary={"gain": 3})
+    assert (silent.profile.max_penalties, silent.origins["max_penalties"]) == (
+        1,
+        "agreement: the first breach ends it",
+    )
+
+
+@pytest.mark.parametrize("term", sorted(DECLARED.keys() - {"max_penalties"}))
+def test_null_for_any_other_term_says_nothing(term: str) -> None:
+    assert derived(adversary={term: None}) == derived()
+
+
+def test_a_declared_penalty_needs_no_agreement_where_detection_is_declared() -> None:
+    found = derived(adversary={"penalty": 20, "detection_intercept": 0})
+    assert found.profile.penalty == 20
+    assert found.profile.detection(3) == 0.5
+
+
+def test_a_declared_penalty_may_rest_on_the_agreements_detection() -> None:
+    found = derived(agreement={"penalty": 500, "detection_rate": 0.2}, adversary={"penalty": 20})
+    assert found.profile.penalty == 20
+    assert found.profile.detection(0) == pytest.approx(0.2)
+
+
+def test_a_register_of_everybody_gives_no_prior() -> None:
+    with pytest.raises(RequestError) as caught:
+        derived(listed=27)
+    error = caught.value
+    assert error.where == "recipients[1].adversary.prior"
+    assert "lists everybody" in error.what
+    assert {"what", "where", "expected", "got", "fix"} == error.fields().keys()
+    assert derived(listed=27, adversary={"prior": 0.999}).profile.prior == 0.999
+    assert derived(listed=26).profile.prior == 26 / 27
+
+
+def test_the_prepared_data_give_register_and_population(tmp_path: Path) -> None:
+    (tmp_path / "register.csv").write_text("zip,age,sex,count\n37201,93,M,2\n37010,88,F,1\n")
+    named = changed("external_data", to={"path": "register.csv", "source": "made up"})
+    for changes, prior in (((), 0.99), ((named,), 3 / 27)):
+        loaded = tiny_request(tmp_path, *changes)
+        recipient = loaded.request.recipients[0]
+        assert recipient_profile(loaded.request, recipient, tiny_prepared(loaded)).profile.prior == prior
