@@ -16,7 +16,7 @@ from tasks.risk.known_sets import KnownSet
 from tasks.risk.score_table import Floats, ScoreTable, collected_table, released_table
 
 _LARGEST = 8
-_EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 12) for step in (1, 2, 5)))
+_EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 19) for step in (1, 2, 5)))
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def gate_figures(residual: ScoreFigure) -> dict[Measure, float]:
 
 
 def _histogram(risks: Floats) -> tuple[Bin, ...]:
-    """Records by score, from the last empty interval below the first record's to the last record's."""
+    """Records by score, from the least record's interval to the greatest one's; the first one holds scores of 0 too."""
     place = np.maximum(np.searchsorted(_EDGES, risks, side="left") - 1, 0)
     counts = np.bincount(place, minlength=len(_EDGES) - 1)
     filled = np.flatnonzero(counts)
