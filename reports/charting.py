@@ -6,6 +6,7 @@ Colours are those of Okabe and Ito (2008), told apart in every common form of co
 import io
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
@@ -28,6 +29,7 @@ BLUES = ("#0b4a78", "#0072B2", "#4f9bcc", "#8dbfe0", "#bcdaee", "#dbe9f3")
 REMOVED = "#e3e6ea"
 _WIDTH = 6.9
 _WORDS = 0.35
+_MOST_TICKS = 10
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "releasegate",
     "svg.fonttype": "path",
@@ -56,14 +58,41 @@ _STYLE: dict[str, Any] = {
 }
 
 
-class RiskAxis:
-    """A logarithmic axis that holds the filled bins and the marks; a lower edge of 0 is drawn one step further."""
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the report."""
 
-    def __init__(self, bins: Sequence[Bin], marks: Sequence[float]) -> None:
+    name: str
+    draw: Callable[[Canvas], None]
+    height: float
+    """In inches; the width is that of the text."""
+    alt: str
+    """What a reader who does not see the figure needs of it."""
+    caption: str
+
+    @property
+    def svg(self) -> bytes:
+        """The drawing; the same bytes each time."""
+        return svg(self.draw, self.height)
+
+
+class RiskAxis:
+    """A logarithmic axis that holds the filled bins and the marks; a lower edge of 0 is drawn one step further.
+
+    Parameters
+    ----------
+    bins : sequence of Bin
+    marks : sequence of float
+        Greater than 0.
+    largest : float
+        Where the axis ends at the latest: 1 for probabilities.
+    """
+
+    def __init__(self, bins: Sequence[Bin], marks: Sequence[float], *, largest: float = 1.0) -> None:
         filled = [part for part in bins if part.records]
         positive = sorted({edge for part in filled for edge in (part.low, part.high) if edge > 0} | set(marks))
         self.floor = positive[0] / 2 if any(part.low <= 0 for part in filled) else positive[0]
-        self.top = max(min(1.0, 2 * positive[-1]), 2 * self.floor)
+        self.top = max(min(largest, 2 * positive[-1]), 2 * self.floor)
 
     def at(self, value: float) -> float:
         """Place of a risk on the axis."""
@@ -75,7 +104,8 @@ class RiskAxis:
         decades = [10.0**power for power in range(math.floor(low), math.ceil(high) + 1)]
         ticks = [step * decade for decade in decades for step in ((1,) if high - low > 2.5 else (1, 2, 5))]
         ticks = [tick for tick in ticks if low - 1e-9 <= math.log10(tick) <= high + 1e-9]
-        ax.set_xticks([self.at(tick) for tick in ticks], [numbers.risk(tick) for tick in ticks])
+        ticks = ticks[:: 1 + len(ticks) // _MOST_TICKS]
+        ax.set_xticks([self.at(tick) for tick in ticks], [numbers.tick(tick) for tick in ticks])
         ax.set_xlim(low, high)
         ax.set_xlabel(title)
 

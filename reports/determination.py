@@ -8,8 +8,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports import numbers, safeharbor, statements
-from reports.figures import Figure, figures
+from reports import combined, numbers, safeharbor, sequential, statements
+from reports.assumptions import assumptions
+from reports.charting import Figure
+from reports.criteria import wp216
+from reports.figures import figures
 from reports.gates import gate_rows, released_records
 from reports.levels import level_rows
 from reports.methods import method_text
@@ -47,6 +50,8 @@ _TITLES = {
     "method": "Method",
     "risk": "Risk before and after",
     "transparency": "Adversarial test: transparency",
+    "sequential": "Adversarial test: a recipient who plans",
+    "combined": "Identity and attributes in one score",
     "unmeasured": "Method, risk and utility: not measured",
     "decoys": "Decoys",
     "utility": "Utility",
@@ -56,7 +61,7 @@ _TITLES = {
     "history": "Approval history",
     "reference": "Qualification, definitions, references",
 }
-_MEASURED = frozenset({"method", "risk", "transparency", "utility"})
+_MEASURED = frozenset({"method", "risk", "transparency", "sequential", "combined", "utility"})
 
 
 def render_determination(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> bytes:
@@ -120,11 +125,11 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         sections=sections(record),
         figures=drawn,
         gates=gate_rows(record),
-        assumptions=statements.assumptions(record),
+        assumptions=assumptions(record),
         not_assessed=statements.not_assessed(record),
         stopped=statements.stopped(record),
         total=released_records(record),
-        criteria=statements.wp216(record),
+        criteria=wp216(record),
         checklist=safeharbor.checklist(record),
         method_text=method_text,
         quasi=[field for field in record.fields if field.role == Role.QUASI],
@@ -132,10 +137,42 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         few_suppressed=SmallCellRule(record.policy.small_cell).hides(record.dataset.rows_in - released_records(record)),
         released=[field for field in record.fields if field.role != Role.DIRECT],
         removed=[field for field in record.fields if field.role == Role.DIRECT],
+        planned=_planned(record),
+        scored=_scored(record),
         votes_open=len(record.reviews) < record.reviews_required,
         record_sha256=digest(record),
         evidence={name: hashlib.sha256(content).hexdigest() for name, content in sorted(evidence.items())},
     )
+
+
+def _planned(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of the sequential adversary; None where the stage did not finish."""
+    fact = record.risk.sequential if record.risk else None
+    if fact is None:
+        return None
+    return {
+        "fact": fact,
+        "before": sequential.judged_belief(fact.initial, fact),
+        "after": sequential.judged_belief(fact.residual, fact),
+        "terms": sequential.profile_rows(fact.profile),
+        "beliefs": sequential.belief_rows(record, fact),
+        "deterrents": sequential.deterrent_rows(fact),
+        "thresholds": sequential.threshold_text(record, fact),
+    }
+
+
+def _scored(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of the combined score; None where the stage did not finish."""
+    fact = record.risk.combined if record.risk else None
+    if fact is None:
+        return None
+    return {
+        "fact": fact,
+        "weights": combined.weight_rows(record, fact),
+        "sets": combined.known_sets_text(fact),
+        "by_known_set": combined.contribution_rows(fact.by_known_set),
+        "by_attribute": combined.contribution_rows(fact.by_attribute),
+    }
 
 
 def sections(record: DecisionRecord) -> tuple[Section, ...]:
@@ -143,5 +180,9 @@ def sections(record: DecisionRecord) -> tuple[Section, ...]:
     left_out = {"unmeasured"} if record.risk is not None else _MEASURED
     if record.decoys is None:
         left_out = left_out | {"decoys"}
+    if record.risk is not None and record.risk.sequential is None:
+        left_out = left_out | {"sequential"}
+    if record.risk is not None and record.risk.combined is None:
+        left_out = left_out | {"combined"}
     kept = [(key, title) for key, title in _TITLES.items() if key not in left_out]
     return tuple(Section(number, key, title) for number, (key, title) in enumerate(kept, start=1))

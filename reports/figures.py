@@ -4,7 +4,7 @@ Every figure obeys the small-cell rule: histogram bins are joined until none is 
 count are drawn at the bound the rule leaves. Nothing is told by colour alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure as Canvas
 
 from reports import charting, numbers
+from reports.adversary_figures import adversary_figures
 from reports.charting import (
     AFTER,
     ALARM,
@@ -22,6 +23,7 @@ from reports.charting import (
     INK,
     PARTLY,
     REMOVED,
+    Figure,
     RiskAxis,
     shown_bins,
 )
@@ -33,24 +35,6 @@ from tasks.decision.fact import Bin
 from tasks.decision.record import DecisionRecord, FieldFact, PolicyOutcome, RiskFact
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the report."""
-
-    name: str
-    draw: Callable[[Canvas], None]
-    height: float
-    """In inches; the width is that of the text."""
-    alt: str
-    """What a reader who does not see the figure needs of it."""
-    caption: str
-
-    @property
-    def svg(self) -> bytes:
-        """The drawing; the same bytes each time."""
-        return charting.svg(self.draw, self.height)
-
-
 def figures(record: DecisionRecord) -> dict[str, Figure]:
     """All figures that the record has evidence for, by name; none where no risk was measured."""
     risk = record.risk
@@ -58,6 +42,7 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
         return {}
     quasi = [field for field in record.fields if field.information_kept is not None]
     drawn = [risk_distribution(record, risk), transparent_risk(record, risk), payoffs(record, risk)]
+    drawn += adversary_figures(record, risk)
     if quasi:
         drawn.append(information_kept(quasi))
     levelled = [field for field in quasi if field.records_per_level]

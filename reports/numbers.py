@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime
+from decimal import ROUND_CEILING, Context, Decimal
 
 from markupsafe import Markup, escape
 
@@ -10,6 +11,8 @@ _MONTHS = (
 )
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HASH_GROUP = 8
+_LARGEST_SHORT = "0.9999"
+_LONG = 1e6
 
 
 def integer(value: int) -> str:
@@ -70,6 +73,37 @@ def plain(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
+def amount_up(value: float) -> str:
+    """An amount that is not to fall short of the value: two decimals, rounded up.
+
+    >>> amount_up(12.341), amount_up(12.34), amount_up(0)
+    ('12.35', '12.34', '0.00')
+    """
+    return amount(float(Decimal(repr(value)).quantize(Decimal("0.01"), rounding=ROUND_CEILING)))
+
+
+def risk_up(value: float) -> str:
+    """A probability that is not to fall short of the value: four significant digits, rounded up.
+
+    >>> risk_up(0.0123441), risk_up(0.01), risk_up(0.99999)
+    ('0.01235', '0.01', '>0.9999')
+    """
+    if value > float(_LARGEST_SHORT):
+        return f">{_LARGEST_SHORT}"
+    return risk(float(Context(prec=4, rounding=ROUND_CEILING).plus(Decimal(repr(value)))))
+
+
+def tick(value: float) -> str:
+    """A figure on an axis, as short as it can be.
+
+    >>> tick(0.00001), tick(0.05), tick(100.0), tick(20000.0), tick(1e7), tick(0)
+    ('10⁻⁵', '0.05', '100', '20,000', '10⁷', '0')
+    """
+    if value == 0 or 1 <= abs(value) < _LONG:
+        return plain(value)
+    return risk(value).removeprefix("1 × ")
+
+
 def utc(moment: datetime) -> datetime:
     """A moment in UTC; one without a zone is taken to be in UTC already."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -102,8 +136,8 @@ def breakable(digest: str) -> Markup:
 
 
 def subscripts(text: str) -> Markup:
-    """A sentence whose symbols n_p and n_T are set with their index below the line."""
-    parts = re.split(r"\bn_([pT])\b", text)
-    symbols = [Markup("n<sub>{}</sub>").format(index) for index in parts[1::2]]
-    joined = [piece for pair in zip(map(escape, parts[::2]), [*symbols, ""], strict=True) for piece in pair]
+    """A sentence whose symbols, such as n_p, are set with their index below the line."""
+    parts = re.split(r"\b([A-Za-z])_([A-Za-z0-9])\b", text)
+    symbols = [Markup("{}<sub>{}</sub>").format(*pair) for pair in zip(parts[1::3], parts[2::3], strict=True)]
+    joined = [piece for pair in zip(map(escape, parts[::3]), [*symbols, ""], strict=True) for piece in pair]
     return Markup("").join(joined)

@@ -14,6 +14,8 @@ from tests.support import records
 MAKERS: dict[str, Callable[[], DecisionRecord]] = {
     "approved": records.approved,
     "blocked": records.blocked,
+    "blocked by planning": records.blocked_by_planning,
+    "without adversaries": records.without_adversaries,
     "validation failed": records.validation_failed,
     "awaiting review": records.awaiting_review,
 }

@@ -53,6 +53,18 @@ def test_it_does_not_depend_on_what_it_keeps_back() -> None:
     assert certificate_html(other) == certificate_html(record)
 
 
+def test_neither_adversary_nor_penalty_changes_it() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    agreement = record.recipient.agreement.model_copy(update={"penalty": None, "detection_rate": None})
+    other = records.changed(
+        record,
+        risk=record.risk.model_copy(update={"sequential": None, "combined": None}),
+        recipient=record.recipient.model_copy(update={"agreement": agreement}),
+    )
+    assert certificate_html(other) == certificate_html(record)
+
+
 def test_the_pdf_holds_the_certificate_alone(certificate_pdf: bytes) -> None:
     with pikepdf.open(io.BytesIO(certificate_pdf)) as pdf:
         assert len(pdf.attachments) == 0

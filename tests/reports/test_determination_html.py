@@ -37,8 +37,8 @@ def test_the_first_page_gives_verdict_file_recipient_and_validity() -> None:
         record.dataset.output_sha256,
         "Cumberland University, Department of Economics (university)",
         "9 March 2026 to 9 March 2027",
-        "All 8 gates passed.",
-        "8 of 8 passed",
+        "All 9 gates passed.",
+        "9 of 9 passed",
     ):
         assert part is not None
         assert part in page
@@ -71,7 +71,7 @@ def test_no_section_is_empty(any_record: DecisionRecord) -> None:
 def test_without_a_risk_the_report_says_why_and_shows_none() -> None:
     record = records.validation_failed()
     found = texts.sections(determination_html(record))
-    assert {"method", "risk", "transparency", "utility"}.isdisjoint(found)
+    assert {"method", "risk", "transparency", "sequential", "combined", "utility"}.isdisjoint(found)
     assert "No risk figure exists for this release" in found["unmeasured"]
     assert "The data did not pass validation, so nothing was generalized" in found["unmeasured"]
     assert "Decoy" not in found["unmeasured"]
@@ -96,8 +96,11 @@ def test_the_scope_names_what_was_not_tested_once_each() -> None:
     for stage in (entry.stage for entry in record.not_assessed):
         assert named.count(stage) == 1
     unnamed = texts.sections(determination_html(records.changed(record, not_assessed=())))["scope"]
-    for stage in ("Sequential adversary", "Identity × attribute score", "Linkage by learned distances", "Decoys"):
+    for stage in ("Linkage by learned distances", "Decoys"):
         assert unnamed.count(stage) == 1
+    for stage in ("Sequential adversary", "Identity × attribute score"):
+        assert stage not in named
+        assert stage not in unnamed
 
 
 def test_decoys_are_stated_where_there_are_any() -> None:
@@ -128,7 +131,8 @@ def test_an_ungated_prosecutor_risk_is_said_plainly() -> None:
 
 def test_wp216_says_what_was_not_assessed() -> None:
     risk = texts.sections(determination_html(records.approved()))["risk"]
-    assert "Inference not assessed" in risk
+    assert "Inference assessed in part" in risk
+    assert "No figure in this document bounds that" in risk
     assert "Linkability assessed in part" in risk
     assert "workclass, occupation, capital-gain, capital-loss, salary-class" in risk
 

@@ -11,7 +11,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
 from tests.support import records
 
-NAMES = ["risk", "transparent", "payoffs", "information", "levels"]
+NAMES = ["risk", "transparent", "payoffs", "sequential", "sensitivity", "combined", "information", "levels"]
 
 
 def words(svg: bytes) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+from tasks.decision.adversary_facts import SequentialFact
 from tasks.decision.assemble import NOT_IN_THIS_VERSION
 from tasks.decision.fact import Bin
 from tasks.decision.gates import judge_gates
@@ -40,6 +41,7 @@ from tasks.decision.record import (
 from tasks.request.model import DEFAULT_GATES, Gate, Measure, PatternName
 from tasks.risk.score import THREATS
 from tasks.validation.patterns import PATTERN_TITLES
+from tests.support import adversary_records
 
 ROWS = 32_561
 PEOPLE = 6_339_942
@@ -70,13 +72,15 @@ def approved() -> DecisionRecord:
         release_id=sha("release"),
         title="Income and work of adults in Tennessee",
         decision=Verdict.APPROVED,
-        reasons=("All 8 gates passed.",),
+        reasons=("All 9 gates passed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951),
         recipient=RecipientFact(
             id="university",
             organisation="Cumberland University, Department of Economics",
             purpose="Study of wages by occupation and education in the counties of Tennessee.",
-            agreement=AgreementFact(id="DUA-2026-014", expires=date(2028, 12, 31)),
+            agreement=AgreementFact(
+                id="DUA-2026-014", expires=date(2028, 12, 31), penalty=2000.0, detection_rate=0.005, ends_on_breach=True
+            ),
             controls=(
                 "Encrypted storage on two named servers",
                 "Access by five named researchers, yearly training",
@@ -131,7 +135,7 @@ def approved() -> DecisionRecord:
 
 
 def blocked() -> DecisionRecord:
-    """Per-record Basic game for a recipient whose attempts pay: two gates failed."""
+    """Per-record Basic game for a recipient whose attempts pay: three gates failed."""
     record = approved()
     risk = _risk(
         method="basic",
@@ -149,6 +153,7 @@ def blocked() -> DecisionRecord:
             histogram=bins((2_011, 1_893, 3_580, 6_644, 7_316, 5_904, 2_987, 1_204, 736, 138, 103, 45)),
             attack_group_size=75.0,
         ),
+        sequential=adversary_records.attacked(),
     )
     return changed(
         record,
@@ -156,8 +161,9 @@ def blocked() -> DecisionRecord:
         reasons=(
             "Highest risk of a record from an informed recipient: 1 measured; at most 0.09 allowed.",
             "Records worth an attempt to an informed recipient: 23.38% measured; at most 0% allowed.",
+            "Highest risk of a record from a recipient who plans: 0.63 measured; at most 0.09 allowed.",
         ),
-        gates=_gates(1.0, 7_613 / ROWS, 0.0, 0.9961),
+        gates=_gates(1.0, 7_613 / ROWS, 0.0, 0.9961, planned=0.63),
         dataset=_without_file(record),
         fields=tuple(
             field.model_copy(update={"treatment": field.treatment.replace("no-attack-partition", "basic")})
@@ -174,6 +180,39 @@ def blocked() -> DecisionRecord:
         ),
         risk=risk,
         expert=None,
+    )
+
+
+def blocked_by_planning() -> DecisionRecord:
+    """No single attempt pays, a series of them does: the gate of the recipient who plans alone has failed."""
+    record = approved()
+    agreement = AgreementFact(id="DUA-2026-015", expires=date(2028, 12, 31))
+    return changed(
+        record,
+        decision=Verdict.BLOCKED,
+        reasons=("Highest risk of a record from a recipient who plans: 0.99 measured; at most 0.09 allowed.",),
+        gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=0.99),
+        dataset=_without_file(record),
+        recipient=record.recipient.model_copy(update={"agreement": agreement}),
+        risk=_risk(sequential=adversary_records.undeterred()),
+    )
+
+
+def without_adversaries() -> DecisionRecord:
+    """Blocked because neither the sequential adversary nor the combined score finished."""
+    record = approved()
+    failures = (
+        NotAssessed(stage="Sequential adversary", reason="The register does not have the quasi-identifier zip."),
+        NotAssessed(stage="Combined identity and attribute risk", reason="Too many sets of attributes may be known."),
+    )
+    return changed(
+        record,
+        decision=Verdict.BLOCKED,
+        reasons=("Highest risk of a record from a recipient who plans: not measured; at most 0.09 allowed.",),
+        gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=None),
+        dataset=_without_file(record),
+        risk=_risk().model_copy(update={"sequential": None, "combined": None}),
+        not_assessed=(*failures, *NOT_IN_THIS_VERSION),
     )
 
 
@@ -242,7 +281,7 @@ def awaiting_review() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.AWAITING_REVIEW,
-        reasons=("All 8 gates passed; 2 reviews are still needed.",),
+        reasons=("All 9 gates passed; 2 reviews are still needed.",),
         gates=_gates(1 / 75, 0.0, suppressed / ROWS, 0.9556),
         dataset=record.dataset.model_copy(update={"rows_out": rows}),
         fields=tuple(
@@ -291,13 +330,17 @@ def _condition(gate_id: str, title: str, because: str, *, met: bool = True) -> G
     )
 
 
-def _gates(maximum: float, attacked: float, suppressed: float, kept: float) -> tuple[GateResult, ...]:
+def _gates(
+    maximum: float, attacked: float, suppressed: float, kept: float, *, planned: float | None = 0.0
+) -> tuple[GateResult, ...]:
     figures = {
         Measure.TRANSPARENT_MAXIMUM: maximum,
         Measure.TRANSPARENT_ATTACKED: attacked,
         Measure.SUPPRESSED_SHARE: suppressed,
         Measure.INFORMATION_KEPT: kept,
     }
+    if planned is not None:
+        figures[Measure.SEQUENTIAL_MAXIMUM] = planned
     policy = (
         *DEFAULT_GATES,
         Gate(
@@ -320,7 +363,7 @@ def _gates(maximum: float, attacked: float, suppressed: float, kept: float) -> t
         return gates
     return (
         *gates,
-        _condition("stages.finished", "Every stage finished", "All 4 stages finished."),
+        _condition("stages.finished", "Every stage finished", "All 6 stages finished."),
         _condition(
             "released.rescored_equal",
             "Risk of the file as written is the recorded one",
@@ -377,12 +420,12 @@ def _fields() -> tuple[FieldFact, ...]:
             records_per_level=(24_660, 4_120, 3_019, 700, 0, 62),
             information_kept=0.9204,
         ),
-        _field("workclass", "sensitive", "text", 9, plain),
+        _field("workclass", "sensitive", "text", 9, plain, known_probability=0.3),
         _field("fnlwgt", "insensitive", "integer", 21_648, plain, description="Census weight of the record."),
         _field("education", "insensitive", "text", 16, plain),
         _field("education-num", "insensitive", "integer", 16, plain),
         _field("marital-status", "insensitive", "text", 7, plain),
-        _field("occupation", "sensitive", "text", 15, plain),
+        _field("occupation", "sensitive", "text", 15, plain, known_probability=0.3),
         _field("relationship", "insensitive", "text", 6, plain),
         _field(
             "race",
@@ -514,6 +557,7 @@ def _risk(
     method: str = "no-attack-partition",
     journalist: RiskFigure | None = None,
     transparent: TransparentRisk | None = None,
+    sequential: SequentialFact | None = None,
 ) -> RiskFact:
     residual = journalist or _figure(1 / 75, 0.00561, (2_016, 2_390, 4_618, 9_437, 9_121, 4_979, 0, 0, 0, 0, 0, 0))
     return RiskFact(
@@ -563,6 +607,8 @@ def _risk(
             suppressed_records=0,
             outcomes=_outcomes(method),
         ),
+        sequential=sequential or adversary_records.deterred(),
+        combined=adversary_records.combined(),
         zip_table=ZipTableFact(
             census="US Census Bureau, 2010 Census ZCTA populations, in union with the HHS list from Census 2000",
             sha256=sha("zcta"),

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from reports.figures import Figure
+from reports.charting import Figure
 
 _HIDDEN = re.compile(r"<(style|script|head)\b.*?</\1>", re.DOTALL)
 _COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
