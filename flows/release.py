@@ -16,7 +16,7 @@ from tasks.delivery.task import write_release
 from tasks.errors import StageCrashed, StageFailed
 from tasks.generalization.task import generalize
 from tasks.microdata.task import prepare_data
-from tasks.risk.task import combine_risks, plan_attack, score_release
+from tasks.risk.task import combine_risks, plan_attack, score_as_collected, score_release
 from tasks.validation.task import validate_data
 
 
@@ -33,7 +33,7 @@ def release(  # noqa: PLR0917
     """Take a request to one decision record and its reports for each recipient.
 
     1. Prepare: read and code data and population, once.
-    2. Validate the data; where that fails, no recipient is assessed.
+    2. Validate the data; where that fails, no recipient is assessed. Score the records as collected.
     3. For each recipient: generalize, score, plan an attack, weigh what is given away, write the file if the gates are
        open so far, decide, report.
 
@@ -70,6 +70,10 @@ def release(  # noqa: PLR0917
     prepared = _done(prepare_data, release_id, request, roots, folder)
     step("validating")
     validation = _done(validate_data, release_id, request, roots, prepared, folder)
+    collected = None
+    if validation["passed"]:
+        step("weighing identity and attributes as collected")
+        collected = _done(score_as_collected, release_id, request, prepared, folder)
     finished = {}
     for recipient in recipients:
         found = Found(
@@ -81,8 +85,8 @@ def release(  # noqa: PLR0917
             written=None,
             failures=[],
         )
-        if validation["passed"]:
-            _assess(found, release_id, request, roots, recipient, circumstances, key_file, folder)
+        if collected:
+            _assess(found, release_id, request, roots, recipient, collected, circumstances, key_file, folder)
         step(f"deciding and reporting for {recipient}")
         record = decide_release(request, recipient, found, circumstances, folder)
         reports = _done(render_reports, release_id, recipient, record, folder)
@@ -97,6 +101,7 @@ def _assess(  # noqa: PLR0917
     request: str,
     roots: list[str],
     recipient: str,
+    collected: Artifact,
     circumstances: dict[str, object],
     key_file: str,
     folder: str,
@@ -114,7 +119,7 @@ def _assess(  # noqa: PLR0917
         found["sequential"] = _done(plan_attack, release_id, request, recipient, prepared, played, folder)
         stage = "combined risk"
         step(f"weighing identity and attributes for {recipient}")
-        found["combined"] = _done(combine_risks, release_id, request, recipient, prepared, played, folder)
+        found["combined"] = _done(combine_risks, release_id, request, recipient, prepared, played, collected, folder)
         if gates_open(request, recipient, found, circumstances):
             stage = "delivery"
             step(f"writing and re-scoring the file for {recipient}")

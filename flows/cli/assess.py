@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from rich.console import RenderableType
 from flows.cli.assessed import combined_tables, game_tables, sequential_tables
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
+from tasks.decision.adversary_facts import ScoreFigure
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.guard import guarded
@@ -21,7 +23,7 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Method, Recipient
-from tasks.risk.combined_score import combine, riskiest
+from tasks.risk.combined_score import combine, riskiest, score_collected
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import compare_methods, released_tuples
 from tasks.risk.sequential import external_fact, plan
@@ -42,6 +44,11 @@ class Setting:
     loaded: LoadedRequest
     prepared: Prepared
     table: Table
+
+    @cached_property
+    def collected(self) -> ScoreFigure:
+        """Combined score of the records as collected."""
+        return score_collected(self.loaded.request, self.prepared, self.table)
 
     def played(self, recipient: Recipient) -> Played:
         """The recipient's method."""
@@ -131,7 +138,7 @@ def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
 def _combined(setting: Setting, recipient: Recipient, top: int) -> Assessed:
     played, request = setting.played(recipient), setting.loaded.request
     kept = setting.kept(played)
-    fact = combine(request, setting.prepared, setting.table, played, kept).fact
+    fact = combine(request, setting.prepared, setting.table, played, kept, setting.collected).fact
     records = riskiest(request, setting.prepared, setting.table, played, kept, top)
     document = {**fact.model_dump(mode="json"), "records": [record.document() for record in records]}
     return Assessed(document, combined_tables(recipient.id, fact, records))

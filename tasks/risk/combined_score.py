@@ -49,8 +49,25 @@ class RecordScore:
         return {"row": self.row + 1, "rank": self.rank, "score": self.score, **parts}
 
 
-def combine(
-    request: ReleaseRequest, prepared: Prepared, table: Table, played: Played, kept: NDArray[np.bool_]
+def score_collected(request: ReleaseRequest, prepared: Prepared, table: Table) -> ScoreFigure:
+    """Scores of the records as collected, which are the same for every recipient.
+
+    Raises
+    ------
+    ParameterError
+        If more sets of attributes may be known than can be counted.
+    """
+    policy = request.policy.combined
+    return score_figure(scores(collected_table(request, prepared, table), policy), policy)
+
+
+def combine(  # noqa: PLR0917
+    request: ReleaseRequest,
+    prepared: Prepared,
+    table: Table,
+    played: Played,
+    kept: NDArray[np.bool_],
+    initial: ScoreFigure,
 ) -> Combined:
     """Score a played method.
 
@@ -62,6 +79,8 @@ def combine(
     played : Played
     kept : array of shape (n_tuples,)
         Whether a tuple's records are released.
+    initial : ScoreFigure
+        As ``score_collected`` gives it.
 
     Raises
     ------
@@ -69,7 +88,6 @@ def combine(
         If more sets of attributes may be known than can be counted.
     """
     policy = request.policy.combined
-    before = collected_table(request, prepared, table)
     after = released_table(request, prepared, table, played, kept)
     residual = score_figure(scores(after, policy), policy)
     parts = mean_contributions(
@@ -90,7 +108,7 @@ def combine(
         known_probabilities=dict(zip(after.names, after.known_probabilities, strict=True)),
         sensitivities={name: given.attribute for name, given in sensitivities(request).items()},
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
-        initial=score_figure(scores(before, policy), policy),
+        initial=initial,
         residual=residual,
         by_known_set=_shares(parts.known_sets, parts.risk, after),
         by_attribute=_shares(_alone(parts.attributes), parts.risk, after),

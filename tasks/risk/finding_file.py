@@ -24,6 +24,25 @@ def save_finding(fact: Fact, figures: Mapping[Measure, float], path: Path) -> No
     path.write_bytes(canonical_json(document))
 
 
+def save_figure(figure: Fact, path: Path) -> None:
+    """Write a fact that goes into another."""
+    path.write_bytes(canonical_json(figure))
+
+
+def load_figure(path: Path, kind: type[AnyFact]) -> AnyFact:
+    """Read what ``save_figure`` wrote.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing, damaged or holds another kind of fact.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise unreadable_intermediate(path.name, "risk", error) from None
+
+
 def load_finding(path: Path, kind: type[AnyFact]) -> tuple[AnyFact, dict[Measure, float]]:
     """Read what ``save_finding`` wrote.
 

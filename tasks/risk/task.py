@@ -6,11 +6,12 @@ from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, checked, written
+from tasks.decision.adversary_facts import ScoreFigure
 from tasks.generalization.played_file import load_played
 from tasks.guard import guarded
 from tasks.request.load import load_request
-from tasks.risk.combined_score import combine
-from tasks.risk.finding_file import save_finding
+from tasks.risk.combined_score import combine, score_collected
+from tasks.risk.finding_file import load_figure, save_figure, save_finding
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples, score
 from tasks.risk.score_file import save_score
@@ -78,6 +79,23 @@ def plan_attack(  # noqa: PLR0917
         return artifact(target)
 
 
+@task(name="score as collected", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
+def score_as_collected(
+    release_id: str,  # noqa: ARG001
+    request: str,
+    prepared: Artifact,
+    folder: str,
+) -> Artifact:
+    """Score identity and attribute disclosure of the records as collected, once for all recipients."""
+    with guarded("combined risk"):
+        asked = load_request(Path(request)).request
+        coded, table = shared_table(asked, prepared)
+        target = Path(folder) / "combined.json"
+        with written(target) as partial:
+            save_figure(score_collected(asked, coded, table), partial)
+        return artifact(target)
+
+
 @task(name="combine risks", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
 def combine_risks(  # noqa: PLR0917
     release_id: str,  # noqa: ARG001
@@ -85,15 +103,20 @@ def combine_risks(  # noqa: PLR0917
     recipient: str,
     prepared: Artifact,
     played: Artifact,
+    initial: Artifact,
     folder: str,
 ) -> Artifact:
-    """Score identity and attribute disclosure in one; parameters as in ``score_release``."""
+    """Score identity and attribute disclosure in one; parameters as in ``score_release``.
+
+    ``initial`` is what ``score_as_collected`` gave.
+    """
     with guarded("combined risk"):
         asked = load_request(Path(request)).request
         coded, table = shared_table(asked, prepared)
         outcome = load_played(checked(played))
         kept = released_tuples(table, outcome, asked.policy.generalization.minimum_class_size)
-        combined = combine(asked, coded, table, outcome, kept)
+        before = load_figure(checked(initial), ScoreFigure)
+        combined = combine(asked, coded, table, outcome, kept, before)
         target = Path(folder) / f"combined-{recipient}.json"
         with written(target) as partial:
             save_finding(combined.fact, combined.figures, partial)
