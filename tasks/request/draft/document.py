@@ -100,7 +100,15 @@ def compose(
     _above(root, "attributes", _sets_told(sets, suggestions[0].profile.records))
     root["population"] = _population(population)
     root["recipients"] = CommentedSeq([_recipient()])
-    _above(root, "recipients", ["One item for each recipient; repeat the whole item, from “- id”, for another."])
+    _above(
+        root,
+        "recipients",
+        [
+            "One item for each recipient; repeat the whole item, from “- id”, for another. If the agreement names a "
+            "penalty for attempts to identify somebody, add “penalty:” and “detection_rate:” to it (the probability "
+            "that one is noticed): they deter a recipient who would try one person after another.",
+        ],
+    )
     root["policy"] = _policy()
     _above(root, "policy", ["The gates every release is held to; these are the defaults."])
     return _dumped(root)
