@@ -2,7 +2,7 @@
 
 Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
 order of collection nor the record id can be told. Text cells that a spreadsheet would run as a formula get a leading
-apostrophe.
+apostrophe, and so do those that look as if they had one, so that every cell can be told from the others and recovered.
 """
 
 import re
@@ -22,7 +22,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
 
 _BLOCK_BYTES = 64 * 1024 * 1024
-_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
 _NEGATIVE_NUMBER = r"^-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
@@ -158,8 +158,10 @@ def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
 
 
 def as_collected(text: str) -> str:
-    """A text cell without the apostrophe that keeps a spreadsheet from running it."""
-    return text[1:] if text.startswith("'") and re.match(_FORMULA, text[1:]) else text
+    """A text cell without the apostrophe that was put before it."""
+    rest = text.removeprefix("'")
+    marked = rest != text and re.match(_FORMULA, rest) and not re.fullmatch(_NEGATIVE_NUMBER, rest)
+    return rest if marked else text
 
 
 def _not_as_written(path: Path, got: str) -> StageFailed:

@@ -16,6 +16,8 @@ from tasks.risk.known_sets import KnownSet
 from tasks.risk.score_table import Floats, ScoreTable, collected_table, released_table
 
 _LARGEST = 8
+_ROUNDING = 1 - 1e-12
+"""A score is a sum, whose last digits depend on its order: one this near to a bound equals it."""
 _EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 19) for step in (1, 2, 5)))
 
 
@@ -160,7 +162,7 @@ def scores(table: ScoreTable, policy: CombinedPolicy) -> Floats:
 
 def score_figure(risks: Floats, policy: CombinedPolicy) -> ScoreFigure:
     """Scores over all records; the quantile is the least score that its share of the records does not exceed."""
-    above = int(np.count_nonzero(risks > policy.threshold))
+    above = int(np.count_nonzero(risks * _ROUNDING > policy.threshold))
     return ScoreFigure(
         maximum=float(risks.max()),
         mean=float(risks.mean()),
@@ -183,7 +185,7 @@ def gate_figures(residual: ScoreFigure) -> dict[Measure, float]:
 
 def _histogram(risks: Floats) -> tuple[Bin, ...]:
     """Records by score, from the least record's interval to the greatest one's; the first one holds scores of 0 too."""
-    place = np.maximum(np.searchsorted(_EDGES, risks, side="left") - 1, 0)
+    place = np.maximum(np.searchsorted(_EDGES, risks * _ROUNDING, side="left") - 1, 0)
     counts = np.bincount(place, minlength=len(_EDGES) - 1)
     filled = np.flatnonzero(counts)
     return tuple(

@@ -28,7 +28,7 @@ from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest
 from tasks.request.model import CombinedPolicy, Measure
-from tasks.risk.combined_score import Combined, RecordScore, combine, riskiest, score_figure
+from tasks.risk.combined_score import Combined, RecordScore, combine, riskiest, score_collected, score_figure
 from tasks.risk.score import released_tuples
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
@@ -55,8 +55,13 @@ def setting(loaded: LoadedRequest) -> tuple[Any, ...]:
     return request, prepared, table, played, kept
 
 
+def combined(loaded: LoadedRequest) -> Combined:
+    request, prepared, table, played, kept = setting(loaded)
+    return combine(request, prepared, table, played, kept, score_collected(request, prepared, table))
+
+
 def scored(folder: Path, *changes: Change) -> Combined:
-    return combine(*setting(tiny_request(folder, SAFE_HARBOR, *changes)))
+    return combined(tiny_request(folder, SAFE_HARBOR, *changes))
 
 
 def riskiest_of(folder: Path, top: int, *changes: Change) -> tuple[RecordScore, ...]:
@@ -157,7 +162,7 @@ def test_only_the_largest_parts_are_listed(tmp_path: Path) -> None:
         f"{row},37010,88,F,flu,{row % 2}\n" for row in range(4)
     )  # fmt: skip
     ward = changed("attributes", "ward", to={"role": "insensitive", "known_probability": 0.5})
-    fact = combine(*setting(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data))).fact
+    fact = combined(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data)).fact
     assert fact.known_sets == 16
     assert len(fact.by_known_set) == 8
     # Half of the time the ward is known, and then two records are left of four: all sixteen sets give the same.
@@ -210,8 +215,7 @@ def test_a_missing_value_is_nothing_to_learn_and_still_a_value_to_know(tmp_path:
     """Without its diagnosis record 3 gives nothing away; known to be missing, it is one of its kind."""
     data = "id,zip,age,sex,diagnosis\n1,37010,88,F,flu\n2,37010,88,F,\n3,37010,88,F,\n"
     loaded = tiny_request(tmp_path, SAFE_HARBOR, known("diagnosis", 0.5), policy(threshold=2.6), data=data)
-    request, *rest = setting(loaded)
-    fact = combine(request, *rest).fact
+    fact = combined(loaded).fact
     assert fact.residual.maximum == pytest.approx(8 / 3)
     assert (fact.residual.above, fact.residual.records) == (1, 3)
     assert fact.residual.mean == pytest.approx(8 / 9)
@@ -222,7 +226,7 @@ def test_sets_of_many_attributes_are_left_out_by_epsilon(tmp_path: Path) -> None
     names = [f"note{number}" for number in range(18)]
     data = "id,zip,age,sex,diagnosis," + ",".join(names) + "\n1,37010,88,F,flu," + ",".join("x" * 18) + "\n"
     notes = [changed("attributes", name, to={"role": "insensitive", "known_probability": 0.5}) for name in names]
-    fact = combine(*setting(tiny_request(tmp_path, *notes, policy(epsilon=0.4), data=data))).fact
+    fact = combined(tiny_request(tmp_path, *notes, policy(epsilon=0.4), data=data)).fact
     assert fact.known_sets == 8 * 19
     assert fact.residual.maximum == pytest.approx(8 + 8 * 18 * 0.5)
     assert sum(part.share for part in fact.by_known_set) == pytest.approx(8 / 80)
