@@ -117,7 +117,7 @@ def sensitivity(record: DecisionRecord, fact: SequentialFact) -> Figure:
     top = _HEADROOM * max(own[0], *finite, 2)
 
     def draw(canvas: Canvas) -> None:
-        axes = canvas.subplots(1, len(fact.sensitivity), sharey=True)
+        axes = canvas.subplots(1, len(fact.sensitivity), sharey=True, squeeze=False)[0]
         for ax, series in zip(axes, fact.sensitivity, strict=True):
             _sensitivity_panel(ax, series, own, top)
         _size_axis(axes[0], "y", top)

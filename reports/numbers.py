@@ -13,6 +13,8 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HASH_GROUP = 8
 _LARGEST_SHORT = "0.9999"
 _LONG = 1e6
+_WIDE = Context(prec=400)
+"""Room for every number, whatever its size."""
 
 
 def integer(value: int) -> str:
@@ -79,7 +81,7 @@ def amount_up(value: float) -> str:
     >>> amount_up(12.341), amount_up(12.34), amount_up(0)
     ('12.35', '12.34', '0.00')
     """
-    return amount(float(Decimal(repr(value)).quantize(Decimal("0.01"), rounding=ROUND_CEILING)))
+    return amount(float(Decimal(repr(value)).quantize(Decimal("0.01"), ROUND_CEILING, _WIDE)))
 
 
 def risk_up(value: float) -> str:

@@ -21,6 +21,18 @@ def test_rounding_never_makes_a_probability_certain_or_impossible(value: float) 
     assert numbers.percent(value) not in {"0%", "100%"}
 
 
+@settings(max_examples=60)
+@given(st.floats(min_value=0, max_value=1e12), INSIDE)
+def test_what_is_rounded_up_never_falls_short(money: float, probability: float) -> None:
+    assert float(numbers.amount_up(money).replace(",", "")) >= money
+    text = numbers.risk_up(probability)
+    assert text == ">0.9999" or "×" in text or float(text) >= probability
+
+
+def test_an_amount_of_any_size_is_written() -> None:
+    assert numbers.amount_up(1e30).startswith("1,000,000,000,000,000,019")
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (1.0, "1"), (0.5, "0.5"), (0.018934, "0.01893"), (0.000045678, "4.568 × 10⁻⁵"), (0.99996, ">0.9999")],
