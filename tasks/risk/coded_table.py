@@ -41,7 +41,7 @@ class CodedTable:
     def __len__(self) -> int:
         return int(self.columns.shape[1])
 
-    def cells(self, attributes: Iterable[int], rows: slice = slice(None)) -> NDArray[np.int32]:
+    def cells(self, attributes: Iterable[int], rows: slice | Integers = slice(None)) -> NDArray[np.int32]:
         """Number of each row's combination of values, the last attribute fastest; must be below 2^31."""
         numbers = np.zeros(len(self.columns[0, rows]), dtype=np.int32)
         for attribute in attributes:

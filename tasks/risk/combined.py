@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from tasks.errors import ParameterError
 from tasks.risk.coded_table import Floats, Integers, Sensitivities, coded_table
+from tasks.risk.consequence import Consequence
 from tasks.risk.exposure import Exposure, RowSums, set_totals
 from tasks.risk.known_sets import KnownSet, checked_probabilities, known_sets, weights_of
 
@@ -189,8 +190,9 @@ def mean_contributions(  # noqa: PLR0917
     by_attribute = {place: float(hidden @ table.sensitivity(place, slice(None))) for place in exposure.hidden}
     by_attribute |= dict.fromkeys(exposure.ambiguous, 0.0)
     by_set: dict[KnownSet, float] = {}
-    figures = shares * exposure.consequences()
-    for known, parts in set_totals(exposure, figures):
+    consequences = np.vstack([Consequence(table, exposure.hidden).at(slice(None)), exposure.figures])
+    consequences *= shares
+    for known, parts in set_totals(exposure, consequences):
         unknown = {place: part for place, part in zip(exposure.ambiguous, parts[1:], strict=True) if place not in known}
         by_set[known] = float(parts[0]) + sum(unknown.values())
         for place, part in unknown.items():

@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from tasks.risk.coded_table import CodedTable, Floats
+from tasks.risk.coded_table import CodedTable, Floats, Integers
 
 _MAXIMUM_CELLS = 4096
 
@@ -39,7 +39,7 @@ class Consequence:
             for members, _ in groups
         ]
 
-    def at(self, rows: slice) -> Floats:
+    def at(self, rows: slice | Integers) -> Floats:
         """The sum for some rows."""
         total = np.full(len(self._table.columns[0, rows]), self._constant)
         for attribute in self._by_record:

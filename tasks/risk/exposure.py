@@ -20,12 +20,12 @@ from tasks.risk.coded_table import CodedTable, Floats, Integers, counted
 from tasks.risk.consequence import Consequence
 from tasks.risk.count_cubes import Node, gathered, narrow_sets, plan_cubes, totals
 from tasks.risk.known_sets import KnownSet
-from tasks.risk.wide_sets import Branch, Rows, Totals, blocks, branches, found_rows
+from tasks.risk.wide_sets import Rows, Totals, Tree, blocks, found_rows, plan_trees
 
-_BLOCK = 2**15
+_BLOCK = 2**16
 _CELLS_A_ROW = 1.0
 _SHARED_CELLS_A_ROW = 0.5
-_CELLS_AT_ONCE_A_ROW = 4.0
+_CELLS_AT_ONCE_A_ROW = 2.0
 _FEW_CELLS = 4096
 
 _Item = TypeVar("_Item")
@@ -83,21 +83,22 @@ class Exposure:
         return plan_cubes(self._narrow, self.table.cardinalities, shared)
 
     @cached_property
-    def trees(self) -> dict[int, Branch]:
-        """Trees of the other known sets, by the attribute that all sets of a tree have."""
+    def trees(self) -> list[Tree]:
+        """Trees of the other known sets."""
         wide = {known: weight for known, weight in self.weights.items() if known not in self._narrow}
-        return branches(wide, self.ambiguous, self.table.cardinalities)
+        return plan_trees(wide, self.ambiguous, self.table.cardinalities)
 
-    def consequences(self) -> Floats:
-        """Σ W(A)·W(a) over the hidden attributes, then W(A)·W(a) of each ambiguous one, row by row.
+    @cached_property
+    def figures(self) -> Floats:
+        """W(A)·W(a) of each ambiguous attribute, row by row; shape (n_ambiguous, n_rows)."""
+        figures = np.empty((len(self.ambiguous), len(self.table)))
 
-        Returns
-        -------
-        array of shape (1 + n_ambiguous, n_rows)
-        """
-        everything = slice(None)
-        hidden = Consequence(self.table, self.hidden).at(everything)
-        return np.stack([hidden, *(self.table.sensitivity(place, everything) for place in self.ambiguous)])
+        def fill(rows: slice) -> None:
+            for number, place in enumerate(self.ambiguous):
+                figures[number, rows] = self.table.sensitivity(place, rows)
+
+        in_parallel(fill, _row_blocks(len(self.table)))
+        return figures
 
     def shape(self, node: Node) -> tuple[int, ...]:
         """Shape of a cube."""
@@ -131,8 +132,10 @@ class RowSums:
         for batch in self._batches():
             lookups = in_parallel(self._counted, batch)
             in_parallel(partial(self._look_up, lookups), _row_blocks(len(exposure.table)))
-        for attribute, tree in exposure.trees.items():
-            in_parallel(partial(self._search, attribute, tree), blocks(exposure.table, attribute))
+        for tree in exposure.trees:
+            other = (place for place in exposure.ambiguous if place not in (tree.attribute, *tree.figures))
+            consequence = Consequence(exposure.table, other)
+            in_parallel(partial(self._search, tree, consequence), blocks(exposure.table, tree.attribute))
 
     def risk(self, alpha: float) -> Floats:
         """D of each row, shape (n_rows,)."""
@@ -168,28 +171,29 @@ class RowSums:
 
     def _look_up(self, lookups: list[_Lookup], rows: slice) -> None:
         exposure, likelihood, ambiguous = self._exposure, self.likelihood[rows], self.ambiguous[rows]
-        own = {place: exposure.table.sensitivity(place, rows) for place in exposure.ambiguous}
         for lookup in lookups:
             cells = lookup.cells[rows]
             chances = np.take(lookup.likelihood, cells)
             likelihood += chances
-            unknown = [own[place] for place in exposure.ambiguous if place not in lookup.node.axes]
+            sensitive = zip(exposure.ambiguous, exposure.figures, strict=True)
+            unknown = [figure[rows] for place, figure in sensitive if place not in lookup.node.axes]
             if unknown:
                 ambiguous += chances * reduce(np.add, unknown)
             if lookup.consequence is not None:
                 ambiguous += np.take(lookup.consequence, cells)
 
-    def _search(self, attribute: int, tree: Branch, block: Rows) -> None:
-        exposure = self._exposure
+    def _search(self, tree: Tree, other: Consequence, block: Rows) -> None:
+        table, exposure = self._exposure.table, self._exposure
         likelihood, ambiguous = np.zeros(len(block)), np.zeros(len(block))
-        figures = np.empty((len(exposure.ambiguous), len(block)))
-        for number, place in enumerate(exposure.ambiguous):
-            figures[number] = exposure.table.sensitivity(place, block)
-        for found in found_rows(exposure.table, attribute, tree, block, figures, partitions=exposure.partitions):
+        figures = np.empty((1 + len(tree.figures), len(block)))
+        figures[0] = other.at(block)
+        for number, place in enumerate(tree.figures, start=1):
+            figures[number] = table.sensitivity(place, block)
+        for found in found_rows(table, tree, block, figures, exposure.partitions):
             weights = found.branch.beyond if found.beyond else found.branch.weights
             likelihood[found.rows] += weights[0] * found.chances
-            if len(figures):
-                ambiguous[found.rows] += np.einsum("i,ij->j", weights[1:], found.figures) * found.chances
+            if exposure.ambiguous:
+                ambiguous[found.rows] += np.einsum("i,ij->j", weights, found.figures) * found.chances
         self.likelihood[block] += likelihood
         self.ambiguous[block] += ambiguous
 
@@ -216,12 +220,13 @@ def set_totals(exposure: Exposure, figures: Floats) -> Iterator[tuple[KnownSet, 
         for number, figure in enumerate(figures):
             sums[number] = np.bincount(cells, figure, counts.size)
         yield from totals(node, counts, sums.reshape(-1, *counts.shape))
-    for attribute, tree in exposure.trees.items():
+    for tree in exposure.trees:
         found = Totals()
-        for block in blocks(table, attribute):
-            for event in found_rows(table, attribute, tree, block, figures[:, block], partitions=exposure.partitions):
+        for block in blocks(table, tree.attribute):
+            own = np.take(figures, block, axis=1)
+            for event in found_rows(table, tree, block, own, exposure.partitions):
                 found.add(event)
-        yield from found.of(tree)
+        yield from found.of(tree.root)
 
 
 def in_parallel(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:

@@ -5,7 +5,7 @@ itself. A row that is alone in its group is alone in every larger set: the deepe
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,11 +27,21 @@ class Branch:
     """A known set, or the way to one, with the larger sets beyond it."""
 
     weights: Floats
-    """Weight of the set, then of each figure: the same if it counts with the set, else 0; shape (1 + n_figures,)."""
+    """Weight of the set, then, for each figure of the tree, the same if it counts with the set, else 0."""
     beyond: Floats
     """Sum of the weights of the sets beyond."""
     known: KnownSet | None = None
     children: "dict[int, Branch]" = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Known sets that have one attribute in common, of all of theirs the one with most values."""
+
+    attribute: int
+    root: Branch
+    figures: tuple[int, ...]
+    """Attributes that only some of the sets have, so that their figures count with the others."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +59,37 @@ class Found:
     """Figures of each row, shape (n_figures, n_rows)."""
 
 
-def branches(
-    weights: Mapping[KnownSet, float], figures: Sequence[int], cardinalities: Sequence[int]
-) -> dict[int, Branch]:
-    """Trees of known sets, by the attribute of most values, which all sets of a tree have.
+def plan_trees(weights: Mapping[KnownSet, float], figures: Iterable[int], cardinalities: Sequence[int]) -> list[Tree]:
+    """Put known sets into trees.
 
     Parameters
     ----------
     weights : mapping of known set to float
         The empty set is not among them.
-    figures : sequence of int
-        Attributes whose figure counts with the sets that do not have them.
+    figures : iterable of int
+        Attributes that have a figure, which counts with the sets that do not have the attribute.
     cardinalities : sequence of int
     """
-    nothing = np.zeros(1 + len(figures))
-    root = Branch(nothing, nothing)
+    by_first: defaultdict[int, dict[KnownSet, float]] = defaultdict(dict)
     for known, weight in weights.items():
-        own = weight * np.array([1.0, *(attribute not in known for attribute in figures)])
+        path = tuple(sorted(known, key=lambda attribute: (-cardinalities[attribute], attribute)))
+        by_first[path[0]][path] = weight
+    return [_planned(first, paths, figures) for first, paths in by_first.items()]
+
+
+def _planned(first: int, paths: Mapping[KnownSet, float], figures: Iterable[int]) -> Tree:
+    varying = set().union(*paths) - {first}
+    own_figures = tuple(attribute for attribute in figures if attribute in varying)
+    nothing = np.zeros(1 + len(own_figures))
+    root = Branch(nothing, nothing)
+    for path, weight in paths.items():
+        own = weight * np.array([1.0, *(attribute not in path for attribute in own_figures)])
         branch = root
-        for attribute in sorted(known, key=lambda attribute: (-cardinalities[attribute], attribute)):
+        for attribute in path[1:]:
             branch.beyond = branch.beyond + own
             branch = branch.children.setdefault(attribute, Branch(nothing, nothing))
-        branch.known, branch.weights = known, own
-    return root.children
+        branch.known, branch.weights = tuple(sorted(path)), own
+    return Tree(first, root, own_figures)
 
 
 def blocks(table: CodedTable, attribute: int) -> list[Rows]:
@@ -83,20 +101,15 @@ def blocks(table: CodedTable, attribute: int) -> list[Rows]:
     return np.split(np.argsort(coarse, kind="stable"), cuts[cuts < len(table)])
 
 
-def found_rows(
-    table: CodedTable, attribute: int, branch: Branch, block: Rows, figures: Floats, *, partitions: int
-) -> Iterator[Found]:
+def found_rows(table: CodedTable, tree: Tree, block: Rows, figures: Floats, partitions: int) -> Iterator[Found]:
     """Count the records that share each row's values, set by set.
 
     Parameters
     ----------
     table : CodedTable
-    attribute : int
-        The attribute that all sets have.
-    branch : Branch
-        Its tree.
+    tree : Tree
     block : array of int
-        Rows that share no value of that attribute with any other.
+        Rows that share no value of the tree's attribute with any other.
     figures : array of shape (n_figures, n_rows)
         Of the rows of the block; handed back with the rows.
     partitions : int
@@ -107,11 +120,11 @@ def found_rows(
     Found
         Every set meets every row of the block once.
     """
-    codes = np.take(table.columns[attribute], block).astype(np.intp)
+    codes = np.take(table.columns[tree.attribute], block).astype(np.intp)
     codes -= codes.min()
     own = None if table.counts is None else table.counts[block]
     search = _Search(table, block, own, partitions)
-    yield from search.visit(branch, None, figures, *_renumbered(codes, int(codes.max()) + 1))
+    yield from search.visit(tree.root, None, figures, *_renumbered(codes, int(codes.max()) + 1))
 
 
 @dataclass(frozen=True)
@@ -135,11 +148,11 @@ class _Search:
             alone = np.take(members == 1, groups)
             left = np.flatnonzero(alone)
             chances = np.ones(len(left)) if own is None else 1.0 / own[left]
-            yield Found(branch, True, left if rows is None else rows[left], chances, figures[:, left])
+            yield Found(branch, True, left if rows is None else rows[left], chances, np.take(figures, left, axis=1))
             kept = np.flatnonzero(~alone)
             if len(kept) == 0:
                 return
-            rows, figures = kept if rows is None else rows[kept], figures[:, kept]
+            rows, figures = kept if rows is None else rows[kept], np.take(figures, kept, axis=1)
             numbers = np.cumsum(members > 1) - 1
             groups, size = np.take(numbers, groups[kept]), int(numbers[-1]) + 1
         places = self.block if rows is None else self.block[rows]
