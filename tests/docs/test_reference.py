@@ -1,56 +1,131 @@
 """The reference documents say what the program does: requests load, tables list what there is, figures come out."""
 
+import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
+from ruamel.yaml import YAML
 
 from flows.cli.output import ExitCode
 from tasks.request.load import load_request
-from tasks.request.model import LARGER_IS_BETTER, Measure, Method, Policy, Role
+from tasks.request.model import (
+    LARGER_IS_BETTER,
+    AdversaryTerms,
+    Agreement,
+    ExternalData,
+    Measure,
+    Method,
+    Policy,
+    Role,
+    Sensitivity,
+    Stakes,
+)
+from tasks.risk.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.risk.outcome import policy_outcome
 from tests.support import adult
 
 DOCS = Path(__file__).parents[2] / "docs"
+YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+UNSET = {"none": None, "true": True, "false": False}
 
 
-def rows(document: str, heading: str) -> list[list[str]]:
-    """Cells of the table whose header row starts with a cell."""
+def rows(document: str, heading: str, section: str = "") -> list[list[str]]:
+    """Cells of the first table of a section whose header row starts with some cells."""
     text = (DOCS / document).read_text(encoding="utf-8")
+    text = text[text.index(f"\n{section}\n") if section else 0 :]
     match = re.search(rf"^\| {re.escape(heading)} \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
     assert match, f"{document} has no table headed {heading}"
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in match.group(1).splitlines()]
 
 
+def column(document: str, heading: str, section: str = "", *, number: int = 1) -> dict[str, str]:
+    """A column of a table by its first, without marks."""
+    return {cells[0].strip("`"): cells[number].strip("`") for cells in rows(document, heading, section)}
+
+
+def requests() -> list[str]:
+    """The smallest request and the parts that others may have."""
+    return YAML_BLOCK.findall((DOCS / "request.md").read_text(encoding="utf-8"))
+
+
 def test_the_smallest_request_loads(tmp_path: Path) -> None:
-    match = re.search(
-        r"^```yaml\n(.*?)^```", (DOCS / "request.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
-    assert match
     path = tmp_path / "request.yaml"
-    path.write_text(match.group(1), encoding="utf-8")
+    path.write_text(requests()[0], encoding="utf-8")
     request = load_request(path).request
     assert request.quasi_identifiers == ("age", "sex")
     assert request.policy.gates == Policy(id="x", version="1").gates
 
 
+@pytest.mark.parametrize("part", range(1, len(requests())))
+def test_the_smallest_request_loads_with_every_part_that_is_shown(tmp_path: Path, part: int) -> None:
+    yaml = YAML()
+    document, added = (yaml.load(block) for block in (requests()[0], requests()[part]))
+    for key, value in added.items():
+        document[key] = {**document[key], **value} if key == "attributes" else value
+    whole = io.StringIO()
+    yaml.dump(document, whole)
+    path = tmp_path / "request.yaml"
+    path.write_text(whole.getvalue(), encoding="utf-8")
+    assert load_request(path).request.recipients
+
+
+def test_the_keys_of_a_recipient_are_listed() -> None:
+    assert set(column("request.md", "key", "## Recipients and stakes")) == set(Stakes.model_fields)
+    assert list(column("request.md", "key", "### The recipient as one who plans")) == list(AdversaryTerms.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("section", "model"),
+    [("## External data", ExternalData), ("### The agreement, and what breaking it costs", Agreement)],
+)
+def test_the_keys_of_a_part_are_listed_with_their_defaults(section: str, model: type[BaseModel]) -> None:
+    listed = column("request.md", "key", section)
+    assert list(listed) == list(model.model_fields)
+    for name, field in model.model_fields.items():
+        expected = "required" if field.is_required() else field.default
+        assert UNSET.get(listed[name], listed[name]) == expected
+
+
+def test_the_weights_of_sensitivity_are_listed_with_their_defaults() -> None:
+    listed = column("request.md", "term | of", number=2)
+    defaults = {f"sensitivity.{name}": field.default for name, field in Sensitivity.model_fields.items()}
+    assert listed.keys() == {"known_probability", *defaults}
+    for name in ("sensitivity.attribute", "sensitivity.default"):
+        assert float(listed[name]) == defaults[name]
+
+
 def test_every_measure_is_listed_with_its_side() -> None:
-    listed = {cells[0].strip("`"): cells[1].strip("`") for cells in rows("request.md", "measure")}
-    assert listed == {measure.value: "at_least" if measure in LARGER_IS_BETTER else "at_most" for measure in Measure}
+    assert column("request.md", "measure") == {
+        measure.value: "at_least" if measure in LARGER_IS_BETTER else "at_most" for measure in Measure
+    }
 
 
 def test_every_role_is_listed() -> None:
-    assert [cells[0].strip("`") for cells in rows("request.md", "role")] == [role.value for role in Role]
+    assert list(column("request.md", "role")) == [role.value for role in Role]
 
 
 def test_policy_defaults_are_as_listed() -> None:
     policy = Policy(id="x", version="1")
-    for key, default, _ in rows("request.md", "key")[4:]:
-        value: object = policy
-        for part in key.strip("`").split("."):
+    listed = column("request.md", "key", "## Policy")
+    for part in ("generalization", "combined"):
+        assert {f"{part}.{name}" for name in type(getattr(policy, part)).model_fields} < listed.keys()
+    for key, default in listed.items():
+        value: Any = policy
+        for part in key.split("."):
             value = getattr(value, part)
-        if key != "`gates`":
-            assert str(getattr(value, "value", value)) == default.strip("`"), key
+        if key == "gates":
+            assert all(str(gate.threshold) in default for gate in value if gate.threshold)
+        elif type(value) in {int, float}:
+            assert float(default) == value, key
+        else:
+            assert UNSET.get(default, default) == getattr(value, "value", value), key
+
+
+def test_the_most_known_sets_are_told() -> None:
+    assert f"{MAXIMUM_KNOWN_SETS:,}" in (DOCS / "request.md").read_text(encoding="utf-8")
 
 
 def test_every_method_is_listed() -> None:

@@ -1,0 +1,151 @@
+"""Figures that the methods document states of the planning adversary and of the combined score come out."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from tasks.request.load import load_request
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.combined import contributions, disclosure_risk
+from tasks.risk.fmdp import (
+    access_densities,
+    access_values,
+    baseline_payoff,
+    exploits_made,
+    known_threshold,
+    reidentification_probability,
+    solve,
+)
+from tasks.risk.planning.shared import shared_threshold
+from tasks.risk.profile import derive_profile
+from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
+from tests.support.literal_risk import PAPER
+
+DOCS = Path(__file__).parents[2] / "docs"
+METHODS, REQUEST = ((DOCS / name).read_text(encoding="utf-8") for name in ("methods.md", "request.md"))
+REGISTER = 6_018_999
+SECTION = replace(CASE_STUDY, gain=1000, prior=1 - 1e-12)
+"""Section 7.3 with the detection of the case study."""
+
+
+def table(*headings: str) -> list[list[str]]:
+    """Cells of the table with a header row, below it."""
+    header = re.escape("| " + " | ".join(headings) + " |")
+    match = re.search(rf"^{header}\n\|[-| ]+\|\n((?:\|.*\n)+)", METHODS, re.MULTILINE)
+    assert match, headings
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in match[1].splitlines()]
+
+
+def written(figures: Iterable[float], decimals: int) -> str:
+    return ", ".join(f"{figure:.{decimals}f}".replace("-", "−") for figure in figures)
+
+
+def believed(profile: AdversaryProfile) -> str:
+    densities = access_densities(profile, REGISTER)
+    assert densities is not None
+    low, high = (REGISTER * density for density in densities)
+    return f"{low:.4f}, {high:.2f}"
+
+
+def rising() -> tuple[int, int]:
+    risk = reidentification_probability(RISING, np.arange(1, 60))
+    return int(np.argmax(risk < RISING.prior)) + 1, int(np.argmax(risk == 0)) + 1
+
+
+def attempts() -> str:
+    sizes = np.arange(12, 30)
+    made = np.where(reidentification_probability(RISING, sizes) > 0, exploits_made(RISING, sizes), 0)
+    return " ".join(f"{number:.0f}" for number in made)
+
+
+def test_the_figures_of_the_planning_adversary() -> None:
+    ours = {
+        "smallest safe group, one penalty": known_threshold(CASE_STUDY),
+        "smallest safe group once access is paid, one penalty": solve(CASE_STUDY, 99).sink_threshold,
+        "smallest safe group, repeated penalties": known_threshold(REPEATED),
+        "smallest safe group once access is paid, repeated penalties": solve(REPEATED, 99).sink_threshold,
+        "rising detection (h1 = 0.18): all are tried below, nobody from": written(rising(), 0),
+        "risk where all are tried": reidentification_probability(CASE_STUDY, [1, 47]).max(),
+        "attempts at sizes 12 to 29, rising detection": attempts(),
+        "worth of access at sizes 1, 10, 23, 48, one penalty": written(access_values(CASE_STUDY, [1, 10, 23, 48]), 2),
+        "worth of access at sizes 1, 10, 23, 28, rising detection": written(access_values(RISING, [1, 10, 23, 28]), 2),
+        "one attempt (eq. 7) at sizes 1, 10, 23, 24": written(baseline_payoff(CASE_STUDY, [1, 10, 23, 24]), 2),
+        "unknown group: expected candidates between which access pays, one penalty": believed(CASE_STUDY),
+        "the same, repeated penalties": believed(REPEATED),
+        "the same, rising detection": believed(RISING),
+        "section 7.3, penalty 10,000": known_threshold(SECTION),
+        "section 7.3, penalty 50,000": known_threshold(replace(SECTION, penalty=50_000)),
+    }
+    assert {name: figure for name, _, figure in table("figure", "printed", "ours")} == {
+        name: str(figure) for name, figure in ours.items()
+    }
+
+
+def test_another_detection_would_give_the_printed_figures_of_section_7_3() -> None:
+    assert "With 0.014 both" in METHODS
+    tuned = replace(SECTION, detection_intercept=float(logit(0.014)))
+    assert [known_threshold(replace(tuned, penalty=penalty)) for penalty in (10_000, 50_000)] == [9, 2]
+
+
+def test_thresholds_of_like_records() -> None:
+    assert "With 1, 2, 5, 10 like records the smallest safe group is 48, 51, 53, 54." in METHODS
+    assert [shared_threshold(CASE_STUDY, number) for number in (1, 2, 5, 10)] == [48, 51, 53, 54]
+
+
+def test_risk_that_rises_with_the_group() -> None:
+    steep = AdversaryProfile(
+        gain=1000,
+        penalty=853,
+        access_cost=0,
+        link_cost=0,
+        exploit_cost=2,
+        prior=0.88,
+        detection_intercept=-6.15,
+        detection_slope=4.37,
+        max_penalties=1,
+        discount=1.0,
+    )
+    profiles = [replace(one, penalty=3000, detection_slope=4.0) for one in (CASE_STUDY, REPEATED)]
+    for (_, sizes, risks), profile in zip(table("terms", "sizes", "risk"), [*profiles, steep], strict=True):
+        groups = [int(size) for size in sizes.split(",")]
+        assert written(reidentification_probability(profile, groups), 3) == risks
+
+
+def test_the_profile_is_derived_as_listed(tmp_path: Path) -> None:
+    """Of the smallest request, whose agreement has no penalty."""
+    listed = {cells[0].strip("`"): cells[1] for cells in table("term", "default", "why")}
+    assert listed.keys() == AdversaryProfile.__dataclass_fields__.keys()
+    smallest = re.search(r"^```yaml\n(.*?)^```", REQUEST, re.MULTILINE | re.DOTALL)
+    assert smallest
+    path = tmp_path / "request.yaml"
+    path.write_text(smallest[1], encoding="utf-8")
+    request = load_request(path).request
+    profile = derive_profile(request, request.recipients[0], listed=None, people=1000).profile
+    for name in ("access_cost", "link_cost", "detection_slope", "confirmation", "discount"):
+        assert float(listed[name]) == getattr(profile, name)
+    assert listed["prior"].endswith(f"; {profile.prior} without a register")
+    assert listed["max_penalties"].startswith(f"{profile.max_penalties} where the first breach ends the agreement")
+    assert (profile.gain, profile.exploit_cost, profile.penalty) == (300, 4, 0)
+
+
+@pytest.mark.parametrize(("place", "exclusive"), [(1, False), (2, True)])
+def test_the_worked_example_of_the_combined_score(place: int, exclusive: bool) -> None:
+    risks = disclosure_risk(*PAPER, exclusive=exclusive)
+    assert [cells[place] for cells in table("record", "paper's form", "exclusive")] == [f"{one:.5f}" for one in risks]
+
+
+def test_the_printed_part_of_the_worked_example() -> None:
+    (fourth,) = contributions(*PAPER, rows=[3])
+    assert dict(fourth.known_sets)[0, 1, 2] == pytest.approx(0.084 * 1.63, rel=1e-12)
+    assert "0.084 · 1.63" in METHODS
+
+
+def test_what_can_be_learned_of_the_second_record() -> None:
+    codes, _, _, weights, *_ = PAPER
+    assert sum(weight[code] for code, weight in zip(codes[1], weights, strict=True) if np.ndim(weight)) == 1.1
+    assert "all that can be learned of r2 weighs 1.1, and it scores 3.06" in METHODS
