@@ -100,7 +100,7 @@ def group_risk(record: DecisionRecord, fact: SequentialFact) -> Figure:
         "exploits if none succeeds (middle), and the groups in which the released records are (bottom; shaded "
         f"throughout{_bound_words(fact, cells)}). Intervals of small groups, or with few records, are drawn as one."
     )
-    return Figure("sequential", draw, 3.8, alt, caption)
+    return Figure("sequential", draw, 3.6, alt, caption)
 
 
 def sensitivity(record: DecisionRecord, fact: SequentialFact) -> Figure:
@@ -150,7 +150,7 @@ def sensitivity(record: DecisionRecord, fact: SequentialFact) -> Figure:
         "those of them that are attacked at that value once access is paid."
     )
     if any(point.linked_threshold is None for series in fact.sensitivity for point in series.points):
-        caption += " Where a line leaves the top, no group size is safe."
+        caption += " Where a line leaves the top, no size that was looked at is safe."
     return Figure(
         "sensitivity", draw, 2.3, f"Four charts of the smallest safe group once access is paid. {lines}.", caption
     )
@@ -208,7 +208,7 @@ def _own_sizes(fact: SequentialFact, cells: SmallCellRule) -> tuple[float, float
 
 
 def _bound_words(fact: SequentialFact, cells: SmallCellRule) -> str:
-    return ", from 1 on because the smallest group may not be shown" if cells.hides(fact.smallest_group) else ""
+    return ", from 1 on: the smallest may not be shown" if cells.hides(fact.smallest_group) else ""
 
 
 def _judged_share(fact: SequentialFact) -> float:
@@ -219,7 +219,7 @@ def _series_words(series: SensitivityFact) -> str:
     """The ends of a series in words."""
     first, last = series.points[0], series.points[-1]
     ends = [
-        f"{'none' if point.linked_threshold is None else numbers.integer(point.linked_threshold)} at "
+        f"{'none found' if point.linked_threshold is None else numbers.integer(point.linked_threshold)} at "
         f"{written(series.term, point.value)}"
         for point in (first, last)
     ]
@@ -252,7 +252,7 @@ def _thresholds(ax: Any, fact: SequentialFact, right: float) -> None:
         (fact.threshold_known, AFTER, "safe from {} on", 0.99),
         (fact.threshold_linked, ALARM, "safe from {} on, access paid", 0.86),
     )
-    for threshold, colour, words, height in marks:
+    for threshold, colour, words, height in marks[:1] if fact.threshold_known == fact.threshold_linked else marks:
         if threshold is None:
             continue
         place = threshold - 0.5
@@ -306,9 +306,7 @@ def _sensitivity_panel(ax: Any, series: SensitivityFact, own: tuple[float, float
     ax.axvline(series.own, color=INK, linewidth=0.9, linestyle=_DOTTED)
     ax.set_title(f"{SENSITIVITY_TITLES[series.term]}\nhere {written(series.term, series.own)}", fontsize=7)
     if min(*known, *linked) >= beyond:
-        ax.text(
-            0.5, 0.5, "no group size is safe", transform=ax.transAxes, ha="center", va="center", size=6.5, bbox=_WHITE
-        )
+        ax.text(0.5, 0.5, "no safe size found", transform=ax.transAxes, ha="center", va="center", size=6.5, bbox=_WHITE)
     _term_axis(ax, sorted({*values, series.own}))
 
 

@@ -172,6 +172,12 @@ class TestSequential:
         text = found(records.approved())["sequential"]
         assert "in groups of 47 to 3,000 candidates: none of them is attacked." in text
 
+    def test_a_baseline_that_attempts_more_than_the_plan_is_explained(self) -> None:
+        said = "The baseline attempts records that the plan leaves alone"
+        assert said not in found(records.approved())["sequential"]
+        fact = adversary_records.deterred().model_copy(update={"baseline_attacked_share": 0.0012})
+        assert said in found(with_facts(records.approved(), sequential=fact))["sequential"]
+
     def test_what_deters_is_rounded_up_so_that_the_printed_value_does(self) -> None:
         rows = {row.title: row for row in deterrent_rows(adversary_records.deterred())}
         assert rows["Penalty for a detected exploit"].needed == "21.86"
@@ -212,6 +218,19 @@ class TestCombined:
         assert "none: all 52 known sets of a probability above 0 were counted" in text
         assert "were left out, which understates" not in found(record)["limitations"]
         assert "were left out, which understates" in found(records.approved())["limitations"]
+
+    def test_a_score_that_rises_is_explained(self) -> None:
+        fact = adversary_records.combined()
+        assert "higher after generalization than before" not in found(records.approved())["combined"]
+        risen = fact.model_copy(update={"initial": fact.residual, "residual": fact.initial})
+        text = found(with_facts(records.approved(), combined=risen))["combined"]
+        assert "Some of these figures are higher after generalization than before." in text
+
+    def test_sets_left_out_keep_the_exclusive_form_from_being_whole(self) -> None:
+        whole, part = (adversary_records.combined(exclusive=True, epsilon=epsilon) for epsilon in (None, 0.02))
+        said = "up to what the sets left out would add"
+        assert said not in found(with_facts(records.approved(), combined=whole))["combined"]
+        assert said in found(with_facts(records.approved(), combined=part))["combined"]
 
     def test_what_contributes_nothing_to_a_score_of_nothing_is_no_table(self) -> None:
         assert contribution_rows(()) == ()
@@ -400,6 +419,8 @@ class TestFigures:
         alt = figures(record)["sequential"].alt
         assert "safe from 29 on where access is paid for each record; safe from 46 on once access is paid" in alt
         assert "38.81% of them are attacked" in alt
+        alone = drawn(records.blocked_by_planning(), "sequential")
+        assert alone.count("safe from 76 on") == 1
 
     def test_sensitivity_marks_this_release_and_hatches_what_is_attacked(self) -> None:
         record = records.blocked()
@@ -433,10 +454,10 @@ class TestFigures:
             )
             record = with_facts(records.blocked(), sequential=changed)
             assert figures(record)["sensitivity"].caption.endswith(
-                "Where a line leaves the top, no group size is safe."
+                "Where a line leaves the top, no size that was looked at is safe."
             )
-            assert "Penalty: none at 0.00" in figures(record)["sensitivity"].alt
-            assert ("no group size is safe" in drawn(record, "sensitivity")) is everywhere
+            assert "Penalty: none found at 0.00" in figures(record)["sensitivity"].alt
+            assert ("no safe size found" in drawn(record, "sensitivity")) is everywhere
             assert "safe from" not in drawn(record, "sequential")
 
     def test_scores_are_drawn_on_logarithms_where_they_range_far(self) -> None:
