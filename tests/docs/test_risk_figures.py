@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
+from tasks.generalization.play import play
+from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.request.load import load_request
 from tasks.risk.adversary import AdversaryProfile
 from tasks.risk.combined import contributions, disclosure_risk
@@ -21,8 +23,11 @@ from tasks.risk.fmdp import (
     reidentification_probability,
     solve,
 )
+from tasks.risk.groups import Groups, released_groups
 from tasks.risk.planning.shared import shared_threshold
 from tasks.risk.profile import derive_profile
+from tasks.risk.sequential import beliefs, is_attacked
+from tests.support import adult
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
 from tests.support.literal_risk import PAPER
 
@@ -149,3 +154,33 @@ def test_what_can_be_learned_of_the_second_record() -> None:
     codes, _, _, weights, *_ = PAPER
     assert sum(weight[code] for code, weight in zip(codes[1], weights, strict=True) if np.ndim(weight)) == 1.1
     assert "all that can be learned of r2 weighs 1.1, and it scores 3.06" in METHODS
+
+
+def _attacked(recipient_id: str) -> tuple[AdversaryProfile, Groups]:
+    """A recipient of the Adult-TN example as an adversary, and the groups of its released records."""
+    request = load_request(adult.EXAMPLE / "request.yaml").request
+    recipient, people = request.recipient(recipient_id), adult.table()
+    profile = derive_profile(request, recipient, listed=None, people=people.population.total).profile
+    played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    return profile, released_groups(people, played, np.ones(len(people.data), dtype=np.bool_), profile.prior)
+
+
+def test_what_keeps_the_university_of_the_example_from_an_attack() -> None:
+    said = " ".join((adult.EXAMPLE / "README.md").read_text(encoding="utf-8").split())
+    profile, groups = _attacked("state-university")
+    free = replace(profile, penalty=0)
+    attacked = beliefs(free, groups)[2]
+    assert f"groups are worth it below {known_threshold(free)}, and its smallest has {groups.candidates.min()}" in said
+    assert attacked.maximum_risk == profile.prior
+    assert f"Without the penalty {attacked.attacked_records} records would be tried to the last candidate" in said
+    assert "a penalty of 13 is enough" in said
+    assert [is_attacked(replace(profile, penalty=penalty), groups) for penalty in (12, 13)] == [True, False]
+
+
+def test_what_keeps_the_insurer_of_the_example_from_an_attack() -> None:
+    said = " ".join((adult.EXAMPLE / "README.md").read_text(encoding="utf-8").split())
+    profile, groups = _attacked("insurer")
+    assert profile.penalty == 0
+    assert not is_attacked(profile, groups)
+    assert f"groups from {known_threshold(profile)} on are not worth the cost of all the attempts" in said
+    assert f"its smallest has {groups.candidates.min()}" in said
