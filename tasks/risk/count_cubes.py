@@ -81,17 +81,20 @@ def plan_cubes(weights: Mapping[KnownSet, float], cardinalities: Sequence[int], 
 
 
 def _first_fit(tops: list[Node], cardinalities: Sequence[int], shared_cells: int) -> list[list[Node]]:
-    groups: list[tuple[frozenset[int], list[Node]]] = []
+    groups: list[tuple[frozenset[int], int, list[Node]]] = []
     for node in tops:
-        for place, (attributes, members) in enumerate(groups):
+        for place, (attributes, cells, members) in enumerate(groups):
+            if cells > shared_cells:
+                continue
             joined = attributes.union(node.axes)
-            if len(joined) <= _MAXIMUM_AXES and _cells(joined, cardinalities) <= shared_cells:
+            grown = cells * _cells(joined - attributes, cardinalities)
+            if grown <= shared_cells and len(joined) <= _MAXIMUM_AXES:
                 members.append(node)
-                groups[place] = (joined, members)
+                groups[place] = (joined, grown, members)
                 break
         else:
-            groups.append((frozenset(node.axes), [node]))
-    return [members for _, members in groups]
+            groups.append((frozenset(node.axes), _cells(node.axes, cardinalities), [node]))
+    return [members for _, _, members in groups]
 
 
 def _joined(group: list[Node], rank: Mapping[int, int]) -> Node:
@@ -104,7 +107,7 @@ def _joined(group: list[Node], rank: Mapping[int, int]) -> Node:
 
 
 def _cells(attributes: Iterable[int], cardinalities: Sequence[int]) -> int:
-    return math.prod(cardinalities[attribute] for attribute in attributes)
+    return math.prod([cardinalities[attribute] for attribute in attributes])
 
 
 def gathered(

@@ -23,6 +23,7 @@ from tasks.risk.known_sets import KnownSet
 from tasks.risk.wide_sets import Rows, Totals, Tree, blocks, found_rows, plan_trees
 
 _BLOCK = 2**16
+# In cells for each row: the largest cube, the largest that several sets share, and those that are kept at once.
 _CELLS_A_ROW = 1.0
 _SHARED_CELLS_A_ROW = 0.5
 _CELLS_AT_ONCE_A_ROW = 2.0
@@ -213,20 +214,28 @@ def set_totals(exposure: Exposure, figures: Floats) -> Iterator[tuple[KnownSet, 
         w(KS) · Σ figure/count(KS).
     """
     table = exposure.table
-    for node in exposure.cubes:
+
+    def counted_in(node: Node) -> list[tuple[KnownSet, Floats]]:
         cells = table.cells(node.axes)
         counts = exposure.counts(node, cells)
         sums = np.empty((len(figures), counts.size))
         for number, figure in enumerate(figures):
             sums[number] = np.bincount(cells, figure, counts.size)
-        yield from totals(node, counts, sums.reshape(-1, *counts.shape))
-    for tree in exposure.trees:
+        return list(totals(node, counts, sums.reshape(-1, *counts.shape)))
+
+    def found_in(tree: Tree, block: Rows) -> Totals:
         found = Totals()
-        for block in blocks(table, tree.attribute):
-            own = np.take(figures, block, axis=1)
-            for event in found_rows(table, tree, block, own, exposure.partitions):
-                found.add(event)
-        yield from found.of(tree.root)
+        for event in found_rows(table, tree, block, np.take(figures, block, axis=1), exposure.partitions):
+            found.add(event)
+        return found
+
+    for parts in in_parallel(counted_in, exposure.cubes):
+        yield from parts
+    for tree in exposure.trees:
+        everything = Totals()
+        for found in in_parallel(partial(found_in, tree), blocks(table, tree.attribute)):
+            everything.include(found)
+        yield from everything.of(tree.root)
 
 
 def in_parallel(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:

@@ -80,9 +80,13 @@ def known_sets(probabilities: ArrayLike, epsilon: float | None = None) -> tuple[
     Orooji & Knapp 2019, eq. 3 and Fig. 1, line 9. Sets of probability 0 add nothing to the risk and are always left
     out. Products are taken in the order of the indices.
     """
-    values = checked_probabilities(probabilities)
+    values, least = checked_probabilities(probabilities), checked_epsilon(epsilon)
+    possible = values[values > 0].tolist()
+    if 2 ** len(possible) > MAXIMUM_KNOWN_SETS and math.prod(possible) > least:
+        # Where all of them together are kept, so is every set of them; no need to count.
+        raise _too_many(epsilon)
     kept: list[KnownSet] = []
-    for known in _tree(values.tolist(), checked_epsilon(epsilon)):
+    for known in _tree(values.tolist(), least):
         kept.append(known)
         if len(kept) > MAXIMUM_KNOWN_SETS:
             raise _too_many(epsilon)

@@ -16,9 +16,12 @@ from tasks.risk.coded_table import CodedTable, Floats, Integers, counted
 from tasks.risk.known_sets import KnownSet
 
 Rows = NDArray[np.intp]
-_BLOCK = 2**17
+_LARGEST_BLOCK = 2**17
+_SMALLEST_BLOCK = 2**14
+# Group numbers for each row above which the groups are numbered afresh.
 _SPREAD = 4
 _SMALLEST_SPREAD = 4096
+# Share of rows that must be alone for them to be left out.
 _WORTH_LEAVING_OUT = 0.05
 
 
@@ -94,10 +97,11 @@ def _planned(first: int, paths: Mapping[KnownSet, float], figures: Iterable[int]
 
 def blocks(table: CodedTable, attribute: int) -> list[Rows]:
     """Rows dealt into blocks such that rows of one value of an attribute are in one block."""
+    length = min(_LARGEST_BLOCK, max(_SMALLEST_BLOCK, len(table) // 4))
     shift = max((table.cardinalities[attribute] - 1).bit_length() - 16, 0)
     coarse = (table.columns[attribute] >> shift).astype(np.uint16, copy=False)
     ends = np.cumsum(np.bincount(coarse))
-    cuts = np.unique(ends[np.searchsorted(ends, np.arange(_BLOCK, len(table), _BLOCK))])
+    cuts = np.unique(ends[np.searchsorted(ends, np.arange(length, len(table), length))])
     return np.split(np.argsort(coarse, kind="stable"), cuts[cuts < len(table)])
 
 
@@ -178,6 +182,11 @@ class Totals:
     def add(self, found: Found) -> None:
         """Add the figures of the rows that were found."""
         self._sums[found.branch, found.beyond] += found.figures @ found.chances
+
+    def include(self, other: "Totals") -> None:
+        """Add what was found among other rows."""
+        for place, sums in other._sums.items():
+            self._sums[place] += sums
 
     def of(self, branch: Branch, carried: Floats | float = 0.0) -> Iterator[tuple[KnownSet, Floats]]:
         """Weight times sum of each figure, for each known set of a tree."""
