@@ -7,6 +7,7 @@ from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, checked, written
 from tasks.decision.adversary_facts import ScoreFigure
+from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.played_file import load_played
 from tasks.guard import guarded
 from tasks.request.load import load_request
@@ -66,13 +67,19 @@ def plan_attack(  # noqa: PLR0917
     played: Artifact,
     folder: str,
 ) -> Artifact:
-    """Measure the risk from a recipient who plans a sequence of attempts; parameters as in ``score_release``."""
+    """Measure the risk from a recipient who plans a sequence of attempts; parameters as in ``score_release``.
+
+    Terms of one recipient that no plan can be solved with block that recipient, not the others.
+    """
     with guarded("sequential adversary"):
         asked, outcome = load_request(Path(request)).request, load_played(checked(played))
         coded, table = shared_table(asked, prepared)
         derived = recipient_profile(asked, asked.recipient(recipient), coded)
         kept = released_tuples(table, outcome, asked.policy.generalization.minimum_class_size)
-        planned = plan(table, outcome, kept, derived, external_fact(asked, coded, derived.profile.prior))
+        try:
+            planned = plan(table, outcome, kept, derived, external_fact(asked, coded, derived.profile.prior))
+        except ParameterError as error:
+            raise StageFailed(**error.fields()) from None
         target = Path(folder) / f"sequential-{recipient}.json"
         with written(target) as partial:
             save_finding(planned.fact, planned.figures, partial)
