@@ -65,6 +65,7 @@ def test_a_figure_that_was_not_handed_over_never_passes() -> None:
     assert [(result.id, result.measured, result.passed) for result in results] == [
         ("transparent.maximum_risk", None, False),
         ("transparent.attacked_share", None, False),
+        ("sequential.maximum_risk", None, False),
         ("released.smallest_class", None, False),
     ]
 

@@ -46,9 +46,12 @@ main()
 
 STEPS = {
     "validating": {"prepared.npz"},
-    "generalizing": {"validation-fact.json", "validation-positions.json"},
+    "weighing identity and attributes as collected": {"validation-fact.json", "validation-positions.json"},
+    "generalizing": {"combined.json"},
     "scoring": {"played-university.npz"},
-    "writing": {"score-university.json"},
+    "planning": {"score-university.json"},
+    "weighing identity and attributes for": {"sequential-university.json"},
+    "writing": {"combined-university.json"},
     "deciding": {"released-university.csv"},
     "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
     "after sealing": set(),

@@ -48,6 +48,8 @@ HARD_NOTES = (
     "näïve ☃",
 )
 STAKES = {"benefit": 1200, "loss": 300, "cost": 4}
+PENALTY = {"penalty": 2000, "detection_rate": 0.2}
+"""An attempt costs 400 in the mean, more than the 300 that success brings; without it groups of 75 are worth trying."""
 
 Row = dict[str, str]
 
@@ -58,7 +60,7 @@ def recipient(name: str, *, expires: str = "2030-12-31", **terms: Any) -> dict[s
         "id": name,
         "organisation": f"The {name}",
         "purpose": "research",
-        "agreement": {"id": f"DUA-{name}", "expires": expires},
+        "agreement": {"id": f"DUA-{name}", "expires": expires} | PENALTY,
         "stakes": STAKES,
     } | terms
 
