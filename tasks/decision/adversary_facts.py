@@ -55,7 +55,7 @@ class CurvePoint(Fact):
 
 
 class SensitivityPoint(Fact):
-    """Thresholds at one value of a term; None where no group size is safe."""
+    """Thresholds at one value of a term; None where none was found among the sizes searched."""
 
     value: float
     known_threshold: int | None

@@ -80,8 +80,12 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.SEQUENTIAL_MAXIMUM: MeasureText(
             "Highest risk of a record from a recipient who plans", "probability", Scale.PROBABILITY
         ),
+        # Where every attacked record has the same risk, the mean tells how many they are.
         Measure.SEQUENTIAL_MEAN: MeasureText(
-            "Mean risk of the records from a recipient who plans", "probability", Scale.PROBABILITY
+            "Mean risk of the records from a recipient who plans",
+            "probability",
+            Scale.PROBABILITY,
+            counts_people=True,
         ),
         Measure.SEQUENTIAL_ATTACKED: MeasureText(
             "Records on which a recipient who plans makes an attempt",
@@ -90,7 +94,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             counts_people=True,
         ),
         Measure.SEQUENTIAL_EXPECTED: MeasureText(
-            "Expected re-identifications by a recipient who plans", "records", Scale.COUNT
+            "Expected re-identifications by a recipient who plans", "records", Scale.COUNT, counts_people=True
         ),
         Measure.COMBINED_MAXIMUM: MeasureText(
             "Highest combined score of identity and attributes", "score", Scale.SCORE

@@ -63,7 +63,7 @@ class AdversaryTerms(Part):
     )
     discount: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     confirmation: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
-        default=None, description="Probability that a right match is recognised as such."
+        default=None, description="Probability that a right match is recognized as such."
     )
 
 

@@ -37,7 +37,7 @@ class AdversaryProfile:
     discount : float
         γ, worth of a unit one step later; greater than 0, at most 1.
     confirmation : float
-        κ, probability that a right exploit is recognised as such; greater than 0, at most 1. The paper has 1.
+        κ, probability that a right exploit is recognized as such; greater than 0, at most 1. The paper has 1.
 
     Raises
     ------

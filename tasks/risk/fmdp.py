@@ -7,8 +7,8 @@ This module holds the exact solution and what follows for records; it draws no c
 Readings that the paper leaves open: the reward of a state is paid in that state, so gain and penalty come one step,
 one factor γ, after the exploit that earns them; of actions that are worth the same, the adversary terminates.
 
-Departure: an exploit of the right person is recognised with probability κ (``confirmation``, 1 in the paper); what is
-called re-identification here is a recognised one.
+Departure: an exploit of the right person is recognized with probability κ (``confirmation``, 1 in the paper); what is
+called re-identification here is a recognized one.
 
 A prior of exactly 1, as in section 7.3, is refused by the profile. One next to 1, as 1 − 1e-12, gives the thresholds 12
 and 3 there for n_f = 1, not the printed 9 and 2: the section does not print the probability of detection.

@@ -68,7 +68,7 @@ def derive_profile(request: ReleaseRequest, recipient: Recipient, listed: int | 
         "access_cost": (0.0, "none: the external data are taken to be at hand"),
         "link_cost": (0.0, "none"),
         "discount": (DEFAULT_DISCOUNT, "default"),
-        "confirmation": (1.0, "default: a right match is recognised"),
+        "confirmation": (1.0, "default: a right match is recognized"),
     }
     if declared.prior is None:
         terms["prior"] = _prior(request, recipient, listed, people)

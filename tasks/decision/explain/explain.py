@@ -1,25 +1,28 @@
 """Explaining a verdict: for each lever of a request, the smallest change that turns it, found by re-solving.
 
-What is re-solved is what depends on terms: the game, its risk, the policy's gates and the agreement's date. Reading the
-written file back belongs to a release itself; “would be approved” therefore means that nothing stands in the way of
-running it. Takes codes, numbers and a date; reads no file and no clock.
+What is re-solved is what depends on terms: the game, its risk, the recipient who plans, the combined score, the
+policy's gates and the agreement's date. Reading the written file back belongs to a release itself; “would be approved”
+therefore means that nothing stands in the way of running it. Takes codes, numbers and a date; reads no file and no
+clock.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 
 from tasks.decision.explain import terms
+from tasks.decision.explain.deterrents import Deterrent, deterrents, tried_around
+from tasks.decision.explain.measuring import SEQUENTIAL
 from tasks.decision.explain.resolve import Judgement, Plays, judge
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, Switch
-from tasks.decision.explain.search import nearest_flip, outwards
+from tasks.decision.explain.search import nearest_flip
 from tasks.decision.explain.terms import Term
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.errors import RequestError, StageFailed
+from tasks.errors import ParameterError, RequestError, StageFailed
 from tasks.generalization.play import Table
 from tasks.request.model import Gate, Measure, Method, Recipient, ReleaseRequest
 
@@ -57,8 +60,11 @@ def explain(
        can turn the verdict, and the explanation says so.
     3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
     4. Stakes and minimum class size are searched outwards, up and down, each alone (``search.nearest_flip``).
-    5. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
-    6. Every other method is played.
+    5. Where a gate judges the recipient who plans: what deters him is searched upwards if the release is blocked and
+       downwards if not, each term alone, around the least value that deters him from the whole file
+       (``planning.deterrence``). The game is not played again for it.
+    6. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
+    7. Every other method is played; where then only gates on the recipient who plans stay closed, step 5 for it.
 
     Parameters
     ----------
@@ -67,7 +73,8 @@ def explain(
     recipient : Recipient
         One of its recipients.
     plays : Plays or Table
-        Data and population; ``Plays`` to share games among recipients.
+        Data and population; ``Plays`` to share games among recipients, and for gates on the combined score, which
+        needs the records.
     decided : Decided
         The decision.
     progress : callable
@@ -120,7 +127,8 @@ class _Inquiry:
         if renewed.passes != self.passes:
             results: list[Flip | NoFlip] = self._hopeless()
         else:
-            results = [*self._stakes(), *self._class_size(), *self._thresholds(renewed)]
+            searched = (*self._stakes(), *self._class_size(), *self._deterrents(renewed))
+            results = [*searched, *self._thresholds(renewed)]
         flips = [result for result in results if isinstance(result, Flip)]
         return Explanation(
             recipient=self.recipient.id,
@@ -173,7 +181,7 @@ class _Inquiry:
         """The numbers, where the agreement alone blocks."""
         why = "The expired agreement blocks, whatever the other terms are."
         numbers = (*terms.stakes(self.request, self.recipient), terms.class_size(self.request))
-        return [NoFlip(one.lever, one.where, one.current, one.current, one.current, why) for one in numbers]
+        return [_unsearched(one, why) for one in (*numbers, *(lever.term for lever in self._levers()))]
 
     # Stakes and class size
 
@@ -186,35 +194,99 @@ class _Inquiry:
     def _class_size(self) -> list[Flip | NoFlip]:
         return self._searched(terms.class_size(self.request))
 
-    def _searched(self, term: Term) -> list[Flip | NoFlip]:
-        """A term's result in each direction, or one for both where neither turns the verdict."""
-        found = {up: self._nearest(term, up=up) for up in (True, False)}
-        results: list[Flip | NoFlip] = [flip for flip in found.values() if flip is not None]
-        lowest = term.current if found[False] else min(outwards(term, up=False), default=term.current)
-        highest = term.current if found[True] else max(outwards(term, up=True), default=term.current)
-        if lowest < highest:
-            why = "Nothing tried in this range turns it."
-            results.append(NoFlip(term.lever, term.where, term.current, lowest, highest, why))
+    def _searched(
+        self, term: Term, directions: Sequence[bool] = (True, False), *, deterrent: bool = False, why: str = ""
+    ) -> list[Flip | NoFlip]:
+        """A term's result in each direction, or one for all where none turns the verdict."""
+        results: list[Flip | NoFlip] = []
+        kept, refusals = {term.current}, []
+        for up in directions:
+            search = self._nearest(term, up=up, deterrent=deterrent)
+            if search.flip:
+                results.append(search.flip)
+            else:
+                kept |= search.tried
+            refusals += [search.refused] if search.refused else []
+        lowest, highest = min(kept), max(kept)
+        if lowest < highest or refusals:
+            reason = why if why and not refusals else "Nothing tried in this range turns it."
+            further = [f"Beyond it no decision would be reached: {refused}." for refused in dict.fromkeys(refusals)]
+            present, first, last = (term.written(value) for value in (term.current, lowest, highest))
+            results.append(NoFlip(term.lever, term.where, present, first, last, " ".join([reason, *further])))
         return results
 
-    def _nearest(self, term: Term, *, up: bool) -> Flip | None:
+    def _nearest(self, term: Term, *, up: bool, deterrent: bool) -> "_Search":
         """The nearest change that turns the verdict, solved as it stands."""
         self.progress(f"{term.lever}, {'upwards' if up else 'downwards'}")
-        for exact in (False, True):
-            value = nearest_flip(term, partial(self._turns, term, exact=exact), up=up)
-            if value is None:
-                return None
-            changes = self._with(term, value)
-            judgement = self._judge(changes)
-            if self._flips(judgement):
-                return _flip(term.lever, changes, judgement)
-        return None
+        tried: set[float] = set()
 
-    def _turns(self, term: Term, value: float, *, exact: bool) -> bool:
-        return self._flips(self._judge(self._with(term, value), exact=exact))
+        def turns(value: float, *, exact: bool) -> bool:
+            turned = self._flips(self._judge(self._with(term, value), exact=exact))
+            tried.add(value)
+            return turned
+
+        try:
+            for exact in (False, True):
+                value = nearest_flip(term, partial(turns, exact=exact), up=up)
+                if value is None:
+                    return _Search(None, tried)
+                changes = self._with(term, value)
+                judgement = self._judge(changes)
+                if self._flips(judgement):
+                    return _Search(_flip(term.lever, changes, judgement, deterrent=deterrent), tried)
+        except ParameterError as refused:
+            return _Search(None, tried, refused.what)
+        return _Search(None, tried)
 
     def _with(self, term: Term, value: float) -> tuple[Change, ...]:
-        return (*self.renewal, Change(term.where, term.current, value))
+        return (*self.renewal, *term.changes(value))
+
+    # What deters the recipient who plans
+
+    def _levers(self) -> tuple[Deterrent, ...]:
+        if not any(gate.measure in SEQUENTIAL for gate in self.request.policy.gates):
+            return ()
+        profile = self.plays.measurements.profile(self.request, self.recipient)
+        return deterrents(self.request, self.recipient, profile)
+
+    def _deterrents(self, now: Judgement) -> list[Flip | NoFlip]:
+        results: list[Flip | NoFlip] = []
+        beyond = self._beyond_deterrence(now)
+        for lever in self._levers():
+            why = beyond or lever.unable
+            results += [_unsearched(lever.term, why)] if why else self._deterred(lever)
+        return results
+
+    def _beyond_deterrence(self, now: Judgement) -> str:
+        """Why the release stays blocked whatever the recipient does; empty where it need not."""
+        if now.failure:
+            return "Nothing can be released under these terms."
+        names = {measure.value for measure in SEQUENTIAL}
+        others = [gate for gate in now.gates if not gate.passed and gate.id not in names]
+        return "Other gates are closed as well." if others else ""
+
+    def _deterred(self, lever: Deterrent) -> list[Flip | NoFlip]:
+        """Costs and penalties lower the risk, never raise it: up for a blocked release, down for one that passes."""
+        if self.passes and lever.term.current == 0:
+            return [_unsearched(lever.term, "There is none that could be lowered.")]
+        self.progress(f"{lever.term.lever}, the least that deters")
+        request = (
+            terms.apply(self.request, lever.term.changes(lever.term.current)) if lever.term.stated else self.request
+        )
+        recipient = request.recipient(self.recipient.id)
+        try:
+            played = self.plays.outcome(request, recipient)
+            least = self.plays.measurements.deterring(request, recipient, played)[lever.moved]
+        except ParameterError as refused:
+            return [_unsearched(lever.term, f"What would deter cannot be found: {refused.what}.")]
+        why = ""
+        if self.passes:
+            why = "The gates stay open without it."
+        elif least is None:
+            why = "No value of it alone deters the recipient."
+        elif least > lever.term.highest:
+            why = "What would deter is more than a request may state."
+        return self._searched(tried_around(lever.term, least), (not self.passes,), deterrent=True, why=why)
 
     # Thresholds
 
@@ -267,12 +339,40 @@ class _Inquiry:
         self.progress(f"method {method.value}")
         where = f"{terms.recipient_path(self.request, self.recipient)}.method"
         changes = (*self.renewal, Change(where, present.value, method.value))
-        judgement = self._judge(changes)
-        return Switch(method, changes, judgement.verdict, judgement.figures, judgement.failure)
+        try:
+            judgement = self._judge(changes)
+        except ParameterError as refused:
+            return Switch(method, changes, Verdict.BLOCKED, {}, refused.what)
+        deterred = () if self.passes or judgement.passes else self._deterred_by(changes, judgement)
+        return Switch(method, changes, judgement.verdict, judgement.figures, judgement.failure, deterred)
+
+    def _deterred_by(self, changes: tuple[Change, ...], judgement: Judgement) -> tuple[Flip, ...]:
+        """What deters the recipient once the method is another."""
+        request = terms.apply(self.request, changes)
+        recipient = request.recipient(self.recipient.id)
+        switched = _Inquiry(request, recipient, self.plays, self.decided, self.progress)
+        flips = [result for result in switched._deterrents(judgement) if isinstance(result, Flip)]
+        return tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
 
 
-def _flip(lever: str, changes: tuple[Change, ...], judgement: Judgement) -> Flip:
-    return Flip(lever, changes, judgement.verdict, judgement.figures, judgement.failure)
+@dataclass(frozen=True)
+class _Search:
+    """What a search in one direction came to."""
+
+    flip: Flip | None
+    tried: set[float]
+    """Values that were judged."""
+    refused: str = ""
+    """Why the search could not go on; empty where it went to its end."""
+
+
+def _flip(lever: str, changes: tuple[Change, ...], judgement: Judgement, *, deterrent: bool = False) -> Flip:
+    return Flip(lever, changes, judgement.verdict, judgement.figures, judgement.failure, deterrent)
+
+
+def _unsearched(term: Term, why: str) -> NoFlip:
+    present = term.written(term.current)
+    return NoFlip(term.lever, term.where, present, present, present, why)
 
 
 def _threshold_lever(gate: Gate) -> str:

@@ -24,6 +24,7 @@ from datetime import date
 
 import numpy as np
 
+from tasks.decision.explain.measuring import Measurements
 from tasks.decision.explain.result import Figures
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
@@ -31,8 +32,8 @@ from tasks.errors import StageFailed
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
-from tasks.risk.score import gate_figures, released_tuples, residual_risk
 
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
 _LEAST_SHARED_BENEFIT = 1.0
@@ -74,10 +75,21 @@ def safe_people(payoffs: Payoffs, population: int) -> int:
 
 
 class Plays:
-    """Games already played on one table; the oldest are forgotten past a bound on memory."""
+    """Games already played on one table; the oldest are forgotten past a bound on memory.
 
-    def __init__(self, table: Table, kept_bytes: int = _KEPT_BYTES) -> None:
+    Parameters
+    ----------
+    table : Table
+    prepared : Prepared, optional
+        The records; needed where a gate judges the combined score.
+    kept_bytes : int
+        The bound.
+    """
+
+    def __init__(self, table: Table, prepared: Prepared | None = None, *, kept_bytes: int = _KEPT_BYTES) -> None:
         self.table = table
+        self.measurements = Measurements(table, prepared)
+        """What was measured on them."""
         bytes_each = 2 * table.data.codes.nbytes + 3 * table.data.counts.nbytes
         self._most_kept = max(_FEWEST_KEPT, kept_bytes // max(1, bytes_each))
         self.count = 0
@@ -157,13 +169,19 @@ def judge(
     decided_on : date
         Day of the decision.
     exact : bool
-        As in ``Plays.outcome``.
+        As in ``Plays.outcome`` and ``Measurements.figures``.
+
+    Raises
+    ------
+    ParameterError
+        If a gate judges the recipient who plans and his plan cannot be solved: a release would come to no decision.
     """
     recipient = request.recipient(recipient_id)
     failure = ""
     figures: Mapping[Measure, float] = {}
     try:
-        figures = _measured(request, recipient, plays, exact=exact)
+        played = plays.outcome(request, recipient, exact=exact)
+        figures = plays.measurements.figures(request, recipient, played, exact=exact)
     except StageFailed as error:
         failure = error.what
     gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
@@ -171,11 +189,3 @@ def judge(
         return Judgement(Verdict.BLOCKED, gates, figures, failure)
     verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
     return Judgement(verdict, gates, figures)
-
-
-def _measured(request: ReleaseRequest, recipient: Recipient, plays: Plays, *, exact: bool) -> dict[Measure, float]:
-    table, policy, payoffs = plays.table, request.policy, payoffs_of(recipient)
-    played = plays.outcome(request, recipient, exact=exact)
-    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
-    risk = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
-    return gate_figures(table, played, kept, payoffs, risk)

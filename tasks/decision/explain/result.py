@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp, log1p
 
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Method
@@ -30,19 +31,38 @@ class Change:
 
 
 @dataclass(frozen=True)
+class LogOddsChange(Change):
+    """Another value for a term that is a logarithm of odds; its size is that of the change in probability."""
+
+    @property
+    def relative(self) -> float | None:
+        """Change over the present probability."""
+        if isinstance(self.current, str) or isinstance(self.needed, str):
+            return None
+        return _probability(self.needed) / _probability(self.current) - 1
+
+
+def _probability(log_odds: float) -> float:
+    return exp(log_odds - log1p(exp(log_odds))) if log_odds < 0 else 1 / (1 + exp(-log_odds))
+
+
+@dataclass(frozen=True)
 class Flip:
     """A lever that turns the verdict, with the smallest change found to do so."""
 
     lever: str
     """What is changed, in words."""
     changes: tuple[Change, ...]
-    """All that must change together; one, but where several thresholds fail or the agreement has expired."""
+    """All that must change together; one, but where several thresholds fail, the agreement has expired or a penalty
+    needs the rate of detection beside it. The lever's own comes last."""
     verdict: Verdict
     """What the release then comes to."""
     figures: Figures
     """What is then measured."""
     failure: str
     """Why nothing can then be released; empty where something can."""
+    deterrent: bool = False
+    """Whether it acts on the recipient's reasons to attack alone, so that the file stays as it is."""
 
     @property
     def relative_change(self) -> float | None:
@@ -84,6 +104,9 @@ class Switch:
     """What is then measured."""
     failure: str
     """Why the method cannot be used at all; empty where it can."""
+    deterred: tuple[Flip, ...] = ()
+    """Where a blocked release would still be blocked because of the recipient who plans alone: what deters him then,
+    each with the method's own changes."""
 
 
 @dataclass(frozen=True)

@@ -16,22 +16,20 @@ WIDTH = 0.01
 
 
 def outwards(term: Term, *, up: bool) -> Iterator[float]:
-    """Values of the grid, from the present one outwards and within the term's range; each once."""
-    last = term.current
-    for factor in FACTORS:
-        value = _written(term, term.current * factor if up else term.current / factor, up=up)
-        value = min(value, term.highest) if up else max(value, term.lowest)
-        if value > last if up else 0 < value < last:
-            last = value
-            yield value
+    """Values of the grid and those to try beside, from the present one outwards and within the term's range."""
+    present, least, most = term.current, term.lowest, term.highest
+    steps = (present * factor if up else present / factor for factor in FACTORS)
+    grid = {min(max(_written(term, step, up=up), least), most) for step in steps} - {0}
+    values = grid | {value for value in term.also if least <= value <= most}
+    yield from sorted((value for value in values if (value > present if up else value < present)), reverse=not up)
 
 
 def nearest_flip(term: Term, flips: Callable[[float], bool], *, up: bool) -> float | None:
-    """The value nearest to the present one that is found to turn the verdict; None where none of the grid does.
+    """The value nearest to the present one that is found to turn the verdict; None where none that is tried does.
 
-    Between the first value of the grid that turns the verdict and the last before it that does not, the distance is
-    halved (on a logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and turns the verdict.
-    What turns and turns back between two neighbouring values of the grid is not seen.
+    Between the first value that turns the verdict and the last before it that does not, the distance is halved (on a
+    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and turns the verdict.
+    What turns and turns back between two neighbouring values is not seen.
     """
     kept = term.current
     for value in outwards(term, up=up):

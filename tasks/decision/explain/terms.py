@@ -28,13 +28,25 @@ class Term:
     where: str
     """Path in the request."""
     current: float
-    """Its present value, greater than 0."""
+    """Its present value, from 0."""
     lowest: float
     """Smallest value that is searched."""
     highest: float
     """Largest value that the request may hold."""
     whole: bool = False
     """Whether it is a whole number."""
+    also: tuple[float, ...] = ()
+    """Values to try beside those of the grid."""
+    stated: tuple[Change, ...] = ()
+    """What the request must state with it."""
+
+    def written(self, value: float) -> float:
+        """A value as the request holds it."""
+        return value
+
+    def changes(self, value: float) -> tuple[Change, ...]:
+        """What must change for another value."""
+        return (*self.stated, Change(self.where, self.current, value))
 
 
 def stakes(request: ReleaseRequest, recipient: Recipient) -> tuple[Term, ...]:
@@ -77,6 +89,10 @@ def apply(request: ReleaseRequest, changes: Sequence[Change]) -> ReleaseRequest:
         If a term may not have such a value.
     """
     document: Any = request.model_dump()
+    for part, recipient in zip(document["recipients"], request.recipients, strict=True):
+        if recipient.adversary is not None:
+            # A term of the adversary that is left out and one that is null are not the same.
+            part["adversary"] = recipient.adversary.model_dump(exclude_unset=True)
     for change in changes:
         document = _replaced(document, _location(change.where), change.needed)
     try:
@@ -100,7 +116,7 @@ def _replaced(part: Any, location: Sequence[str | int], value: object) -> Any:
     step, rest = location[0], location[1:]
     if isinstance(step, int):
         return (*part[:step], _replaced(part[step], rest, value), *part[step + 1 :])
-    return {**part, step: _replaced(part[step], rest, value)}
+    return {**(part or {}), step: _replaced((part or {}).get(step), rest, value)}
 
 
 def rounded(value: float) -> float:

@@ -130,7 +130,7 @@ def enumerate_process(profile: AdversaryProfile, belief: Beliefs | Belief, actua
     something (access before the data is at hand, link before linking, exploit as in section 4.4), since it would cost
     time and money otherwise; *t* is set by *terminate*, by s, and by l with r = 0.
 
-    With ``confirmation`` κ < 1, s is a success that is recognised: it brings the gain and ends the attack. A candidate
+    With ``confirmation`` κ < 1, s is a success that is recognized: it brings the gain and ends the attack. A candidate
     who was tried in vain stays possible with weight 1 − κ, so the next is the target with probability 1/(N − κj).
     """
     held = as_belief(belief)
