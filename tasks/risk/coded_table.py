@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.integer]
 Sensitivities = Sequence[ArrayLike] | Floats
 _BLOCK = 2**14
+_MAXIMUM_CARDINALITY = 2**31
+_MAXIMUM_RECORDS = 2**53
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,13 @@ def _checked_cardinalities(cardinalities: Sequence[int], attributes: int) -> tup
             f"a whole number from 1 for each of the {attributes} columns",
             f"an array of {sizes.dtype}, shape {sizes.shape}",
         )
+    if sizes.max() > _MAXIMUM_CARDINALITY:
+        raise _refused(
+            f"cardinalities, column index {int(sizes.argmax())}",
+            f"at most {_MAXIMUM_CARDINALITY:,} different values",
+            "more",
+            fix="number the values afresh, from 0 without gaps",
+        )
     return tuple(int(size) for size in sizes)
 
 
@@ -159,6 +168,8 @@ def _checked_counts(counts: ArrayLike, rows: int) -> Integers:
     wrong = np.flatnonzero(records < 1)
     if len(wrong):
         raise _refused(f"counts, {row_positions(wrong[:1000])}", "at least one record a row", f"{len(wrong)} with none")
+    if records.sum(dtype=np.float64) >= _MAXIMUM_RECORDS:
+        raise _refused("counts", "fewer than 2^53 records in all", "more")
     return records.astype(np.int64)
 
 
@@ -198,11 +209,11 @@ def _checked_weights(item: ArrayLike, length: int, place: int) -> Floats:
     return weights
 
 
-def _refused(where: str, expected: str, got: str) -> ParameterError:
+def _refused(where: str, expected: str, got: str, fix: str = "correct the input") -> ParameterError:
     return ParameterError(
         "the combined risk cannot be computed from this input",
         where=where,
         expected=expected,
         got=got,
-        fix="correct the input",
+        fix=fix,
     )

@@ -212,7 +212,8 @@ def _contribution(exposure: Exposure, alpha: float, row: int) -> Contribution:
     for known, weight in exposure.weights.items():
         if known:
             column, before = table.columns[known[-1]], path[len(known) - 1]
-            path[len(known) :] = [before[column[before] == column[row]]]
+            alike = np.flatnonzero((column if len(known) == 1 else column[before]) == column[row])
+            path[len(known) :] = [alike if len(known) == 1 else before[alike]]
         matching = len(path[-1]) if table.counts is None else int(table.counts[path[-1]].sum())
         parts = {place: alpha * weight / matching * own[place] for place in own if place not in known}
         by_set[known] = sum(parts.values())

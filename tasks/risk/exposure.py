@@ -128,6 +128,7 @@ class RowSums:
 
     def __init__(self, exposure: Exposure) -> None:
         self._exposure = exposure
+        self._figures = dict(zip(exposure.ambiguous, exposure.figures, strict=True))
         self.likelihood = np.zeros(len(exposure.table))
         self.ambiguous = np.zeros(len(exposure.table))
         for batch in self._batches():
@@ -171,13 +172,12 @@ class RowSums:
         return _Lookup(node, cells, likelihood.ravel(), None if consequence is None else consequence.ravel())
 
     def _look_up(self, lookups: list[_Lookup], rows: slice) -> None:
-        exposure, likelihood, ambiguous = self._exposure, self.likelihood[rows], self.ambiguous[rows]
+        likelihood, ambiguous = self.likelihood[rows], self.ambiguous[rows]
         for lookup in lookups:
             cells = lookup.cells[rows]
             chances = np.take(lookup.likelihood, cells)
             likelihood += chances
-            sensitive = zip(exposure.ambiguous, exposure.figures, strict=True)
-            unknown = [figure[rows] for place, figure in sensitive if place not in lookup.node.axes]
+            unknown = [figure[rows] for place, figure in self._figures.items() if place not in lookup.node.axes]
             if unknown:
                 ambiguous += chances * reduce(np.add, unknown)
             if lookup.consequence is not None:

@@ -1,5 +1,7 @@
 """The combined risk against its definition, its worked example, and what must not change a bit of it."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,6 +129,19 @@ def test_partitions_of_weighted_rows_do_not_change_a_bit() -> None:
     assert np.array_equal(disclosure_risk(*problem, counts=counts, partitions=3), whole)
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system cannot restrict a process")
+def test_number_of_processors_does_not_change_a_bit() -> None:
+    problem = random_problem(140_000, WIDE_SIZES)
+    several = disclosure_risk(*problem)
+    processors = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(processors)})
+        one = disclosure_risk(*problem)
+    finally:
+        os.sched_setaffinity(0, processors)
+    assert np.array_equal(one, several)
+
+
 def test_layout_and_type_of_the_codes_do_not_change_a_bit() -> None:
     codes, *rest = random_problem(1000, (7, 3, 200, 2))
     expected = disclosure_risk(codes, *rest)
@@ -193,6 +208,7 @@ GOOD = {
         ({"cardinalities": PAPER_SIZES[:4]}, "cardinalities"),
         ({"cardinalities": (4, 2, 3, 5, 0)}, "cardinalities"),
         ({"cardinalities": (4, 2, 3, 5, 2.5)}, "cardinalities"),
+        ({"cardinalities": (4, 2, 2**31 + 1, 5, 2)}, "cardinalities, column index 2"),
         ({"known_probabilities": PAPER_PROBABILITIES[:4]}, "known probabilities"),
         ({"known_probabilities": (0.3, 0.8, 0.7, 0.005, 1.1)}, "known probabilities"),
         ({"known_probabilities": (0.3, 0.8, -0.1, 0.005, 1)}, "known probabilities"),
@@ -219,6 +235,7 @@ GOOD = {
         ({"counts": [1, 1, 1, 1]}, "counts"),
         ({"counts": [1, 1, 0, 1, -1]}, "counts, rows 3, 5"),
         ({"counts": [1.0, 1, 1, 1, 1]}, "counts"),
+        ({"counts": [2**52, 2**52, 1, 1, 1]}, "counts"),
         ({"partitions": 0}, "partitions"),
         ({"partitions": 1.5}, "partitions"),
     ],
