@@ -1,0 +1,233 @@
+"""The record of a release with the sequential and the combined stage: complete, with one missing, with one failed."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.decision.adversary_facts import CombinedFact, SequentialFact
+from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
+from tasks.decision.gates import judge_gates
+from tasks.decision.record import (
+    CheckFact,
+    CodeFact,
+    DecisionRecord,
+    NotAssessed,
+    ValidationFact,
+    Verdict,
+    canonical_json,
+)
+from tasks.delivery.rescore import flat_figures
+from tasks.errors import StageFailed
+from tasks.generalization.play import play
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.request.load import LoadedRequest
+from tasks.request.model import DEFAULT_GATES, Gate, Measure
+from tasks.risk.combined_score import combine, score_collected
+from tasks.risk.finding_file import load_finding, save_finding
+from tasks.risk.profile import recipient_profile
+from tasks.risk.score import released_tuples, score
+from tasks.risk.sequential import external_fact, plan
+from tests.support.silence import CANARY, assert_silent
+from tests.support.tiny import DATA, Change, changed, tiny_prepared, tiny_request
+
+SHA = "0" * 64
+AT = datetime(2026, 3, 2, tzinfo=UTC)
+CIRCUMSTANCES = Circumstances(SHA, SHA, SHA, SHA, CodeFact(version="1", commit="x", lock_sha256=SHA), SHA, AT, AT, SHA)
+VALIDATED = ValidationFact(
+    passed=True,
+    checks=(CheckFact(id="1", expectation="a check", column="", passed=True, checked=6, failed=0),),
+    evidence_sha256=SHA,
+)
+SAFE = {"measure": "transparent.maximum_risk", "at_most": 1, "because": "a test"}
+(SEQUENTIAL,) = (
+    gate.model_dump(mode="json", exclude_none=True) for gate in DEFAULT_GATES if gate.measure.value[:10] == "sequential"
+)
+COMBINED = {"measure": "combined.maximum", "at_most": 5.0, "because": "a test"}
+ADVERSARY = [measure for measure in Measure if measure.value.split(".")[0] in {"sequential", "combined"}]
+
+
+def gates(*given: dict[str, Any]) -> Change:
+    return changed("policy", "gates", to=list(given))
+
+
+def fined(document: dict[str, Any]) -> None:
+    """An attempt costs more than it can bring."""
+    document["recipients"][0]["agreement"] |= {"penalty": 1000, "detection_rate": 0.5}
+
+
+def found(loaded: LoadedRequest) -> Findings:
+    """What the stages find for the only recipient."""
+    request, prepared = loaded.request, tiny_prepared(loaded)
+    table, recipient = game_table(request, prepared), request.recipients[0]
+    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+    scored = score(table, played, request, recipient, prepared.distinct_values, compare=())
+    derived = recipient_profile(request, recipient, prepared)
+    planned = plan(table, played, kept, derived, external_fact(request, prepared, derived.profile.prior))
+    combined = combine(request, prepared, table, played, kept, score_collected(request, prepared, table))
+    recorded = flat_figures(
+        scored.risk.residual, scored.risk.transparent, planned.fact.residual, combined.fact.residual
+    )
+    return Findings(
+        prepared,
+        VALIDATED,
+        score=scored,
+        sequential=(planned.fact, planned.figures),
+        combined=(combined.fact, combined.figures),
+        output=Output(SHA, 6, recorded),
+    )
+
+
+def decided(loaded: LoadedRequest, findings: Findings) -> DecisionRecord:
+    return assemble(loaded.request, loaded.request.recipients[0], findings, CIRCUMSTANCES)
+
+
+@dataclass(frozen=True)
+class Complete:
+    """A request with what all its stages found: approved."""
+
+    loaded: LoadedRequest
+    findings: Findings
+
+    def decided(self, **changes: Any) -> DecisionRecord:
+        return decided(self.loaded, replace(self.findings, **changes))
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> Complete:
+    loaded = tiny_request(
+        tmp_path_factory.mktemp("complete"), fined, gates(SAFE, SEQUENTIAL, COMBINED | {"at_most": 9})
+    )
+    return Complete(loaded, found(loaded))
+
+
+def test_a_complete_release_is_approved_on_all_its_figures(complete: Complete) -> None:
+    assert set(complete.findings.figures) == set(Measure)
+    record = complete.decided()
+    assert (record.decision, record.reasons) == (Verdict.APPROVED, ("All 7 gates passed.",))
+    assert complete.findings.sequential is not None
+    assert complete.findings.combined is not None
+    assert record.risk is not None
+    assert record.risk.sequential == complete.findings.sequential[0]
+    assert record.risk.combined == complete.findings.combined[0]
+    assert DecisionRecord.model_validate_json(canonical_json(record)) == record
+
+
+def test_without_a_penalty_the_default_gate_on_the_sequential_adversary_blocks(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path, gates(SAFE, SEQUENTIAL))
+    record = decided(loaded, replace(found(loaded), output=None))
+    assert record.decision is Verdict.BLOCKED
+    assert record.reasons == (
+        "Highest risk of a record from a recipient who plans: 0.99 measured; at most 0.09 allowed.",
+    )
+
+
+def test_a_combined_score_above_its_gate_blocks(tmp_path: Path) -> None:
+    method = changed("policy", "generalization", "method", to="safe-harbor")
+    loaded = tiny_request(tmp_path, fined, gates(SAFE, COMBINED), method)
+    record = decided(loaded, replace(found(loaded), output=None))
+    assert record.reasons == ("Highest combined score of identity and attributes: 5.75 measured; at most 5 allowed.",)
+
+
+@pytest.mark.parametrize("missing", ["sequential", "combined"])
+def test_a_stage_that_did_not_finish_blocks_even_where_no_gate_judges_it(complete: Complete, missing: str) -> None:
+    policy = complete.loaded.request.policy
+    unjudged = complete.loaded.request.model_copy(
+        update={"policy": policy.model_copy(update={"gates": policy.gates[:1]})}
+    )
+    findings = replace(complete.findings, **{missing: None})
+    record = assemble(unjudged, unjudged.recipients[0], findings, CIRCUMSTANCES)
+    assert record.decision is Verdict.BLOCKED
+    stage = {"sequential": "sequential adversary", "combined": "combined risk"}[missing]
+    assert f"These stages did not finish: {stage}." in record.reasons
+    assert record.risk is not None
+    assert getattr(record.risk, missing) is None
+    assert not next(gate for gate in record.gates if gate.id == "released.rescored_equal").passed
+
+
+def test_a_stage_that_failed_is_named_with_its_reason(complete: Complete) -> None:
+    failed = NotAssessed(stage="combined risk", reason="there are too many sets")
+    record = complete.decided(combined=None, output=None, failures=(failed,))
+    assert record.decision is Verdict.BLOCKED
+    assert record.reasons == (
+        "Highest combined score of identity and attributes: not measured; at most 9 allowed.",
+        "These stages did not finish: combined risk, delivery.",
+        "combined risk: there are too many sets",
+    )
+    assert failed in record.not_assessed
+
+
+@pytest.mark.parametrize("measure", ADVERSARY)
+def test_a_figure_that_is_missing_never_passes(measure: Measure) -> None:
+    gate = Gate(measure=measure, at_most=1, because="a test")
+    figures = dict.fromkeys(Measure, 0.5)
+    (measured,) = judge_gates([gate], figures)
+    assert measured.passed
+    without = {name: figure for name, figure in figures.items() if name is not measure}
+    for wrong in (without, figures | {measure: float("nan")}, figures | {measure: -0.1}):
+        (judged,) = judge_gates([gate], wrong)
+        assert (judged.passed, judged.measured) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("missing", "closed"), [("sequential", "sequential.maximum_risk"), ("combined", "combined.maximum")]
+)
+def test_no_file_is_written_behind_a_gate_that_was_not_measured(complete: Complete, missing: str, closed: str) -> None:
+    request, findings = complete.loaded.request, replace(complete.findings, **{missing: None})
+    before = gates_before_writing(request, request.recipients[0], findings, CIRCUMSTANCES)
+    assert [gate.id for gate in before if not gate.passed] == [closed]
+
+
+@pytest.mark.parametrize("name", ["sequential.2.maximum_risk", "sequential.0.expected_exploits", "combined.maximum"])
+def test_a_file_of_another_risk_is_not_released(complete: Complete, name: str) -> None:
+    output = complete.findings.output
+    assert output is not None
+    assert output.figures is not None
+    other = output.figures | {name: output.figures[name] + 0.001}
+    record = complete.decided(output=replace(output, figures=other))
+    assert record.decision is Verdict.BLOCKED
+    assert record.reasons == (f"The file as written gives other figures than recorded for: {name}.",)
+
+
+def test_the_record_holds_no_value(tmp_path: Path) -> None:
+    def weighed(document: dict[str, Any]) -> None:
+        document["attributes"]["diagnosis"]["sensitivity"] = {"values": {CANARY: 0.9}}
+        document["attributes"]["diagnosis"]["known_probability"] = 0.5
+
+    loaded = tiny_request(tmp_path, weighed, data=DATA.replace("cold", CANARY))
+    findings = found(loaded)
+    assert CANARY not in canonical_json(decided(loaded, findings)).decode()
+    for stage in (findings.sequential, findings.combined):
+        assert stage is not None
+        save_finding(*stage, tmp_path / "finding.json")
+        assert CANARY not in (tmp_path / "finding.json").read_text()
+
+
+@pytest.mark.parametrize(("part", "kind"), [("sequential", SequentialFact), ("combined", CombinedFact)])
+def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: Path, part: str, kind: Any) -> None:
+    path = tmp_path / f"{part}.json"
+    stage = getattr(complete.findings, part)
+    save_finding(*stage, path)
+    assert load_finding(path, kind) == stage
+    other = CombinedFact if kind is SequentialFact else SequentialFact
+    text = path.read_text()
+    with pytest.raises(StageFailed, match="intermediate file"):
+        load_finding(path, other)
+    for damaged in (
+        "",
+        "[]",
+        text[:-9],
+        text.replace('"figures"', f'"{CANARY}"'),
+        text.replace('"fact":{', f'"fact":{{"{CANARY}":1,'),
+    ):
+        path.write_text(damaged)
+        with pytest.raises(StageFailed, match="intermediate file") as caught:
+            load_finding(path, kind)
+        assert_silent(caught.value)
+        assert caught.value.where == path.name
+    path.unlink()
+    with pytest.raises(StageFailed, match="intermediate file"):
+        load_finding(path, kind)
