@@ -110,7 +110,17 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
     assert not (left.bundle / "delivery").exists() or list((left.bundle / "delivery").iterdir()) == []
 
 
-@pytest.mark.parametrize("place", ["tasks.microdata.task.prepare", "tasks.validation.run.validate", "flows.gate.seal"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "tasks.microdata.task.prepare",
+        "tasks.validation.run.validate",
+        "tasks.risk.task.plan",
+        "tasks.risk.task.combine",
+        "tasks.delivery.task.score_again",
+        "flows.gate.seal",
+    ],
+)
 def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
     *,
     place: str,
