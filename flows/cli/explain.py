@@ -100,7 +100,8 @@ def _explained(recalled: Recalled, records: list[DecisionRecord], say: Say) -> l
     request = recalled.loaded.request
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
-    plays = Plays(game_table(request, prepare(recalled.loaded, frame)))
+    prepared = prepare(recalled.loaded, frame)
+    plays = Plays(game_table(request, prepared), prepared)
     return [
         Explained(
             record,
@@ -152,6 +153,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
         "decision": flip.verdict.value,
         "figures": _figures(flip.figures),
         "failure": flip.failure,
+        "deterrent": flip.deterrent,
     }
 
 
@@ -163,6 +165,7 @@ def _switch(explanation: Explanation, switch: Switch) -> dict[str, Any]:
         "decision": switch.verdict.value,
         "figures": _figures(switch.figures),
         "failure": switch.failure,
+        "deterred": [_flip(flip) for flip in switch.deterred],
     }
 
 

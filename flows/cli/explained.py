@@ -1,14 +1,16 @@
 """An explanation as the terminal shows it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tasks.decision.explain.result import Explanation, Figures, Flip, NoFlip, Switch
+from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Switch
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -66,12 +68,38 @@ def sentences(explanation: Explanation) -> list[str]:
         word = "pass" if blocked else "block"
         said.append(f"Smallest change that would {word}: {_in_words(explanation.smallest)}.")
     else:
-        said.append(f"No change of a stake, a threshold or the class size was found with which it would {would}.")
-    turning = [switch.method.value for switch in explanation.switches if turns(explanation, switch)]
-    if turning and blocked:
-        also = " and a new agreement" if explanation.agreement else ""
-        said.append(f"With another method{also} it would {would}: {', '.join(turning)}.")
+        said.append(f"No change of a single term was found with which it would {would}.")
+    if blocked:
+        said += _remedies(explanation)
     return said
+
+
+def _remedies(explanation: Explanation) -> list[str]:
+    """What would let a blocked release pass and does not change the policy."""
+    said = []
+    also = " and a new agreement" if explanation.agreement else ""
+    others = [flip for flip in explanation.flips if flip.deterrent and flip is not explanation.smallest]
+    if others:
+        said.append(f"The same file would pass with any of: {_either(others, ())}.")
+    turning = [switch.method.value for switch in explanation.switches if turns(explanation, switch)]
+    if turning:
+        said.append(f"With another method{also} it would pass: {', '.join(turning)}.")
+    for switch in explanation.switches:
+        if switch.deterred:
+            remedies = _either(switch.deterred, switch.changes)
+            said.append(f"With method {switch.method.value}{also} it would pass together with any of: {remedies}.")
+    return said
+
+
+def _either(flips: Sequence[Flip], told: tuple[Change, ...]) -> str:
+    """What deters, one after the other; changes that are told already are left out."""
+    return "; ".join(_deterrent(flip, [change for change in flip.changes[:-1] if change not in told]) for flip in flips)
+
+
+def _deterrent(flip: Flip, beside: Sequence[Change]) -> str:
+    own = f"{flip.lever} {_step(flip.changes[-1].current, flip.changes[-1].needed)}"
+    stated = [f"{change.where.partition('.')[2]} {_step(change.current, change.needed)}" for change in beside]
+    return f"{own} (with {', '.join(stated)})" if stated else own
 
 
 def turns(explanation: Explanation, switch: Switch) -> bool:
@@ -172,7 +200,10 @@ def _step(current: float | str, needed: float | str) -> str:
 
 
 def _number(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:,.15g}"
+    if isinstance(value, str):
+        return value
+    text = f"{value:,.15g}"
+    return f"{Decimal(text):f}" if "e-" in text else text
 
 
 def _percent(share: float) -> str:

@@ -78,7 +78,7 @@ def test_what_no_term_can_turn() -> None:
 def test_nothing_found() -> None:
     one = explained(asked())
     text = sentences(replace(one.explanation, flips=()))[0]
-    assert text == "No change of a stake, a threshold or the class size was found with which it would be blocked."
+    assert text == "No change of a single term was found with which it would be blocked."
 
 
 def test_a_share_that_tells_few_records_is_shown_as_a_bound() -> None:

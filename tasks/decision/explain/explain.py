@@ -7,26 +7,22 @@ clock.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 
 from tasks.decision.explain import terms
-from tasks.decision.explain.deterrents import Deterrent, deterrents, tried_around
-from tasks.decision.explain.measuring import SEQUENTIAL
-from tasks.decision.explain.resolve import Judgement, Plays, judge
+from tasks.decision.explain.deterring import search_deterrents, trial_deterrents
+from tasks.decision.explain.resolve import Judgement, Plays
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, Switch
-from tasks.decision.explain.search import nearest_flip
-from tasks.decision.explain.terms import Term
+from tasks.decision.explain.trial import Progress, Trial, flip, unsearched
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.errors import ParameterError, RequestError, StageFailed
+from tasks.errors import RequestError, StageFailed
 from tasks.generalization.play import Table
 from tasks.request.model import Gate, Measure, Method, Recipient, ReleaseRequest
 
-Progress = Callable[[str], None]
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
 
@@ -105,7 +101,8 @@ class _Inquiry:
         self.request, self.recipient, self.plays = request, recipient, plays
         self.decided, self.progress = decided, progress
         self.passes = decided.verdict is not Verdict.BLOCKED
-        self.renewal = self._renewal()
+        self.trial = Trial(request, recipient, plays, decided.decided_on, self.passes, progress)
+        self.renewal = self.trial.renewal
 
     def explanation(self) -> Explanation:
         """All of it."""
@@ -113,7 +110,7 @@ class _Inquiry:
         if self._failed(VALIDATION_PASSED):
             return self._fixed("The data did not pass validation; a change of terms does not make them pass.")
         self.progress("solving the recorded terms again")
-        now = self._judge(())
+        now = self.trial.judge(())
         _check_figures(self.decided.gates, now)
         if now.passes and not self.passes:
             return self._fixed(
@@ -122,12 +119,12 @@ class _Inquiry:
             )
         if self.passes and not now.passes:
             raise _contradiction("the verdict of the recorded terms")
-        renewed = self._judge(self.renewal) if self.renewal else now
+        renewed = self.trial.judge(self.renewal) if self.renewal else now
         agreement = self._agreement(renewed)
         if renewed.passes != self.passes:
             results: list[Flip | NoFlip] = self._hopeless()
         else:
-            searched = (*self._stakes(), *self._class_size(), *self._deterrents(renewed))
+            searched = (*self._stakes(), *self._class_size(), *search_deterrents(self.trial, renewed))
             results = [*searched, *self._thresholds(renewed)]
         flips = [result for result in results if isinstance(result, Flip)]
         return Explanation(
@@ -150,29 +147,14 @@ class _Inquiry:
         reasons, verdict = self.decided.reasons, self.decided.verdict
         return Explanation(self.recipient.id, verdict, reasons, {}, (), (), (), None, why, 0)
 
-    def _judge(self, changes: Sequence[Change], *, exact: bool = True) -> Judgement:
-        request = terms.apply(self.request, changes) if changes else self.request
-        return judge(request, self.recipient.id, self.plays, self.decided.decided_on, exact=exact)
-
-    def _flips(self, judgement: Judgement) -> bool:
-        return judgement.passes != self.passes
-
     # The agreement
-
-    def _renewal(self) -> tuple[Change, ...]:
-        """The new date that an expired agreement needs, whatever else changes."""
-        expires, today = self.recipient.agreement.expires, self.decided.decided_on
-        if expires >= today:
-            return ()
-        where = f"{terms.recipient_path(self.request, self.recipient)}.agreement.expires"
-        return (Change(where, expires.isoformat(), today.isoformat()),)
 
     def _agreement(self, renewed: Judgement) -> Flip | NoFlip | None:
         if not self.renewal:
             return None
         change, lever = self.renewal[0], "expiry of the agreement"
-        if self._flips(renewed):
-            return _flip(lever, self.renewal, renewed)
+        if self.trial.turned(renewed):
+            return flip(lever, self.renewal, renewed)
         return NoFlip(
             lever, change.where, change.current, change.current, "any later date", "Other gates are closed as well."
         )
@@ -181,112 +163,18 @@ class _Inquiry:
         """The numbers, where the agreement alone blocks."""
         why = "The expired agreement blocks, whatever the other terms are."
         numbers = (*terms.stakes(self.request, self.recipient), terms.class_size(self.request))
-        return [_unsearched(one, why) for one in (*numbers, *(lever.term for lever in self._levers()))]
+        return [unsearched(one, why) for one in (*numbers, *(lever.term for lever in trial_deterrents(self.trial)))]
 
     # Stakes and class size
 
     def _stakes(self) -> list[Flip | NoFlip]:
         results: list[Flip | NoFlip] = []
         for term in terms.stakes(self.request, self.recipient):
-            results += self._searched(term)
+            results += self.trial.searched(term)
         return results
 
     def _class_size(self) -> list[Flip | NoFlip]:
-        return self._searched(terms.class_size(self.request))
-
-    def _searched(
-        self, term: Term, directions: Sequence[bool] = (True, False), *, deterrent: bool = False, why: str = ""
-    ) -> list[Flip | NoFlip]:
-        """A term's result in each direction, or one for all where none turns the verdict."""
-        results: list[Flip | NoFlip] = []
-        kept, refusals = {term.current}, []
-        for up in directions:
-            search = self._nearest(term, up=up, deterrent=deterrent)
-            if search.flip:
-                results.append(search.flip)
-            else:
-                kept |= search.tried
-            refusals += [search.refused] if search.refused else []
-        lowest, highest = min(kept), max(kept)
-        if lowest < highest or refusals:
-            reason = why if why and not refusals else "Nothing tried in this range turns it."
-            further = [f"Beyond it no decision would be reached: {refused}." for refused in dict.fromkeys(refusals)]
-            present, first, last = (term.written(value) for value in (term.current, lowest, highest))
-            results.append(NoFlip(term.lever, term.where, present, first, last, " ".join([reason, *further])))
-        return results
-
-    def _nearest(self, term: Term, *, up: bool, deterrent: bool) -> "_Search":
-        """The nearest change that turns the verdict, solved as it stands."""
-        self.progress(f"{term.lever}, {'upwards' if up else 'downwards'}")
-        tried: set[float] = set()
-
-        def turns(value: float, *, exact: bool) -> bool:
-            turned = self._flips(self._judge(self._with(term, value), exact=exact))
-            tried.add(value)
-            return turned
-
-        try:
-            for exact in (False, True):
-                value = nearest_flip(term, partial(turns, exact=exact), up=up)
-                if value is None:
-                    return _Search(None, tried)
-                changes = self._with(term, value)
-                judgement = self._judge(changes)
-                if self._flips(judgement):
-                    return _Search(_flip(term.lever, changes, judgement, deterrent=deterrent), tried)
-        except ParameterError as refused:
-            return _Search(None, tried, refused.what)
-        return _Search(None, tried)
-
-    def _with(self, term: Term, value: float) -> tuple[Change, ...]:
-        return (*self.renewal, *term.changes(value))
-
-    # What deters the recipient who plans
-
-    def _levers(self) -> tuple[Deterrent, ...]:
-        if not any(gate.measure in SEQUENTIAL for gate in self.request.policy.gates):
-            return ()
-        profile = self.plays.measurements.profile(self.request, self.recipient)
-        return deterrents(self.request, self.recipient, profile)
-
-    def _deterrents(self, now: Judgement) -> list[Flip | NoFlip]:
-        results: list[Flip | NoFlip] = []
-        beyond = self._beyond_deterrence(now)
-        for lever in self._levers():
-            why = beyond or lever.unable
-            results += [_unsearched(lever.term, why)] if why else self._deterred(lever)
-        return results
-
-    def _beyond_deterrence(self, now: Judgement) -> str:
-        """Why the release stays blocked whatever the recipient does; empty where it need not."""
-        if now.failure:
-            return "Nothing can be released under these terms."
-        names = {measure.value for measure in SEQUENTIAL}
-        others = [gate for gate in now.gates if not gate.passed and gate.id not in names]
-        return "Other gates are closed as well." if others else ""
-
-    def _deterred(self, lever: Deterrent) -> list[Flip | NoFlip]:
-        """Costs and penalties lower the risk, never raise it: up for a blocked release, down for one that passes."""
-        if self.passes and lever.term.current == 0:
-            return [_unsearched(lever.term, "There is none that could be lowered.")]
-        self.progress(f"{lever.term.lever}, the least that deters")
-        request = (
-            terms.apply(self.request, lever.term.changes(lever.term.current)) if lever.term.stated else self.request
-        )
-        recipient = request.recipient(self.recipient.id)
-        try:
-            played = self.plays.outcome(request, recipient)
-            least = self.plays.measurements.deterring(request, recipient, played)[lever.moved]
-        except ParameterError as refused:
-            return [_unsearched(lever.term, f"What would deter cannot be found: {refused.what}.")]
-        why = ""
-        if self.passes:
-            why = "The gates stay open without it."
-        elif least is None:
-            why = "No value of it alone deters the recipient."
-        elif least > lever.term.highest:
-            why = "What would deter is more than a request may state."
-        return self._searched(tried_around(lever.term, least), (not self.passes,), deterrent=True, why=why)
+        return self.trial.searched(terms.class_size(self.request))
 
     # Thresholds
 
@@ -299,7 +187,8 @@ class _Inquiry:
         failing = [gate for gate in gates if gate.measure.value in shut]
         unmeasured = [gate for gate in failing if gate.measure not in now.figures]
         if unmeasured:
-            why = "Its figure was not measured: nothing can be released under these terms."
+            why = now.failure if now.figures else "nothing can be released under these terms"
+            why = f"Its figure was not measured: {why}."
             return [self._unmoved(gate, why) for gate in failing]
         results: list[Flip | NoFlip] = []
         needed = [self._change(gate, terms.open_threshold(gate, now.figures[gate.measure])) for gate in failing]
@@ -315,12 +204,12 @@ class _Inquiry:
     def _turned(self, lever: str, gate: Gate, changes: tuple[Change, ...]) -> Flip | NoFlip:
         changes = (*self.renewal, *changes)
         try:
-            judgement = self._judge(changes)
+            judgement = self.trial.judge(changes)
         except RequestError:
             return self._unmoved(gate, "No threshold that a policy may have lies beyond the figure.")
-        if not self._flips(judgement):
+        if not self.trial.turned(judgement):
             return self._unmoved(gate, "A threshold on the other side of the figure does not turn the verdict.")
-        return _flip(lever, changes, judgement)
+        return flip(lever, changes, judgement)
 
     def _change(self, gate: Gate, threshold: float) -> Change:
         return Change(terms.threshold_path(self.request, gate), gate.threshold, threshold)
@@ -339,40 +228,16 @@ class _Inquiry:
         self.progress(f"method {method.value}")
         where = f"{terms.recipient_path(self.request, self.recipient)}.method"
         changes = (*self.renewal, Change(where, present.value, method.value))
-        try:
-            judgement = self._judge(changes)
-        except ParameterError as refused:
-            return Switch(method, changes, Verdict.BLOCKED, {}, refused.what)
+        judgement = self.trial.judge(changes)
         deterred = () if self.passes or judgement.passes else self._deterred_by(changes, judgement)
         return Switch(method, changes, judgement.verdict, judgement.figures, judgement.failure, deterred)
 
     def _deterred_by(self, changes: tuple[Change, ...], judgement: Judgement) -> tuple[Flip, ...]:
         """What deters the recipient once the method is another."""
         request = terms.apply(self.request, changes)
-        recipient = request.recipient(self.recipient.id)
-        switched = _Inquiry(request, recipient, self.plays, self.decided, self.progress)
-        flips = [result for result in switched._deterrents(judgement) if isinstance(result, Flip)]
+        switched = replace(self.trial, request=request, recipient=request.recipient(self.recipient.id))
+        flips = [result for result in search_deterrents(switched, judgement) if isinstance(result, Flip)]
         return tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
-
-
-@dataclass(frozen=True)
-class _Search:
-    """What a search in one direction came to."""
-
-    flip: Flip | None
-    tried: set[float]
-    """Values that were judged."""
-    refused: str = ""
-    """Why the search could not go on; empty where it went to its end."""
-
-
-def _flip(lever: str, changes: tuple[Change, ...], judgement: Judgement, *, deterrent: bool = False) -> Flip:
-    return Flip(lever, changes, judgement.verdict, judgement.figures, judgement.failure, deterrent)
-
-
-def _unsearched(term: Term, why: str) -> NoFlip:
-    present = term.written(term.current)
-    return NoFlip(term.lever, term.where, present, present, present, why)
 
 
 def _threshold_lever(gate: Gate) -> str:

@@ -18,7 +18,6 @@ once that is 1 or more. This last step alone is not exact to the bit; it is used
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -28,7 +27,7 @@ from tasks.decision.explain.measuring import Measurements
 from tasks.decision.explain.result import Figures
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
-from tasks.errors import StageFailed
+from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import payoffs_of, weights_of
@@ -52,9 +51,10 @@ class Judgement:
     gates: tuple[GateResult, ...]
     """The policy's gates and that of the agreement."""
     figures: Figures
-    """What was measured; empty where nothing can be released."""
+    """What was measured before a stage failed; empty where nothing can be released at all."""
     failure: str = ""
-    """Why nothing can be released: the method leaves some record no strategy, or every record is suppressed."""
+    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, or the plan
+    of the recipient cannot be solved."""
 
     @property
     def passes(self) -> bool:
@@ -169,23 +169,27 @@ def judge(
     decided_on : date
         Day of the decision.
     exact : bool
-        As in ``Plays.outcome`` and ``Measurements.figures``.
-
-    Raises
-    ------
-    ParameterError
-        If a gate judges the recipient who plans and his plan cannot be solved: a release would come to no decision.
+        As in ``Plays.outcome`` and ``Measurements.measured``. If not, the first gate that is closed ends the
+        measurements, and the others are taken as closed as well: enough to know whether the release passes.
     """
     recipient = request.recipient(recipient_id)
     failure = ""
-    figures: Mapping[Measure, float] = {}
+    figures: dict[Measure, float] = {}
     try:
         played = plays.outcome(request, recipient, exact=exact)
-        figures = plays.measurements.figures(request, recipient, played, exact=exact)
-    except StageFailed as error:
+        for part in plays.measurements.measured(request, recipient, played, exact=exact):
+            figures |= part
+            if not exact and _is_shut(request, part):
+                break
+    except (StageFailed, ParameterError) as error:
         failure = error.what
     gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
     if failure or not all(gate.passed for gate in gates):
         return Judgement(Verdict.BLOCKED, gates, figures, failure)
     verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
     return Judgement(verdict, gates, figures)
+
+
+def _is_shut(request: ReleaseRequest, figures: Figures) -> bool:
+    """Whether a gate on one of the figures is closed."""
+    return not all(gate.passed for gate in judge_gates(request.policy.gates, figures) if gate.measured is not None)

@@ -1,0 +1,133 @@
+"""The terms that deter a recipient who plans, as levers: their places in the request and the values to try.
+
+Deterred is he by a penalty, by detection, by what access to the external data costs, and by the cost of an attempt
+where the request declares one for him (else it is that of the stakes, which moves the game as well). None of these
+enters the game: the file stays as it is, and only what he does with it changes.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from scipy.special import logit
+
+from tasks.decision.explain.result import Change, LogOddsChange
+from tasks.decision.explain.search import FACTORS
+from tasks.decision.explain.terms import Term, recipient_path, rounded
+from tasks.request.model import AdversaryTerms, Recipient, ReleaseRequest
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.planning.terms import Term as Moved
+from tasks.risk.planning.terms import term_value
+
+NOT_STATED = "none"
+STATED_DETECTION = 0.01
+"""Rate of detection that is stated with a penalty where the agreement names neither."""
+
+_DIGITS = 4
+_MOST_MONEY = 1e12
+_LEAST_LIKELY = 1e-6
+_MOST_LIKELY = 0.9999
+_NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
+
+
+@dataclass(frozen=True)
+class LogOdds(Term):
+    """A probability that the request holds as the logarithm of its odds."""
+
+    present: float = 0.0
+    """The logarithm that the request holds."""
+
+    def written(self, value: float) -> float:
+        """The logarithm, of four digits, on the far side of the present one."""
+        if value == self.current:
+            return self.present
+        rounding = ROUND_CEILING if value > self.current else ROUND_FLOOR
+        return float(Context(prec=_DIGITS, rounding=rounding).plus(Decimal(repr(float(logit(value))))))
+
+    def changes(self, value: float) -> tuple[Change, ...]:
+        """What must change for another probability."""
+        return (*self.stated, LogOddsChange(self.where, self.present, self.written(value)))
+
+
+@dataclass(frozen=True)
+class Deterrent:
+    """A term that deters."""
+
+    term: Term
+    """Its place in the request."""
+    moved: Moved
+    """What it is in the adversary's profile."""
+    unable: str = ""
+    """Why no value of it alone can change what the recipient does; empty where one may."""
+
+
+def deterrents(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Deterrent, ...]:
+    """The recipient's terms that deter.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+    recipient : Recipient
+        Of that request.
+    profile : AdversaryProfile
+        As it follows from them.
+    """
+    place, declared = recipient_path(request, recipient), recipient.adversary or AdversaryTerms()
+    fee = _money("cost of access to the external data", f"{place}.adversary.access_cost", profile.access_cost)
+    found = [
+        Deterrent(_penalty(place, recipient, declared, profile), Moved.PENALTY),
+        _detection(place, recipient, declared, profile),
+        Deterrent(fee, Moved.ACCESS_COST),
+    ]
+    if declared.exploit_cost is not None:
+        lever = "cost of an attempt to the recipient who plans"
+        cost = _money(lever, f"{place}.adversary.exploit_cost", profile.exploit_cost)
+        found.append(Deterrent(cost, Moved.EXPLOIT_COST))
+    return tuple(found)
+
+
+def tried_around(term: Term, deterring: float | None) -> Term:
+    """The term with values to try around the least that deters: it, the next below, and a grid on its inverse factors.
+
+    Parameters
+    ----------
+    term : Term
+    deterring : float or None
+        The least value that deters the recipient from the whole file; None where none does.
+    """
+    values = {term.lowest}
+    if deterring:
+        exact = Decimal(repr(deterring))
+        enough = float(Context(prec=_DIGITS, rounding=ROUND_CEILING).plus(exact))
+        values |= {enough, float(Context(prec=_DIGITS).next_minus(exact))}
+        values |= {rounded(deterring / factor) for factor in FACTORS}
+    return replace(term, also=tuple(sorted(values)))
+
+
+def _penalty(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Term:
+    """Where the adversary's own is declared, or his detection is, that; else the agreement's, with its detection."""
+    lever, own = "penalty for an attempt that is noticed", f"{place}.adversary.penalty"
+    if declared.penalty is not None:
+        return _money(lever, own, profile.penalty)
+    if recipient.agreement.penalty is None:
+        if declared.detection_intercept is not None:
+            return _money(lever, own, profile.penalty)
+        rate = Change(f"{place}.agreement.detection_rate", NOT_STATED, STATED_DETECTION)
+        return _money(lever, f"{place}.agreement.penalty", profile.penalty, (rate,))
+    return _money(lever, f"{place}.agreement.penalty", profile.penalty)
+
+
+def _detection(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Deterrent:
+    lever, where = "probability that an attempt is noticed", f"{place}.agreement.detection_rate"
+    unable = "" if profile.penalty > 0 else _NO_PENALTY
+    intercept = declared.detection_intercept
+    if intercept is not None:
+        where = f"{place}.adversary.detection_intercept"
+        present = term_value(profile, Moved.DETECTION)
+        odds = LogOdds(f"{lever}, in log odds", where, present, _LEAST_LIKELY, _MOST_LIKELY, present=intercept)
+        return Deterrent(odds, Moved.DETECTION, unable)
+    rate = recipient.agreement.detection_rate
+    return Deterrent(Term(lever, where, rate or 0.0, _LEAST_LIKELY, _MOST_LIKELY), Moved.DETECTION, unable)
+
+
+def _money(lever: str, where: str, present: float, stated: tuple[Change, ...] = ()) -> Term:
+    return Term(lever, where, present, 0.0, _MOST_MONEY, stated=stated)

@@ -1,0 +1,148 @@
+"""Figures of played outcomes under many terms, each measured once for what it depends on.
+
+The risk of an identity depends on the outcome and the stakes; the recipient who plans on the sizes of the outcome's
+groups and on his profile; the combined score on the outcome and the policy of that score. The last two are measured
+only where a gate of the policy judges them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.play import Played, Table
+from tasks.generalization.setting import payoffs_of
+from tasks.microdata.coded import Prepared
+from tasks.request.model import Measure, Recipient, ReleaseRequest
+from tasks.risk import combined_score, score, sequential
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.groups import Groups, released_groups
+from tasks.risk.planning.terms import Term
+from tasks.risk.profile import derive_profile
+from tasks.risk.score_table import released_table
+
+SEQUENTIAL = frozenset(measure for measure in Measure if measure.value.startswith("sequential."))
+"""What a recipient who plans comes to."""
+COMBINED = frozenset(measure for measure in Measure if measure.value.startswith("combined."))
+"""Identity and attributes in one score."""
+
+Figures = dict[Measure, float]
+_Key = tuple[object, ...]
+_Deterring = Mapping[Term, float | None]
+
+
+class Measurements:
+    """What is measured on outcomes of one table.
+
+    Parameters
+    ----------
+    table : Table
+    prepared : Prepared or None
+        The records; needed only where a gate judges the combined score.
+    """
+
+    def __init__(self, table: Table, prepared: Prepared | None = None) -> None:
+        self.table, self.prepared = table, prepared
+        self._figures: dict[_Key, Figures] = {}
+        self._deterring: dict[_Key, _Deterring] = {}
+
+    def measured(
+        self, request: ReleaseRequest, recipient: Recipient, played: Played, *, exact: bool = True
+    ) -> Iterator[Figures]:
+        """What gates judge of an outcome, stage by stage in the order of a release.
+
+        Parameters
+        ----------
+        request : ReleaseRequest
+        recipient : Recipient
+            Of that request.
+        played : Played
+        exact : bool
+            Whether sums over records must be added up as the stage does, tuple by tuple. Else equal groups are
+            counted first, which is faster by as much as there are fewer of them, and may differ in the last digits.
+
+        Raises
+        ------
+        StageFailed
+            If nothing is left to release.
+        ParameterError
+            If the plan of the recipient cannot be solved.
+        """
+        policy = request.policy
+        kept = score.released_tuples(self.table, played, policy.generalization.minimum_class_size)
+        outcome = _digest(played, kept)
+        payoffs, threshold, small_cell = payoffs_of(recipient), policy.risk_threshold, policy.small_cell
+
+        def identity() -> Figures:
+            risk = score.residual_risk(self.table, played, kept, payoffs, threshold, small_cell=small_cell)
+            return score.gate_figures(self.table, played, kept, payoffs, risk)
+
+        yield self._once(("identity", outcome, payoffs, threshold, small_cell), identity)
+        judged = {gate.measure for gate in policy.gates}
+        if judged & SEQUENTIAL:
+            profile = self.profile(request, recipient)
+            planned = partial(self._sequential, profile, played, kept, exact=exact)
+            yield self._once(("sequential", outcome, profile, exact), planned)
+        if judged & COMBINED:
+            key = ("combined", outcome, policy.combined.model_dump_json())
+            yield self._once(key, partial(self._combined, request, played, kept))
+
+    def profile(self, request: ReleaseRequest, recipient: Recipient) -> AdversaryProfile:
+        """The recipient as an adversary who plans."""
+        listed = None if self.table.listed is None else int(self.table.listed.sum())
+        return derive_profile(request, recipient, listed, self.table.population.total).profile
+
+    def deterring(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> _Deterring:
+        """The least value of each term, the others as they are, at which no record is attacked; None where none is.
+
+        Raises
+        ------
+        StageFailed, ParameterError
+            As ``measured``.
+        """
+        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        profile = self.profile(request, recipient)
+        key = (_digest(played, kept), profile)
+        if key not in self._deterring:
+            groups = _counted(released_groups(self.table, played, kept, profile.prior))
+            self._deterring[key] = {Term(one.term): one.needed for one in sequential.deterrents(profile, groups)}
+        return self._deterring[key]
+
+    def _sequential(
+        self, profile: AdversaryProfile, played: Played, kept: NDArray[np.bool_], *, exact: bool
+    ) -> Figures:
+        groups = released_groups(self.table, played, kept, profile.prior)
+        return sequential.gate_figures(sequential.beliefs(profile, groups if exact else _counted(groups)))
+
+    def _combined(self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> Figures:
+        if self.prepared is None:
+            raise ValueError("the combined score needs the records")
+        policy = request.policy.combined
+        table = released_table(request, self.prepared, self.table, played, kept)
+        return combined_score.gate_figures(combined_score.score_figure(combined_score.scores(table, policy), policy))
+
+    def _once(self, key: _Key, measure: Callable[[], Figures]) -> Figures:
+        if key not in self._figures:
+            self._figures[key] = measure()
+        return self._figures[key]
+
+
+def _digest(played: Played, kept: NDArray[np.bool_]) -> bytes:
+    """Stands for the outcome: every array of it that a figure is taken from."""
+    digest = blake2b(digest_size=20)
+    for array in (played.cells, played.kept, played.people, played.effective, played.listed, kept):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
+
+
+def _counted(groups: Groups) -> Groups:
+    """The same groups, equal ones as one with all their records."""
+    order = np.lexsort((groups.densities, groups.candidates))
+    candidates, densities = groups.candidates[order], groups.densities[order]
+    new = (candidates[1:] != candidates[:-1]) | (densities[1:] != densities[:-1])
+    first = np.flatnonzero(np.append(True, new))
+    records = np.add.reduceat(groups.records[order], first)
+    return Groups(candidates[first], densities[first], records, groups.external_size)
