@@ -1,6 +1,6 @@
 """Records as codes with the sensitivity of their values: what the combined risk is computed from, checked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,22 +33,27 @@ class Sensitivity:
 class CodedTable:
     """Rows of codes, column by column."""
 
-    columns: Integers
-    """Codes of each attribute, shape (n_attributes, n_rows), each attribute's contiguous."""
+    columns: Mapping[int, Integers]
+    """Codes of each attribute, shape (n_rows,), contiguous."""
     cardinalities: tuple[int, ...]
     sensitivities: tuple[Sensitivity, ...]
-    counts: Integers | None = None
+    counts: Integers | None
     """Records that each row stands for, shape (n_rows,); None where each is one record."""
+    rows: int
 
     def __len__(self) -> int:
-        return int(self.columns.shape[1])
+        return self.rows
+
+    def number(self, rows: slice | Integers) -> int:
+        """How many rows are chosen."""
+        return len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
 
     def cells(self, attributes: Iterable[int], rows: slice | Integers = slice(None)) -> NDArray[np.int32]:
         """Number of each row's combination of values, the last attribute fastest; must be below 2^31."""
-        numbers = np.zeros(len(self.columns[0, rows]), dtype=np.int32)
+        numbers = np.zeros(self.number(rows), dtype=np.int32)
         for attribute in attributes:
             numbers *= self.cardinalities[attribute]
-            np.add(numbers, self.columns[attribute, rows], out=numbers, casting="same_kind")
+            np.add(numbers, self.columns[attribute][rows], out=numbers, casting="same_kind")
         return numbers
 
     def sensitivity(self, attribute: int, rows: slice | Integers) -> Floats:
@@ -58,6 +63,25 @@ class CodedTable:
             return own.weights[rows]
         found: Floats = np.take(own.weights, self.columns[attribute][rows])
         return found
+
+    def leading(self, attribute: int) -> NDArray[np.uint16]:
+        """Codes of an attribute, their last bits dropped so that 16 are left: a sort by them takes linear time."""
+        spare = max((self.cardinalities[attribute] - 1).bit_length() - 16, 0)
+        return (self.columns[attribute] >> spare).astype(np.uint16, copy=False)
+
+    def reordered(self, order: NDArray[np.intp], attributes: Iterable[int]) -> "CodedTable":
+        """The rows in another order, with some of the attributes."""
+        own = {attribute: np.take(self.columns[attribute], order) for attribute in attributes}
+        return CodedTable(
+            columns=own,
+            cardinalities=self.cardinalities,
+            sensitivities=tuple(
+                Sensitivity(given.weights[order], by_record=True) if given.by_record and place in own else given
+                for place, given in enumerate(self.sensitivities)
+            ),
+            counts=None if self.counts is None else self.counts[order],
+            rows=len(order),
+        )
 
 
 def counted(groups: Integers, size: int, counts: Integers | None, partitions: int) -> NDArray[np.int64]:
@@ -109,10 +133,11 @@ def coded_table(
         raise _refused("codes", "whole numbers", f"an array of {rows.dtype}")
     sizes = _checked_cardinalities(cardinalities, rows.shape[1])
     return CodedTable(
-        columns=_checked_columns(rows, sizes),
+        columns=dict(enumerate(_checked_columns(rows, sizes))),
         cardinalities=sizes,
         sensitivities=_checked_sensitivities(sensitivities, rows.shape, sizes),
         counts=None if counts is None else _checked_counts(counts, len(rows)),
+        rows=len(rows),
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tasks.errors import ParameterError
 from tasks.risk.coded_table import Floats, Integers, Sensitivities, coded_table
 from tasks.risk.consequence import Consequence
-from tasks.risk.exposure import Exposure, RowSums, set_totals
+from tasks.risk.exposure import Exposure, row_sums, set_totals
 from tasks.risk.known_sets import KnownSet, checked_probabilities, known_sets, weights_of
 
 __all__ = ["Contribution", "MeanContributions", "contributions", "disclosure_risk", "known_sets", "mean_contributions"]
@@ -103,7 +103,7 @@ def disclosure_risk(  # noqa: PLR0917
     exposure = _exposure(
         codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts, partitions
     )
-    return RowSums(exposure).risk(_checked_alpha(alpha))
+    return row_sums(exposure).risk(exposure, _checked_alpha(alpha))
 
 
 def contributions(  # noqa: PLR0917
@@ -177,8 +177,8 @@ def mean_contributions(  # noqa: PLR0917
     """
     exposure = _exposure(codes, cardinalities, known_probabilities, sensitivities, epsilon, exclusive, counts)
     factor, table = _checked_alpha(alpha), exposure.table
-    sums = RowSums(exposure)
-    risks = sums.risk(factor)
+    sums = row_sums(exposure)
+    risks = sums.risk(exposure, factor)
     records = np.ones(len(table)) if table.counts is None else table.counts.astype(np.float64)
     if above is not None:
         records[~(risks > above)] = 0.0

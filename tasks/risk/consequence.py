@@ -41,7 +41,7 @@ class Consequence:
 
     def at(self, rows: slice | Integers) -> Floats:
         """The sum for some rows."""
-        total = np.full(len(self._table.columns[0, rows]), self._constant)
+        total = np.full(self._table.number(rows), self._constant)
         for attribute in self._by_record:
             total += self._table.sensitivity(attribute, rows)
         for members, sums in self._groups:

@@ -28,6 +28,10 @@ _CELLS_A_ROW = 1.0
 _SHARED_CELLS_A_ROW = 0.5
 _CELLS_AT_ONCE_A_ROW = 2.0
 _FEW_CELLS = 4096
+# Rows, known sets and values of the largest attribute from which on rows are sorted by it.
+_SORTED_ROWS = 2**17
+_SORTED_SETS = 16
+_SORTED_VALUES = 32
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -101,6 +105,19 @@ class Exposure:
         in_parallel(fill, _row_blocks(len(self.table)))
         return figures
 
+    def order(self) -> Rows | None:
+        """Rows sorted by the attribute of most values that may be known; None where a sort would not pay."""
+        largest = max(self._knowable, key=lambda place: (self.table.cardinalities[place], -place), default=None)
+        if largest is None or self.table.cardinalities[largest] < _SORTED_VALUES:
+            return None
+        if len(self.table) < _SORTED_ROWS or len(self.weights) < _SORTED_SETS:
+            return None
+        return np.argsort(self.table.leading(largest), kind="stable")
+
+    def reordered(self, order: Rows) -> "Exposure":
+        """The rows in another order, without the attributes that are never known."""
+        return Exposure(self.table.reordered(order, self._knowable), self.weights, self.partitions)
+
     def shape(self, node: Node) -> tuple[int, ...]:
         """Shape of a cube."""
         return tuple(self.table.cardinalities[attribute] for attribute in node.axes)
@@ -111,37 +128,18 @@ class Exposure:
         return counted(cells, math.prod(shape), self.table.counts, self.partitions).reshape(shape)
 
 
+@dataclass(frozen=True)
 class RowSums:
-    """What the known sets add up to for each row.
+    """What the known sets add up to for each row."""
 
-    Parameters
-    ----------
-    exposure : Exposure
+    likelihood: Floats
+    """Σ w(KS)/count(KS), shape (n_rows,)."""
+    ambiguous: Floats
+    """Σ w(KS)/count(KS) · Σ W(A)·W(a) over the ambiguous attributes A ∉ KS, shape (n_rows,)."""
 
-    Attributes
-    ----------
-    likelihood : array of shape (n_rows,)
-        Σ w(KS)/count(KS).
-    ambiguous : array of shape (n_rows,)
-        Σ w(KS)/count(KS) · Σ W(A)·W(a) over the ambiguous attributes A ∉ KS.
-    """
-
-    def __init__(self, exposure: Exposure) -> None:
-        self._exposure = exposure
-        self._figures = dict(zip(exposure.ambiguous, exposure.figures, strict=True))
-        self.likelihood = np.zeros(len(exposure.table))
-        self.ambiguous = np.zeros(len(exposure.table))
-        for batch in self._batches():
-            lookups = in_parallel(self._counted, batch)
-            in_parallel(partial(self._look_up, lookups), _row_blocks(len(exposure.table)))
-        for tree in exposure.trees:
-            other = (place for place in exposure.ambiguous if place not in (tree.attribute, *tree.figures))
-            consequence = Consequence(exposure.table, other)
-            in_parallel(partial(self._search, tree, consequence), blocks(exposure.table, tree.attribute))
-
-    def risk(self, alpha: float) -> Floats:
+    def risk(self, exposure: Exposure, alpha: float) -> Floats:
         """D of each row, shape (n_rows,)."""
-        hidden = Consequence(self._exposure.table, self._exposure.hidden)
+        hidden = Consequence(exposure.table, exposure.hidden)
         risks = np.empty(len(self.likelihood))
 
         def finish(rows: slice) -> None:
@@ -150,13 +148,43 @@ class RowSums:
         in_parallel(finish, _row_blocks(len(risks)))
         return risks
 
+
+def row_sums(exposure: Exposure) -> RowSums:
+    """Add up the known sets row by row.
+
+    Many rows are sorted by the attribute of most values first, so that cells that are counted or looked up one after
+    the other lie near each other in memory.
+    """
+    order = exposure.order()
+    if order is None:
+        return _Summing(exposure).sums
+    found = _Summing(exposure.reordered(order)).sums
+    sums = RowSums(np.empty(len(order)), np.empty(len(order)))
+    sums.likelihood[order], sums.ambiguous[order] = found.likelihood, found.ambiguous
+    return sums
+
+
+class _Summing:
+    def __init__(self, exposure: Exposure) -> None:
+        self._exposure = exposure
+        self._figures = dict(zip(exposure.ambiguous, exposure.figures, strict=True))
+        self.sums = RowSums(np.zeros(len(exposure.table)), np.zeros(len(exposure.table)))
+        for batch in self._batches():
+            lookups = in_parallel(self._counted, batch)
+            in_parallel(partial(self._look_up, lookups), _row_blocks(len(exposure.table)))
+        for tree in exposure.trees:
+            other = (place for place in exposure.ambiguous if place not in (tree.attribute, *tree.figures))
+            consequence = Consequence(exposure.table, other)
+            in_parallel(partial(self._search, tree, consequence), blocks(exposure.table, tree.attribute))
+
     def _batches(self) -> Iterator[list[Node]]:
         """Cubes that are kept at once: as many as fit in a processor's cache, roughly."""
-        limit = max(_CELLS_AT_ONCE_A_ROW * len(self.likelihood), _FEW_CELLS)
+        rows = len(self._exposure.table)
+        limit = max(_CELLS_AT_ONCE_A_ROW * rows, _FEW_CELLS)
         batch: list[Node] = []
         held = 0.0
         for node in self._exposure.cubes:
-            size = math.prod(self._exposure.shape(node)) + len(self.likelihood) / 2
+            size = math.prod(self._exposure.shape(node)) + rows / 2
             if batch and held + size > limit:
                 yield batch
                 batch, held = [], 0.0
@@ -172,7 +200,7 @@ class RowSums:
         return _Lookup(node, cells, likelihood.ravel(), None if consequence is None else consequence.ravel())
 
     def _look_up(self, lookups: list[_Lookup], rows: slice) -> None:
-        likelihood, ambiguous = self.likelihood[rows], self.ambiguous[rows]
+        likelihood, ambiguous = self.sums.likelihood[rows], self.sums.ambiguous[rows]
         for lookup in lookups:
             cells = lookup.cells[rows]
             chances = np.take(lookup.likelihood, cells)
@@ -195,8 +223,8 @@ class RowSums:
             likelihood[found.rows] += weights[0] * found.chances
             if exposure.ambiguous:
                 ambiguous[found.rows] += np.einsum("i,ij->j", weights, found.figures) * found.chances
-        self.likelihood[block] += likelihood
-        self.ambiguous[block] += ambiguous
+        self.sums.likelihood[block] += likelihood
+        self.sums.ambiguous[block] += ambiguous
 
 
 def set_totals(exposure: Exposure, figures: Floats) -> Iterator[tuple[KnownSet, Floats]]:

@@ -98,11 +98,10 @@ def _planned(first: int, paths: Mapping[KnownSet, float], figures: Iterable[int]
 def blocks(table: CodedTable, attribute: int) -> list[Rows]:
     """Rows dealt into blocks such that rows of one value of an attribute are in one block."""
     length = min(_LARGEST_BLOCK, max(_SMALLEST_BLOCK, len(table) // 4))
-    shift = max((table.cardinalities[attribute] - 1).bit_length() - 16, 0)
-    coarse = (table.columns[attribute] >> shift).astype(np.uint16, copy=False)
-    ends = np.cumsum(np.bincount(coarse))
+    leading = table.leading(attribute)
+    ends = np.cumsum(np.bincount(leading))
     cuts = np.unique(ends[np.searchsorted(ends, np.arange(length, len(table), length))])
-    return np.split(np.argsort(coarse, kind="stable"), cuts[cuts < len(table)])
+    return np.split(np.argsort(leading, kind="stable"), cuts[cuts < len(table)])
 
 
 def found_rows(table: CodedTable, tree: Tree, block: Rows, figures: Floats, partitions: int) -> Iterator[Found]:
