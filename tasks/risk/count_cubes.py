@@ -169,6 +169,6 @@ def totals(node: Node, counts: NDArray[np.int64], sums: Floats) -> Iterator[tupl
     """
     if node.weight:
         shares = node.weight / np.maximum(counts, 1)
-        yield node.known, sums.reshape(len(sums), -1) @ shares.ravel()
+        yield node.known, np.einsum("ij,j->i", sums.reshape(len(sums), -1), shares.ravel())
     for child in node.children:
         yield from totals(child, node.marginal(child, counts), node.marginal(child, sums))

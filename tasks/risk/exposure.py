@@ -241,6 +241,9 @@ def set_totals(exposure: Exposure, figures: Floats) -> Iterator[tuple[KnownSet, 
     array of shape (n_figures,)
         w(KS) · Σ figure/count(KS).
     """
+    order = exposure.order()
+    if order is not None:
+        exposure, figures = exposure.reordered(order), np.take(figures, order, axis=1)
     table = exposure.table
 
     def counted_in(node: Node) -> list[tuple[KnownSet, Floats]]:

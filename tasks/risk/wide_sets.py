@@ -180,7 +180,7 @@ class Totals:
 
     def add(self, found: Found) -> None:
         """Add the figures of the rows that were found."""
-        self._sums[found.branch, found.beyond] += found.figures @ found.chances
+        self._sums[found.branch, found.beyond] += np.einsum("ij,j->i", found.figures, found.chances)
 
     def include(self, other: "Totals") -> None:
         """Add what was found among other rows."""
