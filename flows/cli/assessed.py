@@ -1,13 +1,14 @@
 """What ``releasegate assess`` shows in the terminal, method by method."""
 
-import math
 from collections.abc import Iterable, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
+from scipy.special import expit
 
-from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, ScoreFigure, SequentialFact
+from reports import numbers
+from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, DeterrentFact, ScoreFigure, SequentialFact
 from tasks.decision.record import PolicyOutcome
 from tasks.risk.combined_score import RecordScore
 
@@ -92,8 +93,7 @@ def _profile(who: str, fact: SequentialFact) -> Table:
 
 def _term(profile: AdversaryFact, name: str) -> str:
     if name == "detection_intercept":
-        first = _logistic(profile.detection_intercept)
-        second = _logistic(profile.detection_intercept + profile.detection_slope)
+        first, second = expit([profile.detection_intercept, profile.detection_intercept + profile.detection_slope])
         return f"{first:.3g}" + (f", then {second:.3g}, …" if profile.detection_slope else "")
     if name == "max_penalties" and profile.max_penalties is None:
         return "no limit"
@@ -139,9 +139,17 @@ def _from(size: int | None) -> str:
 def _deterrents(fact: SequentialFact) -> Table:
     table = _table("What keeps the recipient from every record, each by itself", ("term",), ("now", "enough from"), "")
     for one in fact.deterrents:
-        needed = "no value is" if one.needed is None else _figure(one.needed)
-        table.add_row(_DETERRENTS[one.term], _figure(one.current), needed)
+        table.add_row(_DETERRENTS[one.term], _figure(one.current), _enough(one))
     return table
+
+
+def _enough(fact: DeterrentFact) -> str:
+    """What is needed, rounded up: what is printed deters."""
+    if fact.needed is None:
+        return "no value is"
+    if fact.needed == 0:
+        return "0"
+    return numbers.risk_up(fact.needed) if fact.term == "detection" else numbers.amount_up(fact.needed)
 
 
 def _records(records: Sequence[RecordScore]) -> tuple[Table, ...]:
@@ -171,10 +179,6 @@ def _figure(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
-def _logistic(value: float) -> float:
-    return 1 / (1 + math.exp(-value))
-
-
 def _table(title: str, words: Sequence[str], figures: Sequence[str], caption: str) -> Table:
     table = Table(
         title=title,
@@ -186,7 +190,7 @@ def _table(title: str, words: Sequence[str], figures: Sequence[str], caption: st
         padding=(0, 1, 0, 0),
     )
     for heading in words:
-        table.add_column(heading, no_wrap=True)
+        table.add_column(heading, overflow="fold")
     for heading in figures:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", overflow="fold")
     return table

@@ -1,5 +1,7 @@
 """Checks of what the scores of single records are asked for: group sizes, densities, numbers of people."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -24,7 +26,7 @@ def checked_sizes(group_sizes: ArrayLike) -> Integers:
     ParameterError
         If one is not.
     """
-    sizes = np.asarray(group_sizes)
+    sizes = _array(group_sizes, "group_sizes", "whole numbers from 1 to 2^53")
     if sizes.size == 0:
         return sizes.astype(np.int64)
     if sizes.dtype.kind not in "iuf":
@@ -44,7 +46,7 @@ def checked_densities(densities: ArrayLike, sizes: Integers | None = None) -> Fl
     ParameterError
         If one is not between 0 and 1, or the shapes differ.
     """
-    shares = np.asarray(densities)
+    shares = _array(densities, "densities", "numbers from 0 to 1")
     if shares.size and shares.dtype.kind not in "iuf":
         raise _refused("a density is not a number", "densities", "numbers from 0 to 1", f"type {shares.dtype}")
     if sizes is not None and shares.shape != sizes.shape:
@@ -69,6 +71,13 @@ def checked_people(number: int, name: str, largest: int) -> int:
         got = str(number) if isinstance(number, int | float | np.number) else type(number).__name__
         raise _refused("a number of people is not possible", name, f"a whole number from 1 to {largest:,}", got)
     return int(number)
+
+
+def _array(values: ArrayLike, name: str, expected: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise _refused("the rows are of different lengths", name, expected, "a ragged sequence") from None
 
 
 def _check(what: str, name: str, expected: str, valid: NDArray[np.bool_]) -> None:

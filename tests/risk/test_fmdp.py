@@ -207,6 +207,7 @@ def test_no_records(empty):
         [2**70],
         [1e300],
         np.array([2**64 - 1], dtype=np.uint64),
+        [[1], [2, 3]],
     ],
 )
 def test_impossible_group_sizes_are_refused(sizes):
