@@ -78,14 +78,15 @@ def _remedies(explanation: Explanation) -> list[str]:
     """What would let a blocked release pass and does not change the policy."""
     said = []
     also = " and a new agreement" if explanation.agreement else ""
-    others = [flip for flip in explanation.flips if flip.deterrent and flip is not explanation.smallest]
+    deterrents = [flip for flip in explanation.flips if flip.deterrent]
+    others = [flip for flip in deterrents if flip is not explanation.smallest]
     if others:
         said.append(f"The same file would pass with any of: {_either(others, ())}.")
     turning = [switch.method.value for switch in explanation.switches if turns(explanation, switch)]
     if turning:
         said.append(f"With another method{also} it would pass: {', '.join(turning)}.")
     for switch in explanation.switches:
-        if switch.deterred:
+        if switch.deterred and not deterrents:
             remedies = _either(switch.deterred, switch.changes)
             said.append(f"With method {switch.method.value}{also} it would pass together with any of: {remedies}.")
     return said
@@ -118,15 +119,17 @@ def _in_words(flip: Flip) -> str:
 def _levers(one: Explained, flips: tuple[Flip, ...]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     table.add_column("change", justify="right", no_wrap=True)
-    table.add_column("what turns the verdict", min_width=22)
+    table.add_column("what turns the verdict", min_width=22, overflow="fold")
     table.add_column("now → needed", no_wrap=True)
     table.add_column("then", min_width=22)
     for flip in flips:
         size = "" if flip.relative_change is None else _percent(flip.relative_change)
-        lever, steps = [flip.lever], [_step(change.current, change.needed) for change in flip.changes]
-        if len(flip.changes) > 1:
-            lever, steps = [flip.lever, *(change.where for change in flip.changes)], ["", *steps]
-        table.add_row(size, "\n".join(lever), "\n".join(steps), _then(one, flip))
+        steps = [_step(change.current, change.needed) for change in flip.changes]
+        alone = len(steps) == 1
+        table.add_row(size, flip.lever, steps[0] if alone else "", _then(one, flip))
+        if not alone:
+            for change, step in zip(flip.changes, steps, strict=True):
+                table.add_row("", change.where, step, "")
     return table
 
 

@@ -17,6 +17,8 @@ from tasks.decision.record import Verdict
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
 
 COST = "recipients[1].stakes.cost"
+FEE = 13.75
+"""For access to the external data: the least that keeps the institute from every record, to four digits."""
 VALUES = ("37010", "37011", "37201", "flu", "cold")
 
 Command = Callable[..., tuple[int, str, str]]
@@ -24,7 +26,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @dataclass
 class Made:
-    """A workspace with one release: the university approved, the lab blocked."""
+    """A workspace with one release: the university approved, the lab and the institute blocked."""
 
     folder: Path
     outcome: Outcome
@@ -43,13 +45,28 @@ class Made:
 
 
 def document() -> dict[str, Any]:
-    """Six people are safe at cost 10; at cost 2, thirty would have to be, and there are 27."""
+    """Six people are safe at cost 10; at cost 2, thirty would have to be, and there are 27.
+
+    What keeps the university from more than one attempt is a fee, the least that does; the institute pays none. The
+    lab would never make a second one.
+    """
     asked = tiny_document()
-    lab = {**asked["recipients"][0], "id": "lab", "stakes": {"benefit": 90, "loss": 60, "cost": 2}}
-    asked["recipients"].append(lab)
+    (institute,) = asked["recipients"]
+    asked["recipients"] = [
+        {**institute, "adversary": {"access_cost": FEE}},
+        {
+            **institute,
+            "id": "lab",
+            "stakes": {"benefit": 90, "loss": 60, "cost": 2},
+            "adversary": {"exploit_cost": 100},
+        },
+        {**institute, "id": "institute"},
+    ]
     asked["policy"]["gates"] = [
         {"measure": "transparent.maximum_risk", "at_most": 0.2, "because": "a test"},
         {"measure": "transparent.attacked_share", "at_most": 0, "because": "a test"},
+        {"measure": "sequential.maximum_risk", "at_most": 0.2, "because": "a test"},
+        {"measure": "combined.maximum", "at_most": 100, "because": "a test"},
     ]
     return asked
 
@@ -117,6 +134,7 @@ def test_the_world_is_as_the_tests_take_it(made: Made) -> None:
     assert [(record.recipient.id, record.decision) for record in made.outcome.records] == [
         ("university", Verdict.APPROVED),
         ("lab", Verdict.BLOCKED),
+        ("institute", Verdict.BLOCKED),
     ]
 
 
@@ -124,7 +142,7 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
     told = explained(command, made.outcome.release_id[:6], "--workspace", made.workspace)
     assert told["release_id"] == made.outcome.release_id
     assert told["notes"] == []
-    university, lab = told["recipients"]
+    university, lab, _ = told["recipients"]
     assert (university["recipient"], university["decision"]) == ("university", "approved")
     assert (lab["recipient"], lab["decision"]) == ("lab", "blocked")
     assert lab["reasons"] == list(made.outcome.records[1].reasons)
@@ -136,7 +154,33 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
     assert lab["smallest"]["changes"][0]["where"] == "recipients[1].stakes.loss"
     assert 54 / 1.0105 <= lab["smallest"]["changes"][0]["needed"] <= 54
     gates = {gate.id: gate.measured for gate in made.outcome.records[0].gates}
-    assert university["figures"]["transparent.maximum_risk"] == gates["transparent.maximum_risk"]
+    for measure in ("transparent.maximum_risk", "sequential.maximum_risk", "combined.maximum"):
+        assert university["figures"][measure] == gates[measure]
+
+
+def test_what_would_deter_the_one_that_plans(made: Made, command: Command) -> None:
+    (institute,) = explained(command, made.outcome.release_id, "-r", "institute", "-w", made.workspace)["recipients"]
+    assert institute["figures"]["sequential.maximum_risk"] == 0.99
+    deterrents = {flip["changes"][-1]["where"]: flip for flip in institute["flips"] if flip["deterrent"]}
+    assert set(deterrents) == {"recipients[2].agreement.penalty", "recipients[2].adversary.access_cost"}
+    penalty, access = (deterrents[where] for where in sorted(deterrents, reverse=True))
+    rate = penalty["changes"][0]
+    assert (rate["where"], rate["current"], rate["needed"]) == (
+        "recipients[2].agreement.detection_rate",
+        "none",
+        0.01,
+    )
+    assert (penalty["decision"], access["decision"]) == ("approved", "approved")
+    assert access["figures"]["sequential.maximum_risk"] == 0
+    assert access["changes"][0]["needed"] == FEE
+
+
+def test_what_would_deter_for_people(made: Made, command: Command) -> None:
+    _, out, _ = command(made.outcome.release_id, "-r", "institute", "-w", made.workspace)
+    flowing = " ".join(out.split())
+    assert "The same file would pass with any of:" in flowing
+    assert "(with agreement.detection_rate none → 0.01)" in flowing
+    assert "sequential maximum risk 0 (now 0.99)" in flowing
 
 
 def test_a_bundle_by_its_folder(made: Made, command: Command, tmp_path: Path) -> None:
@@ -182,7 +226,7 @@ def test_digits_that_two_releases_share(copy: Made, command: Command) -> None:
 
 def test_a_recipient_that_is_not_there(made: Made, command: Command) -> None:
     error = refused(command, made, made.outcome.release_id, "--recipient", "nobody")
-    assert error["expected"] == "one of university, lab"
+    assert error["expected"] == "one of university, lab, institute"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tasks.decision.explain.explain import explain
 from tasks.decision.explain.resolve import Plays
 from tasks.request.model import ReleaseRequest
 from tests.support import records
-from tests.support.explaining import MAXIMUM, asked, decided, table
+from tests.support.explaining import MAXIMUM, SEQUENTIAL, asked, decided, table
 
 
 def explained(request: ReleaseRequest) -> Explained:
@@ -95,3 +95,56 @@ def test_measures_of_one_name_are_told_apart() -> None:
     gates = (MAXIMUM, {"measure": "prosecutor.maximum_risk", "at_most": 1.0, "because": "b"})
     text = shown(explained(asked(gates=gates)))
     assert "transparent maximum risk" in text
+
+
+PLANS = {"gates": (MAXIMUM, SEQUENTIAL), "adversary": {"prior": 0.5, "discount": 1}}
+"""Half of the people listed, nothing discounted; see ``tests/decision/test_explain_deterrents.py``."""
+NO_LIMIT = {"ends_on_breach": False}
+
+
+def test_what_would_deter() -> None:
+    one = explained(asked(agreement=NO_LIMIT, **PLANS))  # type: ignore[arg-type]
+    told = sentences(one.explanation)
+    assert told[0].startswith("Smallest change that would pass: ")
+    assert told[1].startswith(
+        "The same file would pass with any of: penalty for an attempt that is noticed 0 → 34.79 "
+        "(with agreement.detection_rate none → 0.01); cost of access to the external data 0 → "
+    )
+    text = " ".join(shown(one, 140).split())
+    assert "recipients[1].agreement.detection_rate none → 0.01" in text
+    assert "sequential maximum risk 0 (now 0.5)" in text
+    assert "Being noticed deters nobody without a penalty" in text
+
+
+def test_small_probabilities_are_written_out() -> None:
+    agreement = {**NO_LIMIT, "penalty": 100_000, "detection_rate": 0.25}
+    one = explained(asked(agreement=agreement, **PLANS))  # type: ignore[arg-type]
+    text = shown(one, 120)
+    assert "0.25 → 0.000003478" in text
+    assert "100,000 → 1.391" in text
+    assert "e-0" not in text
+
+
+def test_log_odds_have_the_size_of_the_change_in_probability() -> None:
+    adversary = {"prior": 0.5, "discount": 1, "penalty": 10, "detection_intercept": -4}
+    one = explained(asked(gates=(MAXIMUM, SEQUENTIAL), agreement=NO_LIMIT, adversary=adversary))
+    text = " ".join(shown(one, 140).split())
+    assert "+93.4% probability that an attempt is noticed, in log odds -4 → -3.323" in text
+
+
+def test_another_method_with_what_deters() -> None:
+    one = explained(asked("basic", loss=1.0, gain=100.0, agreement=NO_LIMIT, **PLANS))  # type: ignore[arg-type]
+    told = sentences(one.explanation)
+    remedy = next(sentence for sentence in told if sentence.startswith("With method no-attack-partition"))
+    assert remedy.startswith(
+        "With method no-attack-partition it would pass together with any of: penalty for an attempt that is noticed "
+        "0 → 34.79 (with agreement.detection_rate none → 0.01); cost of access"
+    )
+    assert "recipients[1].method" not in remedy
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lines_about_deterrents_fit_the_terminal(width: int) -> None:
+    for method in ("no-attack-partition", "basic"):
+        text = shown(explained(asked(method, agreement=NO_LIMIT, **PLANS)), width)  # type: ignore[arg-type]
+        assert max(len(line.rstrip()) for line in text.splitlines()) <= width

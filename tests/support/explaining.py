@@ -6,6 +6,8 @@ One quasi-identifier with the leaves a, b, c, d in the groups ab and cd; 10, 20,
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 from tasks.decision.explain.explain import Decided
 from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.gates import VALIDATION_PASSED
@@ -13,11 +15,13 @@ from tasks.decision.record import GateResult
 from tasks.generalization.play import Table
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
+from tasks.microdata.coded import Column, Prepared
 from tasks.request.model import ReleaseRequest, SafeHarborRule
 from tests.support.worlds import People, Rows, World, count_tuples
 
 TODAY = date(2026, 3, 9)
 MAXIMUM = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "EMA"}
+SEQUENTIAL = {"measure": "sequential.maximum_risk", "at_most": 0.09, "because": "EMA"}
 ATTACKED = {"measure": "transparent.attacked_share", "at_most": 0.0, "because": "none"}
 ROWS: Rows = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]]
 PEOPLE: People = {("a",): 10, ("b",): 20, ("c",): 30, ("d",): 40}
@@ -31,6 +35,18 @@ def table(rows: tuple[Rows, ...] = (ROWS,), people: People = PEOPLE, records: Pe
     return Table(trees, axes, count_tuples(records, trees), count_tuples(people, trees), 2**24)
 
 
+def prepared(of: Table, weights: tuple[float, ...]) -> Prepared:
+    """The records of a table, each tuple's one after the other, with illnesses of these weights, one a record."""
+    return Prepared(
+        hierarchies={tree.name: tree for tree in of.hierarchies},
+        data=of.data,
+        population=of.population,
+        tuple_of_record=np.repeat(np.arange(len(of.data)), of.data.counts).astype(np.int32),
+        distinct_values={},
+        columns={"illness": Column(np.arange(len(weights), dtype=np.uint8), np.array(weights))},
+    )
+
+
 def asked(
     method: str = "no-attack-partition",
     gates: tuple[dict[str, Any], ...] = (MAXIMUM, ATTACKED),
@@ -39,12 +55,19 @@ def asked(
     weights: tuple[float, ...] = (1.0,),
     reviews: int = 0,
     minimum_class_size: int = 1,
+    agreement: dict[str, Any] | None = None,
+    adversary: dict[str, Any] | None = None,
+    combined: dict[str, Any] | None = None,
     **stakes: float,
 ) -> ReleaseRequest:
-    """A request whose second recipient has these terms; cost 4 and gain 100 let a group of 25 be safe."""
+    """A request whose second recipient has these terms; cost 4 and gain 100 let a group of 25 be safe.
+
+    With terms of the combined score there is an illness beside the quasi-identifiers.
+    """
     terms = {"benefit": 100.0, "loss": 100.0, "cost": 4.0, **stakes}
-    agreement = {"id": "DUA-1", "expires": expires}
-    who = {"organisation": "An institute", "purpose": "A study", "agreement": agreement}
+    who = {"organisation": "An institute", "purpose": "A study"}
+    plain = {"id": "DUA-1", "expires": expires}
+    institute = {"id": "institute", "stakes": terms, "method": method, "agreement": {**plain, **(agreement or {})}}
     quasi = {"role": "quasi-identifier", "hierarchy": {"prefixes": {"keep": []}}}
     document = {
         "schema_version": "releasegate/request/1",
@@ -52,11 +75,12 @@ def asked(
         "requested_by": "A steward",
         "dataset": {"path": "data.csv", "title": "Data", "source": "made up", "record_id": "id"},
         "attributes": {"id": {"role": "direct identifier"}}
-        | {f"q{axis}": {**quasi, "weight": weight} for axis, weight in enumerate(weights)},
+        | {f"q{axis}": {**quasi, "weight": weight} for axis, weight in enumerate(weights)}
+        | ({} if combined is None else {"illness": {"role": "sensitive"}}),
         "population": {"path": "population.parquet", "source": "made up"},
         "recipients": [
-            {"id": "other", "stakes": {"benefit": 1.0, "loss": 1.0, "cost": 1.0}, **who},
-            {"id": "institute", "stakes": terms, "method": method, **who},
+            {"id": "other", "stakes": {"benefit": 1.0, "loss": 1.0, "cost": 1.0}, "agreement": plain, **who},
+            {**institute, **who} | ({} if adversary is None else {"adversary": adversary}),
         ],
         "policy": {
             "id": "policy",
@@ -64,6 +88,7 @@ def asked(
             "gates": gates,
             "generalization": {"minimum_class_size": minimum_class_size},
             "review": {"required": reviews},
+            "combined": combined or {},
         },
     }
     return ReleaseRequest.model_validate(document)

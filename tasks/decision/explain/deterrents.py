@@ -86,7 +86,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
 
 
 def tried_around(term: Term, deterring: float | None) -> Term:
-    """The term with values to try around the least that deters: it, the next below, and a grid on its inverse factors.
+    """The term with values to try around the least that deters: it, the next below, and parts of it.
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ def tried_around(term: Term, deterring: float | None) -> Term:
         The least value that deters the recipient from the whole file; None where none does.
     """
     values = {term.lowest}
+    if deterring is None or deterring > term.highest:
+        values.add(term.highest)
     if deterring:
         exact = Decimal(repr(deterring))
         enough = float(Context(prec=_DIGITS, rounding=ROUND_CEILING).plus(exact))
