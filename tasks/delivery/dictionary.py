@@ -14,8 +14,8 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...]) -> dict[s
     return {
         "title": request.dataset.title,
         "source": request.dataset.source,
-        "format": "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula is "
-        "preceded by an apostrophe; the order of rows has no meaning",
+        "format": "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula, "
+        "apostrophes before it aside, is preceded by one more apostrophe; the order of rows has no meaning",
         "columns": [
             {
                 "name": name,

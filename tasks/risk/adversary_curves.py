@@ -6,6 +6,7 @@ import numpy as np
 
 from tasks.decision.adversary_facts import CurvePoint, SensitivityFact, SensitivityPoint
 from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.exploiting import LARGEST_SIZE
 from tasks.risk.fmdp import exploits_made, known_threshold, reidentification_probability, sink_probability
 from tasks.risk.planning.sensitivity import sensitivity
 from tasks.risk.planning.terms import Term
@@ -48,7 +49,7 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
     largest : int
         Candidates of the file's largest group, up to which is shown where no size is safe.
     """
-    last = int(_BEYOND * (linked or max(largest, _UNDETERRED))) + 3
+    last = min(int(_BEYOND * (linked or max(largest, _UNDETERRED))) + 3, LARGEST_SIZE)
     if last <= _EVERY_SIZE:
         sizes = np.arange(1, last + 1)
     else:

@@ -46,11 +46,9 @@ main()
 
 STEPS = {
     "validating": {"prepared.npz"},
-    "weighing identity and attributes as collected": {"validation-fact.json", "validation-positions.json"},
-    "generalizing": {"combined.json"},
+    "generalizing": {"validation-fact.json", "validation-positions.json", "combined.json"},
     "scoring": {"played-university.npz"},
-    "planning": {"score-university.json"},
-    "weighing identity and attributes for": {"sequential-university.json"},
+    "weighing identity and attributes for": {"score-university.json", "sequential-university.json"},
     "writing": {"combined-university.json"},
     "deciding": {"released-university.csv"},
     "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},

@@ -52,7 +52,7 @@ def test_what_follows_where_nothing_is_declared() -> None:
         "detection_slope": "default: as likely at every attempt",
         "max_penalties": "agreement: the first breach ends it",
         "discount": "default",
-        "confirmation": "default: a right match is recognised",
+        "confirmation": "default: a right match is recognized",
     }
 
 

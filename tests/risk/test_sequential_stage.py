@@ -255,6 +255,15 @@ def test_a_long_curve_holds_the_thresholds() -> None:
     assert max(points) == int(1.15 * linked) + 3
 
 
+def test_no_threshold_is_too_large_to_be_drawn() -> None:
+    """Beyond 2^53 sizes are not told apart."""
+    known, linked = thresholds(adversary(gain=1e12, exploit_cost=8e-5))
+    assert linked is not None
+    assert linked > 2**52
+    points = curve(adversary(gain=1e12, exploit_cost=8e-5), known, linked, 10)
+    assert (points[-1].size, points[-1].linked) == (2**53, 0)
+
+
 def test_candidates_are_left_untried_where_detection_grows() -> None:
     """The paper's case study: from 14 candidates on some are left untried, from 29 on access is not paid."""
     study = AdversaryProfile(8000, 10000, 100, 0, 10, 0.63, -4.59, 0.18, None, 0.9)
