@@ -36,6 +36,32 @@ def test_an_island_of_other_verdicts_is_found_though_both_ends_agree() -> None:
     assert nearest_flip(COST, lambda value: 9 <= value <= 13, up=True) == pytest.approx(9, rel=WIDTH)
 
 
+NONE = Term("fee", "recipients[0].adversary.access_cost", 0.0, 0.0, 1e12, also=(0.0, 3.0, 40.0))
+FEE = Term("fee", "recipients[0].adversary.access_cost", 50.0, 0.0, 1e12, also=(0.0, 3.0, 40.0))
+
+
+def test_values_beside_the_grid_are_tried_in_their_order() -> None:
+    assert list(outwards(NONE, up=True)) == [3.0, 40.0]
+    assert list(outwards(NONE, up=False)) == []
+    assert list(outwards(FEE, up=False)) == [45.45, 40.0, 33.33, 25.0, 16.67, 10.0, 5.0, 3.0, 1.667, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("at", [39.0, 3.001, 2.0, 0.31, 0.0123])
+def test_from_nothing_upwards(at: float) -> None:
+    found = nearest_flip(NONE, lambda value: value >= at, up=True)
+    assert found is not None
+    assert at <= found <= at * (1 + WIDTH)
+    assert nearest_flip(NONE, lambda value: value > 40, up=True) is None
+
+
+@pytest.mark.parametrize("at", [49.0, 3.0, 0.4, 0.0123])
+def test_down_to_nothing(at: float) -> None:
+    found = nearest_flip(FEE, lambda value: value <= at, up=False)
+    assert found is not None
+    assert at / (1 + WIDTH) <= found <= at
+    assert nearest_flip(FEE, lambda value: value == 0, up=False) == 0
+
+
 def test_nothing_beyond_the_grid_is_found() -> None:
     assert nearest_flip(COST, lambda value: value > 400, up=True) is None
     assert nearest_flip(COST, lambda value: value > 4, up=False) is None

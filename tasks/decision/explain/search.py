@@ -13,6 +13,7 @@ FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 """Grid of factors on the present value; its inverses downwards."""
 WIDTH = 0.01
 """Relative distance at which a change that turns the verdict and one that does not are near enough."""
+_NEXT_TO_ZERO = 1e-6
 
 
 def outwards(term: Term, *, up: bool) -> Iterator[float]:
@@ -28,7 +29,8 @@ def nearest_flip(term: Term, flips: Callable[[float], bool], *, up: bool) -> flo
     """The value nearest to the present one that is found to turn the verdict; None where none that is tried does.
 
     Between the first value that turns the verdict and the last before it that does not, the distance is halved (on a
-    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and turns the verdict.
+    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and turns the verdict. Next to 0 tenths
+    are tried first.
     What turns and turns back between two neighbouring values is not seen.
     """
     kept = term.current
@@ -40,6 +42,9 @@ def nearest_flip(term: Term, flips: Callable[[float], bool], *, up: bool) -> flo
 
 
 def _narrowed(term: Term, kept: float, flipped: float, flips: Callable[[float], bool]) -> float:
+    while min(kept, flipped) == 0 and max(kept, flipped) > _NEXT_TO_ZERO:
+        tenth = rounded(max(kept, flipped) / 10)
+        kept, flipped = (kept, tenth) if flips(tenth) else (tenth, flipped)
     while max(kept, flipped) > min(kept, flipped) * (1 + WIDTH):
         middle = _written(term, sqrt(kept) * sqrt(flipped), up=True)
         if middle in (kept, flipped):
