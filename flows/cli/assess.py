@@ -129,9 +129,10 @@ def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
 
 def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
     played = setting.played(recipient)
-    derived = recipient_profile(setting.loaded.request, recipient, setting.prepared)
+    kept = setting.kept(played)
+    derived = recipient_profile(recipient, played, kept)
     external = external_fact(setting.loaded.request, setting.prepared, derived.profile.prior)
-    fact = plan(setting.table, played, setting.kept(played), derived, external).fact
+    fact = plan(setting.table, played, kept, derived, external).fact
     return Assessed(fact.model_dump(mode="json"), sequential_tables(recipient.id, fact))
 
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
@@ -57,13 +59,14 @@ def write_release(  # noqa: PLR0917
         asked, policy = loaded.request, loaded.request.policy
         coded, table = shared_table(asked, prepared)
         outcome = load_played(checked(played))
+        kept = released_tuples(table, outcome, policy.generalization.minimum_class_size)
         released = released_table(
             read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked),
             asked,
             table,
             cells=outcome.cells,
             tuple_of_record=coded.tuple_of_record,
-            keep=released_tuples(table, outcome, policy.generalization.minimum_class_size),
+            keep=kept,
             seed=derive_seed(Path(key_file), release_id, f"row order {recipient}"),
         )
         target = Path(folder) / f"released-{recipient}.csv"
@@ -72,12 +75,18 @@ def write_release(  # noqa: PLR0917
         return Written(
             file=artifact(target),
             rows=released.num_rows,
-            figures=_figures_of(target, asked, recipient, coded, table, outcome),
+            figures=_figures_of(target, asked, recipient, coded, table, outcome, kept),
         )
 
 
 def _figures_of(  # noqa: PLR0917
-    path: Path, request: ReleaseRequest, recipient: str, prepared: Prepared, table: Table, played: Played
+    path: Path,
+    request: ReleaseRequest,
+    recipient: str,
+    prepared: Prepared,
+    table: Table,
+    played: Played,
+    kept: NDArray[np.bool_],
 ) -> dict[str, float] | None:
     """What the file carries, from its bytes; None where a row's cell is none that the method releases."""
     whom, policy = request.recipient(recipient), request.policy
@@ -86,7 +95,7 @@ def _figures_of(  # noqa: PLR0917
         table,
         CellSizes.of(table, played),
         payoffs_of(whom),
-        recipient_profile(request, whom, prepared).profile,
+        recipient_profile(whom, played, kept).profile,
         threshold=policy.risk_threshold,
         small_cell=policy.small_cell,
     )

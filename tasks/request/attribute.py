@@ -126,6 +126,12 @@ class Attribute(Part):
     maximum_missing_rate: Probability = 1.0
     scan: bool = Field(default=True, description="Scan the column for patterns of identifiers (text columns).")
 
+    @property
+    def tells(self) -> bool:
+        """Whether learning some value of the attribute is worth anything to an adversary."""
+        given = self.sensitivity or Sensitivity()
+        return self.role is Role.SENSITIVE and given.attribute * max(given.default, *given.values.values(), 0.0) > 0
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.role is Role.QUASI and self.hierarchy is None:

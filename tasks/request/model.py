@@ -131,8 +131,8 @@ class ReleaseRequest(Part):
         if not self.quasi_identifiers:
             raise ValueError("at least one attribute must be a quasi-identifier")
         combined = any(gate.measure.value.startswith("combined.") for gate in self.policy.gates)
-        if combined and not self.with_role(Role.SENSITIVE):
-            raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive")
+        if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
+            raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive with a weight above 0")
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):

@@ -111,7 +111,7 @@ DEFAULT_GATES = (
 class CombinedPolicy(Part):
     """How identity and attribute disclosure are scored in one (Orooji and Knapp 2019)."""
 
-    alpha: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] = Field(
+    alpha: Annotated[float, Field(ge=1, le=1e9, allow_inf_nan=False)] = Field(
         default=1.0, description="Factor on the consequence, α."
     )
     epsilon: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = Field(

@@ -208,12 +208,11 @@ def _checked_sensitivities(
         return tuple(
             Sensitivity(_checked_weights(column, shape[0], place), by_record=True) for place, column in columns
         )
-    try:
-        given = len(sensitivities)
-    except TypeError:
-        given = 0
-    if given != len(sizes):
-        raise _refused("sensitivities", f"one item for each of the {len(sizes)} columns", str(given))
+    if not isinstance(sensitivities, list | tuple | np.ndarray):
+        raise _refused("sensitivities", "a list with an item for each column", type(sensitivities).__name__)
+    if len(sensitivities) != len(sizes):
+        expected = f"one item for each of the {len(sizes)} columns"
+        raise _refused("sensitivities", expected, str(len(sensitivities)))
     items = enumerate(zip(sensitivities, sizes, strict=True))
     return tuple(Sensitivity(_checked_weights(item, size, place)) for place, (item, size) in items)
 

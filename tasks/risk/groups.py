@@ -50,6 +50,19 @@ def released_groups(table: Table, played: Played, kept: NDArray[np.bool_], prior
     return groups(table, played.effective[kept], listed, table.data.counts[kept], prior)
 
 
+def densest_group(played: Played, kept: NDArray[np.bool_]) -> tuple[int | None, int]:
+    """People of the released group of whom the register lists the largest share: those listed, and all.
+
+    None listed where there is no register. The share is what a prior must not fall below: with a smaller one the
+    group's candidates would count as less likely to be the target than they are.
+    """
+    if played.listed is None:
+        return None, 1
+    listed, people = played.listed[kept], np.maximum(played.effective[kept], 1)
+    place = int(np.argmax(listed / people))
+    return int(listed[place]), int(people[place])
+
+
 def expected_listed(prior: float, people: int) -> int:
     """People in the external data where only their share of the population is known; at least one."""
     return max(round(prior * people), 1)
@@ -64,14 +77,15 @@ def groups(table: Table, people: Counts, listed: Counts | None, records: Counts,
     people : array of shape (n_groups,)
         People of the population in each group.
     listed : array of shape (n_groups,) or None
-        Those of them in the register; None without one, where the prior says how many there are, rounded and at
-        least one.
+        Those of them in the register; None without one, where the prior says how many there are, rounded down and
+        at least one.
     records : array of shape (n_groups,)
     prior : float
     """
     total = table.population.total
     if listed is None or table.listed is None:
-        candidates = np.maximum(np.rint(prior * np.maximum(people, 1)), 1).astype(np.int64)
+        # Down, so that N = g/π never exceeds the people of the group; 1e-9: 0.29·100 is to be 29.
+        candidates = np.maximum(np.floor(prior * np.maximum(people, 1) + 1e-9), 1).astype(np.int64)
         external = expected_listed(prior, total)
     else:
         candidates, external = listed, int(table.listed.sum())

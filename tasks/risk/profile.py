@@ -7,7 +7,7 @@
 | access_cost, link_cost | 0: the external data are at hand |
 | penalty, detection | those of the agreement; none where it has none |
 | max_penalties | one where a breach ends the agreement, else no limit |
-| prior | people in the register over people in the population; without a register 0.99 |
+| prior | the largest share of a released group whom the register lists, at most 0.99; without a register 0.99 |
 | discount | 0.9, with which the paper's figures come out |
 | confirmation | 1 |
 """
@@ -15,12 +15,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
-from tasks.errors import RequestError
-from tasks.microdata.coded import Prepared
-from tasks.request.model import AdversaryTerms, Recipient, ReleaseRequest
+from tasks.generalization.play import Played
+from tasks.request.model import AdversaryTerms, Recipient
 from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.groups import densest_group
 
 DEFAULT_PRIOR = 0.99
 DEFAULT_DISCOUNT = 0.9
@@ -38,28 +40,29 @@ class DerivedProfile:
     origins: dict[str, str]
 
 
-def recipient_profile(request: ReleaseRequest, recipient: Recipient, prepared: Prepared) -> DerivedProfile:
-    """The recipient as an adversary, with the register and the population of the prepared data."""
-    listed = None if prepared.register is None else int(prepared.register.listed.sum())
-    return derive_profile(request, recipient, listed, prepared.population.total)
+def recipient_profile(recipient: Recipient, played: Played, kept: NDArray[np.bool_]) -> DerivedProfile:
+    """The recipient as an adversary, against the groups that are released to it.
+
+    Parameters
+    ----------
+    recipient : Recipient
+    played : Played
+        The recipient's method.
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    """
+    return derive_profile(recipient, *densest_group(played, kept))
 
 
-def derive_profile(request: ReleaseRequest, recipient: Recipient, listed: int | None, people: int) -> DerivedProfile:
+def derive_profile(recipient: Recipient, listed: int | None = None, people: int = 1) -> DerivedProfile:
     """The recipient as an adversary.
 
     Parameters
     ----------
-    request : ReleaseRequest
     recipient : Recipient
-    listed : int or None
-        People in the external register; None without one.
-    people : int
-        People in the population.
-
-    Raises
-    ------
-    RequestError
-        If no prior is declared and the register lists everybody, so that none follows from it.
+    listed, people : int or None, int
+        As ``densest_group`` gives them: people listed in the group of which the register lists the largest share, and
+        all of that group. None without a register.
     """
     declared = recipient.adversary or AdversaryTerms()
     terms: dict[str, _Term] = {
@@ -71,7 +74,7 @@ def derive_profile(request: ReleaseRequest, recipient: Recipient, listed: int | 
         "confirmation": (1.0, "default: a right match is recognized"),
     }
     if declared.prior is None:
-        terms["prior"] = _prior(request, recipient, listed, people)
+        terms["prior"] = _prior(listed, people)
     for name in AdversaryTerms.model_fields:
         value = getattr(declared, name)
         if value is not None or (name == "max_penalties" and name in declared.model_fields_set):
@@ -104,15 +107,10 @@ def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
     }
 
 
-def _prior(request: ReleaseRequest, recipient: Recipient, listed: int | None, people: int) -> _Term:
-    if listed is None:
+def _prior(listed: int | None, people: int) -> _Term:
+    if not listed:
         return DEFAULT_PRIOR, "default: nearly everybody is taken to be in the external data"
-    if listed >= people:
-        raise RequestError(
-            "the register lists everybody, so that no prior below 1 follows from it",
-            where=f"recipients[{[one.id for one in request.recipients].index(recipient.id)}].adversary.prior",
-            expected="a probability below 1: no register is certain to hold a person of the file",
-            got="none",
-            fix="declare the prior, such as 0.999",
-        )
-    return listed / people, "people in the register over people in the population"
+    share = listed / people
+    if share >= DEFAULT_PRIOR:
+        return DEFAULT_PRIOR, "default: a released group is listed in the register as good as completely"
+    return share, "register: the largest share of a released group's people whom it lists"

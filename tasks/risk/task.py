@@ -74,8 +74,8 @@ def plan_attack(  # noqa: PLR0917
     with guarded("sequential adversary"):
         asked, outcome = load_request(Path(request)).request, load_played(checked(played))
         coded, table = shared_table(asked, prepared)
-        derived = recipient_profile(asked, asked.recipient(recipient), coded)
         kept = released_tuples(table, outcome, asked.policy.generalization.minimum_class_size)
+        derived = recipient_profile(asked.recipient(recipient), outcome, kept)
         try:
             planned = plan(table, outcome, kept, derived, external_fact(asked, coded, derived.profile.prior))
         except ParameterError as error:

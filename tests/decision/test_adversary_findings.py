@@ -65,7 +65,7 @@ def found(loaded: LoadedRequest) -> Findings:
     played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     scored = score(table, played, request, recipient, prepared.distinct_values, compare=())
-    derived = recipient_profile(request, recipient, prepared)
+    derived = recipient_profile(recipient, played, kept)
     planned = plan(table, played, kept, derived, external_fact(request, prepared, derived.profile.prior))
     combined = combine(request, prepared, table, played, kept, score_collected(request, prepared, table))
     recorded = flat_figures(

@@ -28,7 +28,7 @@ from tasks.generalization.play import Table
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tasks.risk import exploiting
 from tasks.risk.groups import released_groups
-from tasks.risk.profile import derive_profile
+from tasks.risk.profile import derive_profile, recipient_profile
 from tasks.risk.score import released_tuples
 from tasks.risk.sequential import beliefs, gate_figures
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, decided, table
@@ -331,12 +331,12 @@ def test_another_method_together_with_what_deters() -> None:
 def test_a_limit_of_penalties_that_is_left_out_stays_so() -> None:
     """With the first breach the agreement ends; written out as null, there would be no limit of penalties."""
     request = asked(gates=GATES, agreement={"penalty": 5, "detection_rate": 0.5}, adversary={"prior": 0.5})
-    assert derive_profile(request, request.recipients[1], None, 100).profile.max_penalties == 1
+    assert derive_profile(request.recipients[1]).profile.max_penalties == 1
     changed = apply(request, (Change(PENALTY, 5.0, 6.0),))
-    assert derive_profile(changed, changed.recipients[1], None, 100).profile.max_penalties == 1
+    assert derive_profile(changed.recipients[1]).profile.max_penalties == 1
     stated = asked(gates=GATES, agreement={"penalty": 5, "detection_rate": 0.5}, adversary={"max_penalties": None})
     changed = apply(stated, (Change(PENALTY, 5.0, 6.0),))
-    assert derive_profile(changed, changed.recipients[1], None, 100).profile.max_penalties is None
+    assert derive_profile(changed.recipients[1]).profile.max_penalties is None
 
 
 @pytest.fixture
@@ -480,15 +480,14 @@ def test_judged_as_the_stage_plans(
     of = table(world.rows, world.people, world.records)
     if listed is not None:
         of = replace(of, listed=np.floor(of.population.counts * listed).astype(np.int64))
-        assume(of.listed is not None and 0 < of.listed.sum() < of.population.total)
+        assume(of.listed is not None and of.listed.any())
     who, plays = request.recipients[1], Plays(of)
     try:
         played = plays.outcome(request, who)
         kept = released_tuples(of, played, 1)
     except StageFailed:
         assume(False)
-    people = None if of.listed is None else int(of.listed.sum())
-    profile = derive_profile(request, who, people, of.population.total).profile
+    profile = recipient_profile(who, played, kept).profile
     stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)))
     for exact in (False, True):
         figures = judge(request, who.id, Plays(of), TODAY, exact=exact).figures

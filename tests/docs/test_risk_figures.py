@@ -130,7 +130,7 @@ def test_the_profile_is_derived_as_listed(tmp_path: Path) -> None:
     path = tmp_path / "request.yaml"
     path.write_text(smallest[1], encoding="utf-8")
     request = load_request(path).request
-    profile = derive_profile(request, request.recipients[0], listed=None, people=1000).profile
+    profile = derive_profile(request.recipients[0]).profile
     for name in ("access_cost", "link_cost", "detection_slope", "confirmation", "discount"):
         assert float(listed[name]) == getattr(profile, name)
     assert listed["prior"].endswith(f"; {profile.prior} without a register")
@@ -160,7 +160,7 @@ def _attacked(recipient_id: str) -> tuple[AdversaryProfile, Groups]:
     """A recipient of the Adult-TN example as an adversary, and the groups of its released records."""
     request = load_request(adult.EXAMPLE / "request.yaml").request
     recipient, people = request.recipient(recipient_id), adult.table()
-    profile = derive_profile(request, recipient, listed=None, people=people.population.total).profile
+    profile = derive_profile(recipient).profile
     played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     return profile, released_groups(people, played, np.ones(len(people.data), dtype=np.bool_), profile.prior)
 

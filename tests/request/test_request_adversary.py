@@ -116,7 +116,7 @@ def test_a_penalty_that_is_never_due(refused: Refused, good: str) -> None:
         (adversary("discount: 1.01"), "recipients[0].adversary.discount", "at most 1"),
         (adversary("confirmation: 0"), "recipients[0].adversary.confirmation", "greater than 0"),
         (adversary("penaltee: 3"), "recipients[0].adversary.penaltee", "penalty"),
-        (combined("alpha: 0"), "policy.combined.alpha", "greater than 0"),
+        (combined("alpha: 0"), "policy.combined.alpha", "at least 1"),
         (combined("epsilon: 1"), "policy.combined.epsilon", "less than 1"),
         (combined("epsilon: -0.1"), "policy.combined.epsilon", "at least 0"),
         (combined("threshold: -1"), "policy.combined.threshold", "at least 0"),

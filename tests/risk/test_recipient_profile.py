@@ -2,16 +2,16 @@
 
 import dataclasses
 import math
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tasks.errors import RequestError
-from tasks.request.model import ReleaseRequest
+from tasks.generalization.play import Played
+from tasks.request.model import Method, ReleaseRequest
 from tasks.risk.adversary import AdversaryProfile
 from tasks.risk.profile import DerivedProfile, derive_profile, recipient_profile
-from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
+from tests.support.tiny import tiny_document
 
 
 def derived(
@@ -23,7 +23,7 @@ def derived(
     second["agreement"] = first["agreement"] | (agreement or {})
     document["recipients"].append(second)
     request = ReleaseRequest.model_validate(document)
-    return derive_profile(request, request.recipients[1], listed, people)
+    return derive_profile(request.recipients[1], listed, people)
 
 
 def test_what_follows_where_nothing_is_declared() -> None:
@@ -77,7 +77,7 @@ def test_an_agreement_that_goes_on_after_a_breach_fines_again() -> None:
 def test_the_register_gives_the_prior() -> None:
     found = derived(listed=9, people=27)
     assert found.profile.prior == pytest.approx(1 / 3)
-    assert found.origins["prior"] == "people in the register over people in the population"
+    assert found.origins["prior"] == "register: the largest share of a released group's people whom it lists"
 
 
 DECLARED = {
@@ -140,21 +140,21 @@ def test_a_declared_penalty_may_rest_on_the_agreements_detection() -> None:
     assert found.profile.detection(0) == pytest.approx(0.2)
 
 
-def test_a_register_of_everybody_gives_no_prior() -> None:
-    with pytest.raises(RequestError) as caught:
-        derived(listed=27)
-    error = caught.value
-    assert error.where == "recipients[1].adversary.prior"
-    assert "lists everybody" in error.what
-    assert {"what", "where", "expected", "got", "fix"} == error.fields().keys()
-    assert derived(listed=27, adversary={"prior": 0.999}).profile.prior == 0.999
-    assert derived(listed=26).profile.prior == 26 / 27
+@pytest.mark.parametrize(
+    ("listed", "prior"), [(None, 0.99), (0, 0.99), (13, 13 / 27), (26, 26 / 27), (27, 0.99), (30, 0.99)]
+)
+def test_a_register_gives_the_share_it_lists_but_never_certainty(listed: int | None, prior: float) -> None:
+    assert derived(listed=listed).profile.prior == prior
+    assert derived(listed=listed, adversary={"prior": 0.999}).profile.prior == 0.999
 
 
-def test_the_prepared_data_give_register_and_population(tmp_path: Path) -> None:
-    (tmp_path / "register.csv").write_text("zip,age,sex,count\n37201,93,M,2\n37010,88,F,1\n")
-    named = changed("external_data", to={"path": "register.csv", "source": "made up"})
-    for changes, prior in (((), 0.99), ((named,), 3 / 27)):
-        loaded = tiny_request(tmp_path, *changes)
-        recipient = loaded.request.recipients[0]
-        assert recipient_profile(loaded.request, recipient, tiny_prepared(loaded)).profile.prior == prior
+def test_the_prior_is_the_largest_share_of_a_released_group() -> None:
+    sizes = {"people": np.array([10, 40, 20]), "effective": np.array([10, 40, 20])}
+    played = Played(
+        Method.COMMON, np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3), **sizes, listed=np.array([9, 10, 12])
+    )
+    recipient = ReleaseRequest.model_validate(tiny_document()).recipients[0]
+    assert recipient_profile(recipient, played, np.array([True, True, True])).profile.prior == 0.9
+    assert recipient_profile(recipient, played, np.array([False, True, True])).profile.prior == 0.6
+    unlisted = dataclasses.replace(played, listed=None)
+    assert recipient_profile(recipient, unlisted, np.array([True, True, True])).profile.prior == 0.99

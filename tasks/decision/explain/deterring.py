@@ -12,13 +12,14 @@ from tasks.decision.explain.resolve import Judgement
 from tasks.decision.explain.result import Flip, NoFlip
 from tasks.decision.explain.trial import Trial, unsearched
 from tasks.errors import ParameterError
+from tasks.risk.profile import derive_profile
 
 
 def trial_deterrents(trial: Trial) -> tuple[Deterrent, ...]:
     """The terms that deter, where a gate judges the recipient who plans; else none."""
     if not any(gate.measure in SEQUENTIAL for gate in trial.request.policy.gates):
         return ()
-    profile = trial.plays.measurements.profile(trial.request, trial.recipient)
+    profile = derive_profile(trial.recipient).profile
     return deterrents(trial.request, trial.recipient, profile)
 
 

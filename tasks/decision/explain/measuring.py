@@ -20,7 +20,7 @@ from tasks.risk import combined_score, score, sequential
 from tasks.risk.adversary import AdversaryProfile
 from tasks.risk.groups import Groups, released_groups
 from tasks.risk.planning.terms import Term
-from tasks.risk.profile import derive_profile
+from tasks.risk.profile import recipient_profile
 from tasks.risk.score_table import released_table
 
 SEQUENTIAL = frozenset(measure for measure in Measure if measure.value.startswith("sequential."))
@@ -82,17 +82,12 @@ class Measurements:
         yield self._once(("identity", outcome, payoffs, threshold, small_cell), identity)
         judged = {gate.measure for gate in policy.gates}
         if judged & SEQUENTIAL:
-            profile = self.profile(request, recipient)
+            profile = recipient_profile(recipient, played, kept).profile
             planned = partial(self._sequential, profile, played, kept, exact=exact)
             yield self._once(("sequential", outcome, profile, exact), planned)
         if judged & COMBINED:
             key = ("combined", outcome, policy.combined.model_dump_json())
             yield self._once(key, partial(self._combined, request, played, kept))
-
-    def profile(self, request: ReleaseRequest, recipient: Recipient) -> AdversaryProfile:
-        """The recipient as an adversary who plans."""
-        listed = None if self.table.listed is None else int(self.table.listed.sum())
-        return derive_profile(request, recipient, listed, self.table.population.total).profile
 
     def deterring(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> _Deterring:
         """The least value of each term, the others as they are, at which no record is attacked; None where none is.
@@ -103,7 +98,7 @@ class Measurements:
             As ``measured``.
         """
         kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
-        profile = self.profile(request, recipient)
+        profile = recipient_profile(recipient, played, kept).profile
         key = (_digest(played, kept), profile)
         if key not in self._deterring:
             groups = _counted(released_groups(self.table, played, kept, profile.prior))
