@@ -17,6 +17,7 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.request.model import Gate
 
 _STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
+_FAMILIES = {"sequential", "combined"}
 
 
 @dataclass(frozen=True)
@@ -188,10 +189,10 @@ def _told(one: Explained, result: GateResult) -> str:
 
 
 def _short(one: Explained, measure: str) -> str:
-    """A measure's name, with its family only where two gates judge measures of one name."""
+    """A measure's name; with its family where it says too little alone, or two gates judge measures of one name."""
     names = Counter(gate.measure.value.partition(".")[2] for gate in one.gates)
     family, _, name = measure.partition(".")
-    return (name if names[name] == 1 else f"{family} {name}").replace("_", " ")
+    return (name if names[name] == 1 and family not in _FAMILIES else f"{family} {name}").replace("_", " ")
 
 
 def _indented(part: RenderableType) -> Padding:

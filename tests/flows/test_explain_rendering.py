@@ -116,6 +116,12 @@ def test_what_would_deter() -> None:
     assert "Being noticed deters nobody without a penalty" in text
 
 
+def test_a_figure_of_the_one_that_plans_is_called_so() -> None:
+    gates = (MAXIMUM, {**SEQUENTIAL, "measure": "sequential.expected_reidentifications", "at_most": 1})
+    text = " ".join(shown(explained(asked(agreement=NO_LIMIT, **{**PLANS, "gates": gates})), 200).split())  # type: ignore[arg-type]
+    assert "sequential expected reidentifications 0 records (now 1.5 records)" in text
+
+
 def test_small_probabilities_are_written_out() -> None:
     agreement = {**NO_LIMIT, "penalty": 100_000, "detection_rate": 0.25}
     one = explained(asked(agreement=agreement, **PLANS))  # type: ignore[arg-type]
