@@ -162,6 +162,13 @@ def test_a_gate_on_the_combined_score_needs_something_sensitive(refused: Refused
         assert "sensitive" in error.fix
 
 
+@pytest.mark.parametrize("weights", ["attribute: 0", "default: 0", "values: {flu: 0}, default: 0"])
+def test_a_gate_on_the_combined_score_needs_a_weight(refused: Refused, good: str, weights: str) -> None:
+    judged = edited(good, gate("measure: combined.maximum, at_most: 1"))
+    error = refused(edited(judged, ("sensitivity: {values: {flu: 0.1}}", f"sensitivity: {{{weights}}}")))
+    assert [problem.path for problem in error.problems] == ["policy.gates"]
+
+
 def test_a_direct_identifier_cannot_be_known(refused: Refused, good: str) -> None:
     error = refused(edited(good, ("{role: direct identifier}", "{role: direct identifier, known_probability: 0.5}")))
     assert [problem.path for problem in error.problems] == ["attributes.record_id.known_probability"]
