@@ -1,8 +1,9 @@
-"""Points from which groups are taken away, asked for the farthest and the nearest ones that are left.
+"""Points from which groups are taken away: the farthest that is left, and the nearest.
 
-The answers are those of a search through all points, ties to the lowest row. Points are kept in leaves of a k-d tree
-with their bounding boxes: a leaf is searched only where its box may hold an answer. Bounds are summed in the order in
-which distances are, so that rounding, which is monotone, never puts a bound on the wrong side of a distance.
+The answers are those of a search through all points, of equal distances the lowest row. Only distinct points are
+searched, each with its rows. They are kept in leaves of a k-d tree with bounding boxes: a leaf is searched only where
+its box may hold an answer. Bounds are summed in the order in which distances are, so that rounding, which is monotone,
+never puts a bound on the wrong side of a distance.
 """
 
 import numpy as np
@@ -14,13 +15,21 @@ _UNDERFLOW = 1e-150
 
 
 class LivePoints:
-    """Points of shape (n_points, n_dimensions); every query needs at least one point that is left."""
+    """Points of shape (n_points, n_dimensions); `farthest` and `take` need at least one that is left."""
 
     def __init__(self, points: Floats, leaf_size: int = 512) -> None:
-        self._points = points
-        self._leaf_size = leaf_size
-        self._left = np.ones(len(points), dtype=np.bool_)
+        order = np.lexsort(points.T)
+        differs = np.any(points[order[1:]] != points[order[:-1]], axis=1)
+        starts = np.flatnonzero(np.append(True, differs))
+        self._queue = order
+        self._place_of = np.empty(len(points), dtype=np.int64)
+        self._place_of[order] = np.cumsum(np.append(False, differs))
+        self._front = starts
+        self._copies = np.diff(np.append(starts, len(points)))
+        self._distinct = points[order[starts]]
+        self._is_left = np.ones(len(points), dtype=np.bool_)
         self._count = len(points)
+        self._leaf_size = leaf_size
         self._build()
 
     def __len__(self) -> int:
@@ -28,7 +37,7 @@ class LivePoints:
 
     def rows(self) -> Ints:
         """Rows of the points that are left, ascending."""
-        return np.flatnonzero(self._left)
+        return np.flatnonzero(self._is_left)
 
     def farthest_from_mean(self) -> int:
         """Row of the point farthest from the mean of those that are left.
@@ -39,7 +48,7 @@ class LivePoints:
         mean = self._sums.sum(axis=1) / self._count
         if self._scanned > 4 * len(self._outermost):
             self._sort_by_distance(mean)
-        while not self._left[self._outermost[self._first]]:
+        while not self._copies[self._outermost[self._first]]:
             self._first += 1
         largest = -self._negated[self._first]
         moved = float(np.sqrt(_squared(mean - self._reference)))
@@ -47,9 +56,9 @@ class LivePoints:
         end = int(np.searchsorted(self._negated, -least, side="right"))
         self._scanned += end - self._first
         candidates = self._outermost[self._first : end]
-        candidates = candidates[self._left[candidates]]
-        distances = _squared(self._points[candidates].T - mean[:, None])
-        return int(candidates[distances == distances.max()].min())
+        candidates = candidates[self._copies[candidates] > 0]
+        distances = _squared(self._distinct[candidates].T - mean[:, None])
+        return self._lowest_row(candidates[distances == distances.max()])
 
     def farthest(self, centre: Floats) -> int:
         """Row of the point farthest from a centre."""
@@ -59,97 +68,126 @@ class LivePoints:
         while bounds[leaf := int(bounds.argmax())] >= max(best, 0.0):
             bounds[leaf] = -1.0
             distances = self._distances(leaf, centre)
-            at = int(distances.argmax())
-            candidate = int(self._members(leaf)[at])
-            if distances[at] > best or (distances[at] == best and candidate < row):
-                best, row = float(distances[at]), candidate
+            largest = float(distances.max())
+            if largest >= best:
+                lowest = self._lowest_row(self._members(leaf)[distances == largest])
+                row = lowest if largest > best else min(row, lowest)
+                best = largest
         return row
 
-    def nearest(self, centre: Floats, count: int) -> Ints:
-        """Rows of the ``count`` points nearest to a centre, nearest first; all where there are no more."""
+    def take(self, centre: Floats, count: int) -> Ints:
+        """Take away the ``count`` points nearest to a centre, all where there are no more; returns their rows."""
+        count = min(count, self._count)
+        places, distances = self._near(centre, count)
+        reach = _reach(distances, self._copies[places], count)
+        closer, tied = places[distances < reach], places[distances == reach]
+        missing = count - int(self._copies[closer].sum())
+        last = np.sort(np.concatenate([self._rows_of(place, missing) for place in tied]))[:missing]
+        taken = np.concatenate([*(self._rows_of(place, count) for place in closer), last])
+        self._is_left[taken] = False
+        self._count -= count
+        touched, counts = np.unique(self._place_of[taken], return_counts=True)
+        self._front[touched] += counts
+        self._copies[touched] -= counts
+        self._tidy(self._leaf_of[touched])
+        return taken
+
+    def _near(self, centre: Floats, count: int) -> tuple[Ints, Floats]:
+        """Distinct points among which are the ``count`` nearest to a centre, and their distances."""
         bounds = _squared(np.maximum(np.maximum(self._low - centre[:, None], centre[:, None] - self._high), 0.0))
         bounds[self._sizes == 0] = np.inf
         leaves, found = [], 0
-        while found < min(count, self._count):
+        while found < count:
             leaf = int(bounds.argmin())
             bounds[leaf] = np.inf
             leaves.append(leaf)
-            found += int(self._sizes[leaf])
-        rows, distances = self._gathered(leaves, centre)
-        reach = _kth(distances, count)
-        if closer := np.flatnonzero(bounds <= reach).tolist():
-            more_rows, more_distances = self._gathered(closer, centre)
-            rows, distances = np.append(rows, more_rows), np.append(distances, more_distances)
-            reach = _kth(distances, count)
-        within = np.flatnonzero(distances <= reach)
-        nearest: Ints = rows[within][np.lexsort((rows[within], distances[within]))[:count]]
-        return nearest
+            found += int(self._points_of[leaf])
+        places, distances = self._nearest_of(leaves, centre, count)
+        if more := np.flatnonzero(bounds <= _reach(distances, self._copies[places], count)).tolist():
+            more_places, more_distances = self._nearest_of(more, centre, count)
+            return np.append(places, more_places), np.append(distances, more_distances)
+        return places, distances
 
-    def remove(self, rows: Ints) -> None:
-        """Take points away."""
-        self._left[rows] = False
-        self._count -= len(rows)
-        if 0 < 2 * self._count < len(self._rows):
-            self._build()
-            return
-        for leaf in set(self._leaf_of[rows].tolist()):
+    def _nearest_of(self, leaves: list[int], centre: Floats, count: int) -> tuple[Ints, Floats]:
+        """The ``count`` nearest distinct points of some leaves, with all that are as far as the last of them."""
+        places = np.concatenate([self._members(leaf) for leaf in leaves])
+        distances = np.concatenate([self._distances(leaf, centre) for leaf in leaves])
+        if len(distances) > count:
+            within = np.flatnonzero(distances <= np.partition(distances, count - 1)[count - 1])
+            return places[within], distances[within]
+        return places, distances
+
+    def _rows_of(self, place: int, count: int) -> Ints:
+        """The lowest ``count`` rows that are left of a distinct point."""
+        front = self._front[place]
+        return self._queue[front : front + min(count, int(self._copies[place]))]
+
+    def _lowest_row(self, places: Ints) -> int:
+        return int(self._queue[self._front[places]].min())
+
+    def _tidy(self, leaves: Ints) -> None:
+        """Bring leaves up to date whose points were taken; all are built anew once half their points are gone."""
+        for leaf in set(leaves.tolist()):
             self._compact(leaf)
+        if 0 < 2 * self._places_left < len(self._places):
+            self._build()
 
     def _build(self) -> None:
-        leaves = _leaves(self._points, self.rows(), self._leaf_size)
-        self._rows = np.concatenate(leaves)
-        self._columns = self._points[self._rows].T.copy()
+        leaves = _leaves(self._distinct, np.flatnonzero(self._copies), self._leaf_size)
+        self._places = np.concatenate(leaves)
+        self._columns = self._distinct[self._places].T.copy()
+        self._places_left = len(self._places)
         self._sizes = np.array([len(leaf) for leaf in leaves])
         self._starts = np.cumsum(self._sizes) - self._sizes
-        self._leaf_of = np.empty(len(self._points), dtype=np.int64)
-        self._leaf_of[self._rows] = np.repeat(np.arange(len(leaves)), self._sizes)
+        self._leaf_of = np.empty(len(self._distinct), dtype=np.int64)
+        self._leaf_of[self._places] = np.repeat(np.arange(len(leaves)), self._sizes)
+        copies = self._copies[self._places]
         self._low = np.minimum.reduceat(self._columns, self._starts, axis=1)
         self._high = np.maximum.reduceat(self._columns, self._starts, axis=1)
-        self._sums = np.add.reduceat(self._columns, self._starts, axis=1)
+        self._points_of = np.add.reduceat(copies, self._starts)
+        self._sums = np.add.reduceat(self._columns * copies, self._starts, axis=1)
         self._sort_by_distance(self._sums.sum(axis=1) / self._count)
 
     def _sort_by_distance(self, mean: Floats) -> None:
-        rows = self.rows()
-        distances = np.sqrt(_squared(self._points[rows].T - mean[:, None]))
+        places = np.flatnonzero(self._copies)
+        distances = np.sqrt(_squared(self._distinct[places].T - mean[:, None]))
         order = np.argsort(-distances)
-        self._reference, self._outermost, self._negated = mean, rows[order], -distances[order]
+        self._reference, self._outermost, self._negated = mean, places[order], -distances[order]
         self._first = self._scanned = 0
 
     def _compact(self, leaf: int) -> None:
         start, end = self._starts[leaf], self._starts[leaf] + self._sizes[leaf]
-        keep = self._left[self._rows[start:end]]
-        size = int(keep.sum())
-        self._sizes[leaf] = size
-        if size == 0:
-            self._sums[:, leaf] = 0.0
-            return
-        self._rows[start : start + size] = self._rows[start:end][keep]
-        columns = self._columns[:, start:end][:, keep]
-        self._columns[:, start : start + size] = columns
-        self._low[:, leaf] = columns.min(axis=1)
-        self._high[:, leaf] = columns.max(axis=1)
-        self._sums[:, leaf] = columns.sum(axis=1)
+        copies = self._copies[self._places[start:end]]
+        columns = self._columns[:, start:end]
+        if not copies.all():
+            keep = copies > 0
+            copies, columns = copies[keep], columns[:, keep]
+            size = len(copies)
+            self._sizes[leaf] = size
+            self._places_left -= end - start - size
+            self._places[start : start + size] = self._places[start:end][keep]
+            self._columns[:, start : start + size] = columns
+            if size:
+                self._low[:, leaf] = columns.min(axis=1)
+                self._high[:, leaf] = columns.max(axis=1)
+        self._points_of[leaf] = copies.sum()
+        self._sums[:, leaf] = (columns * copies).sum(axis=1)
 
     def _members(self, leaf: int) -> Ints:
-        return self._rows[self._starts[leaf] : self._starts[leaf] + self._sizes[leaf]]
+        return self._places[self._starts[leaf] : self._starts[leaf] + self._sizes[leaf]]
 
     def _distances(self, leaf: int, centre: Floats) -> Floats:
         start = self._starts[leaf]
         return _squared(self._columns[:, start : start + self._sizes[leaf]] - centre[:, None])
 
-    def _gathered(self, leaves: list[int], centre: Floats) -> tuple[Ints, Floats]:
-        rows = [self._members(leaf) for leaf in leaves]
-        distances = [self._distances(leaf, centre) for leaf in leaves]
-        return np.concatenate(rows), np.concatenate(distances)
 
-
-def _leaves(points: Floats, rows: Ints, leaf_size: int) -> list[Ints]:
-    """Rows of each leaf, ascending: halves of the widest dimension until they are small."""
-    waiting, leaves = [rows], []
+def _leaves(points: Floats, places: Ints, leaf_size: int) -> list[Ints]:
+    """Places of each leaf: halves of the widest dimension until they are small."""
+    waiting, leaves = [places], []
     while waiting:
         part = waiting.pop()
         if len(part) <= leaf_size:
-            leaves.append(np.sort(part))
+            leaves.append(part)
             continue
         of_part = points[part]
         widest = int(np.ptp(of_part, axis=0).argmax())
@@ -167,7 +205,7 @@ def _squared(differences: Floats) -> Floats:
     return total
 
 
-def _kth(distances: Floats, count: int) -> float:
-    """The count-th smallest distance, or the largest where there are fewer."""
-    place = min(count, len(distances)) - 1
-    return float(np.partition(distances, place)[place])
+def _reach(distances: Floats, copies: Ints, count: int) -> float:
+    """The smallest distance within which there are ``count`` points."""
+    order = np.argsort(distances)
+    return float(distances[order[np.searchsorted(np.cumsum(copies[order]), count)]])

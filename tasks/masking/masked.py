@@ -139,6 +139,6 @@ def _refuse_constant(numbers: Floats) -> None:
         raise refused(
             "an attribute does not vary",
             f"attribute {positions}",
-            "values that differ, by what can be squared",
+            "values that differ, and by enough to be squared",
             "one value",
         )

@@ -208,9 +208,7 @@ def mdav_groups(points: Floats, k: int) -> Ints:
 
     def form(centre: int) -> None:
         nonlocal formed
-        rows = left.nearest(points[centre], k)
-        groups[rows] = formed
-        left.remove(rows)
+        groups[left.take(points[centre], k)] = formed
         formed += 1
 
     while len(left) >= 3 * k:

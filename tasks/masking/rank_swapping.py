@@ -56,8 +56,8 @@ class RankSwapping:
     Notes
     -----
     In each reading a masked value has a rank within ±k of its original's, where a tie has all its ranks: this is what
-    the intersection attack rests on. In *literal* a value may be swapped several times, but every rank is passed over
-    once, from below, so what a rank receives was at most k ranks below it, or is what the pass finds k ranks above.
+    the intersection attack rests on. In *literal* a rank that is drawn several times passes on the values of the ranks
+    that drew it, all of which lie among the k below it.
     The slides leave ties open; here the order within a tie is drawn.
     """
 
