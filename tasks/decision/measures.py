@@ -108,6 +108,31 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             Scale.SHARE,
             counts_people=True,
         ),
+        Measure.LINKED_UNINFORMED: MeasureText(
+            "Records that the strongest uninformed intruder links correctly",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.LINKED_INFORMED: MeasureText(
+            "Records that the strongest informed intruder links correctly",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.CERTAIN_UNINFORMED: MeasureText(
+            "Records that an uninformed intruder links with certainty",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.CERTAIN_INFORMED: MeasureText(
+            "Records that an informed intruder links with certainty",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
     }
 )

@@ -14,6 +14,8 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.fact import Bin, Fact
+from tasks.decision.linkage_facts import LinkageFact, MaskingFact
+from tasks.decision.utility_facts import UtilityFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -263,6 +265,7 @@ class RiskFact(Fact):
     zip_table: ZipTableFact | None = None
     sequential: SequentialFact | None = Field(default=None, description="None where the stage did not finish.")
     combined: CombinedFact | None = Field(default=None, description="None where the stage did not finish.")
+    linkage: LinkageFact | None = Field(default=None, description="None where the stage did not finish.")
 
 
 class NotAssessed(Fact):
@@ -308,7 +311,9 @@ class DecisionRecord(Fact):
     request_sha256: Sha256
     fields: tuple[FieldFact, ...]
     validation: ValidationFact
+    masking: tuple[MaskingFact, ...] = ()
     risk: RiskFact | None
+    utility: UtilityFact | None = Field(default=None, description="None where the stage did not finish.")
     not_assessed: tuple[NotAssessed, ...]
     decoys: DecoyFact | None = None
     requested_by: str

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from tasks.request.document import Location, Mistake
-from tasks.request.model import Measure
+from tasks.request.model import Measure, Role, ValueType
 from tasks.request.places import annotation_at, described, model_at, printable, shows_value, value_at
 
 _KINDS: dict[Any, str] = {
@@ -233,6 +233,23 @@ def _lengths(levels: Any) -> Explanation:
     return ("keep",), ", ".join(str(length) for length in levels["keep"]), "take lengths such as 4, 3, 2"
 
 
+def _masked_place(request: Any, wrong: Callable[[Any], bool]) -> Location:
+    """Place of the first masked attribute whose declaration is wrong."""
+    for number, masking in enumerate(request["masking"]):
+        for place, name in enumerate(masking["attributes"]):
+            if wrong(request["attributes"].get(name)):
+                return ("masking", number, "attributes", place)
+    return ("masking",)
+
+
+def _first_withheld(request: Any) -> Location:
+    """Place of the first attribute that the intruder is said to know and that does not leave."""
+    for place, name in enumerate(request["policy"]["linkage"]["known"]):
+        if request["attributes"].get(name, {}).get("role", Role.DIRECT) == Role.DIRECT:
+            return ("policy", "linkage", "known", place)
+    return ("policy", "linkage", "known")
+
+
 RULES: dict[str, Callable[[Any], Explanation]] = {
     "maximum must be greater than minimum": lambda _: (("maximum",), "a smaller or equal number", "correct the bounds"),
     "the domain must hold at most": lambda _: (("maximum",), "more", "take narrower bounds, or a hierarchy file"),
@@ -294,6 +311,51 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         ("policy", "gates"),
         "nothing that such a score could weigh",
         "give the attributes that tell something private the role “sensitive”, or remove the gate",
+    ),
+    "takes the parameter": lambda masking: (
+        (),
+        _all_of([name for name in ("p", "buckets", "k", "noise") if masking.get(name) is not None] or ["none"]),
+        "give the method its own parameter and remove the others",
+    ),
+    "reading is a parameter of rank-swapping": lambda masking: (
+        ("reading",),
+        f"a reading for {masking['method']}",
+        "remove it, or mask by rank-swapping",
+    ),
+    "an attribute is named twice in one masking": lambda _: (("attributes",), "a repeated name", "name each once"),
+    "masking names a column": lambda request: (
+        _masked_place(request, lambda attribute: attribute is None),
+        "another name",
+        "spell the column as under attributes",
+    ),
+    "masking changes numbers": lambda request: (
+        _masked_place(
+            request,
+            lambda attribute: (
+                attribute is not None and attribute.get("type") not in (ValueType.INTEGER, ValueType.NUMBER)
+            ),
+        ),
+        "a column of another type",
+        "declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy instead",
+    ),
+    "masking takes sensitive or insensitive": lambda request: (
+        _masked_place(
+            request,
+            lambda attribute: attribute is not None and attribute.get("role") in (Role.DIRECT, Role.QUASI),
+        ),
+        "another role",
+        "leave it out: a direct identifier never leaves, and a quasi-identifier is generalized",
+    ),
+    "an attribute is masked by two methods": lambda _: (("masking",), "a column twice", "name it in one place"),
+    "policy.linkage.known names": lambda request: (
+        _first_withheld(request),
+        "a name that is not among the columns that leave",
+        "name quasi-identifiers, sensitive or insensitive attributes",
+    ),
+    "policy.utility.target names": lambda _: (
+        ("policy", "utility", "target"),
+        "a name that is not among the columns that leave",
+        "name a quasi-identifier, a sensitive or an insensitive attribute",
     ),
     "dataset and population must be different": lambda _: (
         ("population", "path"),

@@ -20,6 +20,7 @@ from tasks.request.attribute import (
     Sensitivity,
     ValueType,
 )
+from tasks.request.masking import PARAMETER_OF, Masking, MaskingName
 from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, Probability, RelativePath, Text
 from tasks.request.policy import (
     DEFAULT_GATES,
@@ -27,10 +28,12 @@ from tasks.request.policy import (
     CombinedPolicy,
     Gate,
     GeneralizationPolicy,
+    LinkagePolicy,
     Measure,
     PatternName,
     Policy,
     ReviewPolicy,
+    UtilityPolicy,
     ValidationPolicy,
 )
 from tasks.request.recipient import AdversaryTerms, Agreement, DecoyTerms, Method, Recipient, Stakes
@@ -38,6 +41,7 @@ from tasks.request.recipient import AdversaryTerms, Agreement, DecoyTerms, Metho
 __all__ = [
     "DEFAULT_GATES",
     "LARGER_IS_BETTER",
+    "PARAMETER_OF",
     "AdversaryTerms",
     "Agreement",
     "Attribute",
@@ -52,6 +56,9 @@ __all__ = [
     "HierarchySource",
     "Identifier",
     "IntervalLevels",
+    "LinkagePolicy",
+    "Masking",
+    "MaskingName",
     "Measure",
     "Method",
     "Money",
@@ -71,6 +78,7 @@ __all__ = [
     "Sensitivity",
     "Stakes",
     "Text",
+    "UtilityPolicy",
     "ValidationPolicy",
     "ValueType",
 ]
@@ -113,6 +121,7 @@ class ReleaseRequest(Part):
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset
     attributes: dict[Text, Attribute] = Field(min_length=1)
+    masking: tuple[Masking, ...] = Field(default=(), description="Numeric attributes that are masked, and how.")
     population: Population
     external_data: ExternalData | None = Field(
         default=None, description="Identified register; without one, the population by its coverage."
@@ -133,11 +142,41 @@ class ReleaseRequest(Part):
         combined = any(gate.measure.value.startswith("combined.") for gate in self.policy.gates)
         if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
             raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive with a weight above 0")
+        self._check_masking()
+        self._check_known()
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):
             raise ValueError("dataset and external_data must be different files")
         return self
+
+    def _check_masking(self) -> None:
+        seen: set[str] = set()
+        for name in (name for masking in self.masking for name in masking.attributes):
+            attribute = self.attributes.get(name)
+            if attribute is None:
+                raise ValueError("masking names a column that is not among the attributes")
+            if attribute.type not in (ValueType.INTEGER, ValueType.NUMBER):
+                raise ValueError("masking changes numbers, so it takes attributes of type integer or number")
+            if attribute.role in (Role.DIRECT, Role.QUASI):
+                raise ValueError("masking takes sensitive or insensitive attributes")
+            if name in seen:
+                raise ValueError("an attribute is masked by two methods")
+            seen.add(name)
+
+    def _check_known(self) -> None:
+        outbound = set(self.outbound)
+        if not outbound.issuperset(self.policy.linkage.known or ()):
+            raise ValueError("policy.linkage.known names a column that does not leave")
+        target = self.policy.utility.target
+        if target is not None and target not in outbound:
+            raise ValueError("policy.utility.target names a column that does not leave")
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """Names of the masked attributes, in the order of the request."""
+        chosen = {name for masking in self.masking for name in masking.attributes}
+        return tuple(name for name in self.attributes if name in chosen)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:

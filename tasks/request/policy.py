@@ -46,6 +46,11 @@ class Measure(StrEnum):
     COMBINED_MAXIMUM = "combined.maximum"
     COMBINED_QUANTILE = "combined.quantile"
     COMBINED_ABOVE = "combined.share_above"
+    LINKED_UNINFORMED = "linkage.uninformed_share"
+    LINKED_INFORMED = "linkage.informed_share"
+    CERTAIN_UNINFORMED = "linkage.uninformed_certain"
+    CERTAIN_INFORMED = "linkage.informed_certain"
+    UTILITY_LOSS = "utility.loss"
 
 
 LARGER_IS_BETTER = frozenset({Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF})
@@ -129,6 +134,33 @@ class CombinedPolicy(Part):
     )
 
 
+class LinkagePolicy(Part):
+    """What the intruder holds who attacks the file by record linkage, and how many people are attacked."""
+
+    known: tuple[Text, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Attributes that the intruder holds of everybody; where not given, the quasi-identifiers, the "
+        "masked attributes and those with a known_probability of 1.",
+    )
+    individuals: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
+        default=2000, description="People whom the costlier attacks try; the others try everybody."
+    )
+    learned: bool = Field(default=True, description="Whether the intruder learns which attributes give people away.")
+
+
+class UtilityPolicy(Part):
+    """What the released file must still be good for."""
+
+    target: Text | None = Field(
+        default=None, description="Attribute that classifiers predict from the others; none is no classification."
+    )
+    clusters: Annotated[int, Field(ge=2, le=100)] = Field(default=4, description="Clusters of the k-means agreement.")
+    records: Annotated[int, Field(ge=200, le=100_000)] = Field(
+        default=3000, description="Records drawn for clustering and classification."
+    )
+
+
 class PatternName(StrEnum):
     """Patterns of direct identifiers that text columns are scanned for."""
 
@@ -165,6 +197,8 @@ class Policy(Part):
     version: Text
     generalization: GeneralizationPolicy = GeneralizationPolicy()
     combined: CombinedPolicy = CombinedPolicy()
+    linkage: LinkagePolicy = LinkagePolicy()
+    utility: UtilityPolicy = UtilityPolicy()
     validation: ValidationPolicy = ValidationPolicy()
     gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1)
     risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
