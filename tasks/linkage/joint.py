@@ -72,7 +72,7 @@ def joint_noise_linkage(files: Files, proportion: float, *, correlated: bool = F
     return joint_linkage(files, Bounds(files.original - reach, files.original + reach), score)
 
 
-def joint_linkage(files: Files, bounds: Bounds, surprise: Score | None) -> Linkage:
+def joint_linkage(files: Files, bounds: Bounds, surprise: Score | None, most_pairs: int = _MOST_PAIRS) -> Linkage:
     """Link each record to the masked record that is its own in the largest share of one-to-one assignments.
 
     Parameters
@@ -82,17 +82,19 @@ def joint_linkage(files: Files, bounds: Bounds, surprise: Score | None) -> Linka
         Masked values that each record's own may have.
     surprise : Score or None
         Minus the log-likelihood of a pair; None if all within the bounds are equally likely.
+    most_pairs : int
+        Pairs of distinct records to weigh at most.
 
     Raises
     ------
     ParameterError
-        If the intruder does not hold everybody or more than 2²⁵ pairs remain.
+        If the intruder does not hold everybody or more pairs remain.
     """
     if not files.knows_everybody:
         raise _refused("the intruder's file", "all records", "some of them", "attack them one by one")
     points = distinct_rows(files.masked)
     asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
-    pairs = _pairs(asked, points, bounds)
+    pairs = _pairs(asked, points, bounds, most_pairs)
     scores = np.zeros(len(pairs.row))
     if surprise is not None:
         scores = surprise.of_pairs(asked.first[pairs.row], points.first[pairs.point])
@@ -114,14 +116,14 @@ class _Pairs:
     point: Positions
 
 
-def _pairs(asked: DistinctRows, points: DistinctRows, bounds: Bounds) -> _Pairs:
+def _pairs(asked: DistinctRows, points: DistinctRows, bounds: Bounds, most: int) -> _Pairs:
     rows, found, total = [], [], 0
     for row, point in candidate_pairs(points.rows, Bounds(bounds.low[asked.first], bounds.high[asked.first])):
         total += len(row)
-        if total > _MOST_PAIRS:
+        if total > most:
             raise _refused(
                 "the pairs that may belong together",
-                f"at most {_MOST_PAIRS}",
+                f"at most {most}",
                 "more",
                 "let the intruder know more attributes, or attack records one by one",
             )

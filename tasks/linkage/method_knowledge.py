@@ -1,0 +1,189 @@
+"""What an intruder derives from a published masking: bounds on each masked value, and how likely each move is.
+
+Each masking tells something of its own attributes (``tasks.linkage.intersection``, ``…microaggregation``, ``…noise``,
+``…displacement``); here that is put together for a release that several maskings, or a generalization too, went into.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.errors import ParameterError
+from tasks.linkage.displacement import displacement_score, simulated_displacement
+from tasks.linkage.figure import Floats
+from tasks.linkage.files import Files, Positions
+from tasks.linkage.intersection import rank_window_bounds, window_of
+from tasks.linkage.microaggregation import rank_brackets
+from tasks.linkage.nearest import tie_limit
+from tasks.linkage.noise import noise_score
+from tasks.linkage.within import Bounds, Score, distance_score
+from tasks.masking.masked import Floats as Values
+from tasks.masking.masked_columns import masking_method
+from tasks.request.model import Masking, MaskingName
+
+_BLOCK_PAIRS = 2**21
+_ROUNDING = 1e-9
+_LARGEST_SIMULATED = 50_000
+_SIMULATED_VALUES = 400_000
+_MOST_ATTRIBUTES_TRIED = 20
+
+
+@dataclass(frozen=True)
+class MaskedPart:
+    """The attributes of one masking that the intruder knows, of all the records of the file."""
+
+    masking: Masking
+    original: Floats
+    """Shape (n_records, n_known)."""
+    masked: Floats
+    complete: bool
+    """Whether the intruder knows all the attributes that were masked together."""
+
+    @property
+    def files(self) -> Files:
+        """The two files, everybody in both."""
+        n_records, n_known = self.original.shape
+        places = tuple(range(n_known))
+        names = tuple(f"attribute {place + 1}" for place in places)
+        return Files(self.original, self.masked, np.arange(n_records), places, names, n_known)
+
+
+@dataclass(frozen=True)
+class SummedScore:
+    """Scores of several parts, added up, for pairs of some of the records with all that are released."""
+
+    parts: tuple[Score, ...]
+    records: Positions
+    """Position in the file of each of the intruder's records."""
+    candidates: Positions
+    """Position in the file of each released record."""
+    truth: Positions
+    """Position among the candidates of each of the intruder's own."""
+
+    def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
+        """Sum over the parts."""
+        before, after = self.records[records], self.candidates[candidates]
+        total = np.zeros(len(records))
+        for part in self.parts:
+            total += part.of_pairs(before, after)
+        return total
+
+    def credit_anywhere(self, records: Positions) -> Floats:
+        """Credit of the best of all released records."""
+        n_candidates, credit = len(self.candidates), np.empty(len(records))
+        step = max(1, _BLOCK_PAIRS // n_candidates)
+        for start in range(0, len(records), step):
+            block = records[start : start + step]
+            pairs = np.repeat(block, n_candidates), np.tile(np.arange(n_candidates), len(block))
+            scores = self.of_pairs(*pairs).reshape(len(block), n_candidates)
+            tie = scores <= tie_limit(scores.min(axis=1))[:, None]
+            own = tie[np.arange(len(block)), self.truth[block]]
+            credit[start : start + step] = np.where(own, 1 / tie.sum(axis=1), 0.0)
+        return credit
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What follows from one masking."""
+
+    bounds: Bounds
+    """Of every record of the file."""
+    likelihood: Score
+    """Minus the log-likelihood of a pair, where the method gives one; else half the squared distance."""
+    inside: Score
+    """What chooses among candidates: the distance where the bounds leave few, as in the literature; else likelihood."""
+
+
+def derived(part: MaskedPart) -> Derived:
+    """What the intruder derives from a masking and its parameters.
+
+    Raises
+    ------
+    ParameterError
+        If the masked file is not one that the method makes.
+    """
+    files, masking = part.files, part.masking
+    distance = _scaled_distance(files)
+    everywhere = _unbounded(part.original)
+    if masking.method is MaskingName.RANK_SWAPPING:
+        window = window_of(masking.strength, len(part.original))
+        return Derived(rank_window_bounds(part.original, part.masked, window), _moves(part) or distance, distance)
+    if masking.method in (MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING):
+        likelihood = _moves(part) or distance
+        return Derived(everywhere, likelihood, likelihood)
+    if masking.method is MaskingName.INDIVIDUAL_RANKING:
+        return Derived(rank_brackets(part.original, part.masked), distance, distance)
+    if masking.method is MaskingName.MDAV:
+        return Derived(_rerun(part) if part.complete else everywhere, distance, distance)
+    correlated = masking.method is MaskingName.CORRELATED_NOISE and part.complete
+    noise = noise_score(files, masking.strength, correlated=correlated)
+    return Derived(everywhere, noise, noise)
+
+
+def exact_bounds(codes: NDArray[np.integer]) -> Bounds:
+    """Bounds of attributes that leave as they are: the value itself."""
+    values = codes.astype(np.float64)
+    return Bounds(values, values)
+
+
+def side_by_side(parts: Sequence[Bounds], rows: Positions) -> Bounds:
+    """Bounds of several parts, for some of the records."""
+    return Bounds(np.hstack([part.low[rows] for part in parts]), np.hstack([part.high[rows] for part in parts]))
+
+
+def _unbounded(values: Values) -> Bounds:
+    anything = np.full_like(values, np.inf)
+    return Bounds(-anything, anything)
+
+
+def _moves(part: MaskedPart) -> Score | None:
+    """How likely each move of ranks is, from trying the method out; None for files too large to try it on."""
+    n_records = len(part.original)
+    if n_records > _LARGEST_SIMULATED:
+        return None
+    columns = min(_MOST_ATTRIBUTES_TRIED, max(1, _SIMULATED_VALUES // n_records))
+    method, generator = masking_method(part.masking, columns), np.random.default_rng(0)
+
+    def swap(ranks: Floats) -> Floats:
+        return method.mask(ranks, generator).values
+
+    return displacement_score(part.files, simulated_displacement(swap, n_records, columns))
+
+
+def _rerun(part: MaskedPart) -> Bounds:
+    """The masked values themselves, which MDAV gives whoever runs it again; rounded ones within half a unit."""
+    again = masking_method(part.masking, part.original.shape[1]).mask(part.original, np.random.default_rng(0)).values
+    spread = part.masked.std(axis=0)
+    whole = (part.masked == np.rint(part.masked)).all(axis=0)
+    slack = np.where(whole, 0.5, 0.0) + _ROUNDING * spread
+    bounds = Bounds(again - slack, again + slack)
+    outside = (part.masked < bounds.low) | (part.masked > bounds.high)
+    if outside.any():
+        raise ParameterError(
+            "the masked file was not made by MDAV",
+            where="masking",
+            expected="the group means of the method",
+            got=f"{int(outside.any(axis=1).sum())} records with others",
+            fix="give the method and the parameters that the file was masked with",
+        )
+    return bounds
+
+
+@dataclass(frozen=True)
+class _HalfSquare:
+    """Half the squared distance of standardised values, which adds up over parts as log-likelihoods do."""
+
+    distance: Score
+
+    def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
+        half: Floats = self.distance.of_pairs(records, candidates) ** 2 / 2
+        return half
+
+    def credit_anywhere(self, records: Positions) -> Floats:
+        return self.distance.credit_anywhere(records)
+
+
+def _scaled_distance(files: Files) -> Score:
+    return _HalfSquare(distance_score(files))

@@ -1,0 +1,190 @@
+"""The numeric columns of a request that leave masked: read from the microdata, masked, and written as text again."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from tasks.decision.linkage_facts import MaskingFact
+from tasks.errors import DataError, ParameterError, row_positions
+from tasks.masking.masked import Floats, MaskingMethod
+from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
+from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
+from tasks.masking.rank_swapping import RankSwapping, Reading
+from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
+from tasks.microdata.coded import Prepared
+from tasks.microdata.columns import code_column, sensitivities
+from tasks.request.model import Attribute, Masking, MaskingName, ReleaseRequest, ValueType
+
+NOISE = frozenset({MaskingName.ADDITIVE_NOISE, MaskingName.CORRELATED_NOISE})
+MICROAGGREGATION = frozenset({MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV})
+SWAPPING = frozenset({MaskingName.RANK_SWAPPING, MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING})
+
+GeneratorFor = Callable[[str], np.random.Generator]
+"""Gives the generator of one masking, by a name that its values and terms determine."""
+
+
+@dataclass(frozen=True)
+class MaskedColumns:
+    """Numeric columns before and after masking, in the order of the file."""
+
+    names: tuple[str, ...]
+    original: Floats
+    """Shape (n_records, n_names)."""
+    masked: Floats
+    facts: tuple[MaskingFact, ...]
+    """One a masking, in the order of the request."""
+
+    def columns(self, names: Sequence[str]) -> list[int]:
+        """Positions of columns by name."""
+        return [self.names.index(name) for name in names]
+
+    def text(self, name: str) -> pd.Series:
+        """A masked column as it is written: whole numbers without a point, others in the fewest digits."""
+        values, place = np.unique(self.masked[:, self.names.index(name)] + 0.0, return_inverse=True)
+        texts = np.array([written_number(value) for value in values.tolist()], dtype=object)
+        return pd.Series(texts[place], dtype="str")
+
+
+NOTHING_MASKED = MaskedColumns((), np.empty((0, 0)), np.empty((0, 0)), ())
+"""The columns of a request that masks none."""
+
+
+def written_number(value: float) -> str:
+    """A number as it is written into a released file.
+
+    >>> written_number(40.0), written_number(0.1), written_number(1e300)
+    ('40', '0.1', '1e+300')
+    """
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def masking_method(masking: Masking, n_attributes: int) -> MaskingMethod:
+    """The method of a masking, over its own attributes."""
+    block = tuple(range(n_attributes))
+    makers: dict[MaskingName, Callable[[], MaskingMethod]] = {
+        MaskingName.RANK_SWAPPING: lambda: RankSwapping(masking.strength, Reading(masking.reading or "pair")),
+        MaskingName.BUCKET_SWAPPING: lambda: BucketSwapping(int(masking.strength)),
+        MaskingName.DISTRIBUTION_SWAPPING: lambda: DistributionSwapping(masking.strength),
+        MaskingName.INDIVIDUAL_RANKING: lambda: IndividualRanking(int(masking.strength)),
+        MaskingName.MDAV: lambda: Mdav((AttributeBlock(block, int(masking.strength)),)),
+        MaskingName.ADDITIVE_NOISE: lambda: AdditiveNoise(masking.strength),
+        MaskingName.CORRELATED_NOISE: lambda: CorrelatedNoise(masking.strength),
+    }
+    return makers[masking.method]()
+
+
+def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: GeneratorFor) -> MaskedColumns:
+    """Mask the numeric columns that a request names.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+    frame : DataFrame
+        The microdata as text, missing cells as NA.
+    generator_for : callable
+        Gives the generator of a masking; its name is a hash of terms and values. A release that is repeated with the
+        same values is masked the same, so that nobody gains by averaging several of them.
+
+    Raises
+    ------
+    DataError
+        If a value is missing or no number, a column does not vary, or the method cannot be applied to the records.
+    """
+    names = tuple(name for masking in request.masking for name in masking.attributes)
+    original = np.empty((len(frame), len(names)))
+    for place, name in enumerate(names):
+        original[:, place] = numbers(frame[name], name, request.dataset.path)
+    masked, facts, start = np.empty_like(original), [], 0
+    for number, masking in enumerate(request.masking):
+        end = start + len(masking.attributes)
+        values = original[:, start:end]
+        try:
+            made = masking_method(masking, end - start).mask(values, generator_for(_name_of(masking, values)))
+        except ParameterError as error:
+            raise _not_maskable(error, request, number) from None
+        attributes = [request.attributes[name] for name in masking.attributes]
+        masked[:, start:end], rounded, limited = _kept_valid(made.values, masking, attributes)
+        facts.append(
+            MaskingFact(
+                attributes=masking.attributes,
+                method=masking.method.value,
+                parameters={key: value for key, value in made.described.items() if key not in ("method", "blocks")},
+                rounded=rounded,
+                limited=limited,
+            )
+        )
+        start = end
+    return MaskedColumns(names, original, masked, tuple(facts))
+
+
+def numbers(column: pd.Series, name: str, where: str) -> Floats:
+    """A column of text as numbers.
+
+    Raises
+    ------
+    DataError
+        If a cell is missing or no finite number, or all are the same.
+    """
+    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            "a value that is to be masked is missing or no number",
+            where=f"{where}, column {name}, {row_positions(wrong)}",
+            expected="a finite number in every record",
+            got=f"{len(wrong)} records without",
+            fix="complete or leave out these records, or take the attribute out of masking",
+        )
+    if values.min() == values.max():
+        raise DataError(
+            "an attribute that is to be masked does not vary",
+            where=f"{where}, column {name}",
+            expected="at least two different values",
+            got="the same in every record",
+            fix="take the attribute out of masking; there is nothing to hide in it",
+        )
+    return values
+
+
+def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColumns) -> Prepared:
+    """Coded data whose masked columns hold the masked values."""
+    weights = sensitivities(request)
+    replaced = {
+        name: code_column(columns.text(name), weights.get(name)) for name in columns.names if name in prepared.columns
+    }
+    return replace(prepared, columns={**prepared.columns, **replaced})
+
+
+def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute]) -> tuple[Floats, bool, bool]:
+    """Masked values as the columns can hold them: whole where they were, within the bounds that were declared."""
+    if masking.method in SWAPPING:
+        return values, False, False
+    whole = [attribute.type is ValueType.INTEGER for attribute in attributes]
+    kept = np.where(whole, np.rint(values), values)
+    if masking.method not in NOISE:
+        return kept, any(whole), False
+    low = [-np.inf if attribute.minimum is None else attribute.minimum for attribute in attributes]
+    high = [np.inf if attribute.maximum is None else attribute.maximum for attribute in attributes]
+    within = np.clip(kept, low, high)
+    return within, any(whole), bool((within != kept).any())
+
+
+def _name_of(masking: Masking, values: Floats) -> str:
+    digest = hashlib.sha256(masking.model_dump_json().encode())
+    digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+def _not_maskable(error: ParameterError, request: ReleaseRequest, number: int) -> DataError:
+    masking = request.masking[number]
+    where = f"masking[{number}] ({masking.method.value} of {', '.join(masking.attributes)})"
+    fields = {"expected": error.expected, "got": error.got}
+    return DataError(
+        error.what,
+        where=f"{where}: {error.where}" if error.where else where,
+        **fields,
+        fix="correct the parameters of the masking, or take the attribute out of it",
+    )
