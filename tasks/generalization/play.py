@@ -117,11 +117,35 @@ def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_w
     """
     key = (method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None)
     if key not in table.outcomes:
-        problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
+        problem = _problem(table, payoffs, weights)
         if len(table.outcomes) >= _OUTCOMES_KEPT:
             del table.outcomes[next(iter(table.outcomes))]
         table.outcomes[key] = _play(table, problem, method, cell_weights)
     return table.outcomes[key]
+
+
+def population_cells(
+    table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str = "population"
+) -> Codes:
+    """Cell that the method gives each population tuple, in axis positions; parameters as of ``play``.
+
+    Raises
+    ------
+    StageFailed
+        If the method leaves some record no strategy.
+    """
+    if method is Method.SAFE_HARBOR:
+        return _safe_harbor_cells(table, table.population.codes)
+    problem = _problem(table, payoffs, weights)
+    return _cells(table, problem, table.population.codes, _levels_rule(table, problem, method, cell_weights))
+
+
+def _problem(table: Table, payoffs: Payoffs, weights: Floats) -> Problem:
+    return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
+
+
+def _cells(table: Table, problem: Problem, codes: Codes, rule: LevelsRule) -> Codes:
+    return problem.canonical(cells_at(codes, rule(codes), table.hierarchies))
 
 
 def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> Played:
@@ -130,7 +154,7 @@ def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> 
     rule = _levels_rule(table, problem, method, cell_weights)
     levels = rule(table.data.codes)
     cells = problem.canonical(cells_at(table.data.codes, levels, table.hierarchies))
-    own = problem.canonical(cells_at(table.population.codes, rule(table.population.codes), table.hierarchies))
+    own = _cells(table, problem, table.population.codes, rule)
     effective, listed = _effective(table, cells, own)
     return Played(
         method=method,

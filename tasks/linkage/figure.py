@@ -83,7 +83,12 @@ def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[floa
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def linkage(credit: Floats, n_masked: int, set_sizes: NDArray[np.int64] | None = None) -> Linkage:
+def linkage(
+    credit: Floats,
+    n_masked: int,
+    set_sizes: NDArray[np.int64] | None = None,
+    counts: NDArray[np.int64] | None = None,
+) -> Linkage:
     """The figure of an attack.
 
     Parameters
@@ -94,13 +99,16 @@ def linkage(credit: Floats, n_masked: int, set_sizes: NDArray[np.int64] | None =
         Masked records to choose from.
     set_sizes : array of shape (n_records,), optional
         Candidates that the intruder is left with by reasoning, before any distance. Leave out where there is none.
+    counts : array of shape (n_records,), optional
+        Records that each entry stands for; one where not given.
     """
+    counts = np.ones(len(credit), dtype=np.int64) if counts is None else counts
     certain = single = none = 0
     if set_sizes is not None:
         alone = set_sizes == 1
-        certain, single = int(np.count_nonzero(alone & (credit > 0))), int(np.count_nonzero(alone))
-        none = int(np.count_nonzero(set_sizes == 0))
-    return Linkage(math.fsum(credit.tolist()), len(credit), 1 / n_masked, certain, single, none)
+        certain, single = int(counts[alone & (credit > 0)].sum()), int(counts[alone].sum())
+        none = int(counts[set_sizes == 0].sum())
+    return Linkage(math.fsum((counts * credit).tolist()), int(counts.sum()), 1 / n_masked, certain, single, none)
 
 
 def mean_share(figures: Sequence[Linkage]) -> float:

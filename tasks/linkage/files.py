@@ -86,8 +86,8 @@ def files_to_link(
     called = tuple(names) if names is not None else tuple(f"attribute {i + 1}" for i in range(n_attributes))
     if len(called) != n_attributes:
         raise _refused("names", f"{n_attributes} names, one an attribute", f"{len(called)}", "name every attribute")
-    attributes = _chosen(knowledge.attributes, n_attributes, "known attributes")
-    truth = _chosen(knowledge.records, n_records, "known records")
+    attributes = chosen(knowledge.attributes, n_attributes, "known attributes")
+    truth = chosen(knowledge.records, n_records, "known records")
     known = tuple(called[attribute] for attribute in attributes)
     after = np.ascontiguousarray(after[:, attributes])
     before = np.ascontiguousarray(before[np.ix_(truth, attributes)])
@@ -147,7 +147,22 @@ def _numbers(values: ArrayLike, where: str) -> Floats:
     return np.asarray(given, dtype=np.float64)
 
 
-def _chosen(wanted: tuple[int, ...] | None, available: int, where: str) -> Positions:
+def chosen(wanted: Sequence[int] | None, available: int, where: str) -> Positions:
+    """Positions that an intruder knows, checked; all where not given.
+
+    Parameters
+    ----------
+    wanted : sequence of int or None
+    available : int
+        How many there are.
+    where : str
+        What they are positions of, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If there are none, one is not there, or one is named twice.
+    """
     if wanted is None:
         return np.arange(available)
     positions = np.asarray(wanted)
