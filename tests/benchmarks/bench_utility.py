@@ -1,0 +1,173 @@
+"""Utility of what is released: losses of every method on Adult-TN, masking against utility on Census, and seconds."""
+
+import numpy as np
+
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.suppression import suppressed
+from tasks.linkage.transparency import cell_numbers
+from tasks.masking.rank_swapping import RankSwapping
+from tasks.request.model import Method
+from tasks.utility.classification import Classification, classification_accuracy
+from tasks.utility.clustering import cluster_agreement
+from tasks.utility.features import Features, features, sample
+from tasks.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released
+from tasks.utility.numeric_change import association_change, numeric_change
+from tests.benchmarks import adult
+from tests.benchmarks.record import Benchmark, Row
+from tests.support.casc_tables import casc_table
+
+_METHODS = (Method.BASIC, Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.SAFE_HARBOR)
+_MINIMUM = 3
+_SAMPLE = 5_000
+_CLUSTERS = 6
+
+
+def run() -> Benchmark:
+    """Losses by method, agreement of clusterings and classifiers, changes under masking, and seconds."""
+    return {
+        "name": "utility",
+        "title": "Utility of generalized (Adult-TN) and of masked files (Census)",
+        "rows": _losses() + _learning() + _masking() + _times(),
+        "note": f"Adult-TN: minimum class size {_MINIMUM}; times on one thread",
+    }
+
+
+def _generator() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def _played(method: Method) -> tuple[Table, Played, np.ndarray]:
+    table = adult.fresh_table()
+    played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
+    return table, played, ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, _MINIMUM)
+
+
+def _loss_rows(name: str, loss: GeneralizationLoss) -> list[Row]:
+    figures = {
+        "records suppressed": loss.suppressed_records / loss.records,
+        "Loss, ARX's geometric mean": loss.loss,
+        "non-uniform entropy": loss.non_uniform_entropy,
+        "generalized certainty penalty": loss.certainty_penalty,
+        "discernibility, share of its range": loss.discernibility.share,
+        "average class size": loss.class_size.value,
+    }
+    return [Row(figure=f"{name}: {figure}", ours=value) for figure, value in figures.items()]
+
+
+def _losses() -> list[Row]:
+    rows = []
+    for method in _METHODS:
+        table, played, kept = _played(method)
+        loss = generalization_loss(released(table, played, kept), minimum_class_size=_MINIMUM)
+        rows += _loss_rows(method.value, loss)
+        change = association_change(
+            [hierarchy.name for hierarchy in table.hierarchies],
+            table.data.codes,
+            played.cells,
+            table.data.counts,
+            kept,
+        )
+        rows.append(Row(figure=f"{method.value}: largest change of Cramér's V", ours=change.largest))
+    return rows
+
+
+def _adult_features(method: Method) -> tuple[Features, Features, np.ndarray]:
+    """Original and released features of a sample of the kept records; the target is the last quasi-identifier."""
+    table, played, kept = _played(method)
+    of_record = np.repeat(np.flatnonzero(kept), table.data.counts[kept])
+    chosen = of_record[sample(len(of_record), _SAMPLE, _generator())]
+    names = [hierarchy.name for hierarchy in table.hierarchies]
+    before, after = table.data.codes[chosen], played.cells[chosen]
+    original = features({}, {name: before[:, i] for i, name in enumerate(names[:-1])}, categories=10)
+    generalized = features({}, {name: after[:, i] for i, name in enumerate(names[:-1])}, categories=10)
+    return original, generalized, before[:, -1]
+
+
+def _learning() -> list[Row]:
+    rows = []
+    for method in (Method.BASIC, Method.SAFE_HARBOR):
+        original, generalized, target = _adult_features(method)
+        agreement = cluster_agreement(original.matrix, generalized.matrix, _CLUSTERS, _generator())
+        rows.append(Row(figure=f"{method.value}: k-means, Rand", ours=agreement.released.rand))
+        rows.append(Row(figure=f"{method.value}: k-means, Jaccard", ours=agreement.released.jaccard))
+        rows.append(Row(figure=f"{method.value}: k-means, F", ours=agreement.released.f1))
+        rows.append(Row(figure=f"{method.value}: k-means again, F", ours=agreement.repeated.f1))
+        rows += _accuracy_rows(method.value, classification_accuracy(original, generalized, target, "t", _generator()))
+    return rows
+
+
+def _accuracy_rows(name: str, found: Classification) -> list[Row]:
+    rows = [Row(figure=f"{name}: most frequent class", ours=found.majority.share)]
+    for method in found.methods:
+        rows.append(Row(figure=f"{name}: {method.method}, original", ours=method.original.share))
+        rows.append(Row(figure=f"{name}: {method.method}, released", ours=method.released.share))
+        if method.transferred is not None:
+            rows.append(Row(figure=f"{name}: {method.method}, release to original", ours=method.transferred.share))
+    return rows
+
+
+def _masking() -> list[Row]:
+    original = casc_table("census")
+    names = [f"attribute {i + 1}" for i in range(original.shape[1])]
+    columns = dict(zip(names[1:], original.T[1:], strict=True))
+    target = np.searchsorted(np.quantile(original[:, 0], [0.25, 0.5, 0.75]), original[:, 0])
+    rows = []
+    for p in (2, 10, 20):
+        masked = RankSwapping(p).mask(original, _generator()).values
+        change = numeric_change(original, masked, names)
+        rows.append(Row(figure=f"census rs {p}: IL1s", ours=change.il1s))
+        rows.append(Row(figure=f"census rs {p}: largest change of a correlation", ours=change.correlation.largest))
+        before = features(columns, {})
+        after = features(dict(zip(names[1:], masked.T[1:], strict=True)), {}, scaled_as=columns)
+        agreement = cluster_agreement(before.matrix, after.matrix, _CLUSTERS, _generator())
+        rows.append(Row(figure=f"census rs {p}: k-means, F", ours=agreement.released.f1))
+        found = classification_accuracy(before, after, target, "quartile", _generator(), transfer=True)
+        rows += _accuracy_rows(f"census rs {p}", found)
+    return rows
+
+
+def _times() -> list[Row]:
+    rng = _generator()
+    many = _many_tuples(30_000)
+    seconds = {
+        "all losses, 30,000 tuples of 4 attributes": adult.best_of(3, lambda: generalization_loss(many))[0],
+        "Cramér's V, 30,000 tuples, 6 pairs before and after": adult.best_of(
+            3, lambda: association_change(many.names, many.leaves, many.cells, many.records, many.kept)
+        )[0],
+    }
+    for kind, classes, strength in (("clear", 4, 1.0), ("noise", 20, 0.0)):
+        target = rng.integers(0, classes, _SAMPLE)
+        codes = {
+            f"c{i}": np.where(rng.random(_SAMPLE) < strength / 2, target + i, rng.integers(0, 10, _SAMPLE)) % 10
+            for i in range(3)
+        }
+        original = features({}, codes, categories=10)
+        coarse = features({}, {name: column // 2 for name, column in codes.items()})
+        size = f"{_SAMPLE:,} × {original.matrix.shape[1]} indicators, {classes} classes, {kind}"
+        seconds[f"k-means agreement, {size}"] = adult.best_of(
+            1, lambda a=original, b=coarse: cluster_agreement(a.matrix, b.matrix, _CLUSTERS, _generator())
+        )[0]
+        seconds[f"four classifiers, {size}"] = adult.best_of(
+            1, lambda a=original, b=coarse, t=target: classification_accuracy(a, b, t, "t", _generator())
+        )[0]
+    return [Row(figure=figure, ours=value, unit="s") for figure, value in seconds.items()]
+
+
+def _many_tuples(n_tuples: int) -> Released:
+    """As many distinct tuples over the case study's hierarchies, released at random levels."""
+    trees, rng = adult.fresh_table().hierarchies, _generator()
+    domain = [tree.n_leaves for tree in trees]
+    chosen = rng.choice(int(np.prod(domain, dtype=np.int64)), size=n_tuples, replace=False)
+    leaves = np.column_stack(np.unravel_index(chosen, domain)).astype(np.int32)
+    cells = [
+        tree.finest[tree.positions[leaves[:, i], rng.integers(0, tree.n_levels, n_tuples)]]
+        for i, tree in enumerate(trees)
+    ]
+    return Released(
+        names=tuple(tree.name for tree in trees),
+        groupings=tuple(tree.positions for tree in trees),
+        leaves=leaves,
+        cells=np.column_stack(cells),
+        records=rng.integers(1, 9, n_tuples),
+        kept=rng.random(n_tuples) < 0.9,
+    )
