@@ -75,7 +75,11 @@ class MarginalChange:
 
 @dataclass(frozen=True)
 class PairAssociation:
-    """Cramér's V of two attributes before and after, 0 to 1; None where either attribute tells nothing."""
+    """Cramér's V of two attributes before and after, 0 to 1; None where either attribute tells nothing.
+
+    Where records are generalized each by itself, the level is part of what is released, and it may depend on the other
+    attribute: V then rises without anything being learned of the values. A rise is a distortion as a fall is.
+    """
 
     first: str
     second: str
