@@ -1,4 +1,4 @@
-"""The flow of a release: validate, generalize, score, write, decide, report; recipient by recipient.
+"""The flow of a release: validate, mask, generalize, score, attack, write, decide, report; recipient by recipient.
 
 Only sequences. Paths and hashes cross the borders between tasks, so nothing that Prefect keeps holds a data value.
 """
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from prefect import Task, flow
+from tasks.linkage.task import attack_release
+from tasks.utility.task import measure_utility
 
 from flows.progress import step
 from flows.reporting import render_reports
@@ -15,6 +17,7 @@ from tasks.decision.task import Found, decide_release, gates_open
 from tasks.delivery.task import write_release
 from tasks.errors import StageCrashed, StageFailed
 from tasks.generalization.task import generalize
+from tasks.masking.task import mask_data
 from tasks.microdata.task import prepare_data
 from tasks.risk.task import combine_risks, plan_attack, score_as_collected, score_release
 from tasks.validation.task import validate_data
@@ -33,9 +36,9 @@ def release(  # noqa: PLR0917
     """Take a request to one decision record and its reports for each recipient.
 
     1. Prepare: read and code data and population, once.
-    2. Validate the data; where that fails, no recipient is assessed. Score the records as collected.
-    3. For each recipient: generalize, score, plan an attack, weigh what is given away, write the file if the gates are
-       open so far, decide, report.
+    2. Validate the data; where that fails, no recipient is assessed. Mask numbers, and score the records as collected.
+    3. For each recipient: generalize, score, plan an attack, weigh what is given away, link the release to its
+       originals, measure what it is good for, write the file if the gates are open so far, decide, report.
 
     Parameters
     ----------
@@ -70,8 +73,10 @@ def release(  # noqa: PLR0917
     prepared = _done(prepare_data, release_id, request, roots, folder)
     step("validating")
     validation = _done(validate_data, release_id, request, roots, prepared, folder)
-    collected = None
+    masked = collected = None
     if validation["passed"]:
+        step("masking")
+        masked = _done(mask_data, release_id, request, roots, key_file, folder)
         step("weighing identity and attributes as collected")
         collected = _done(score_as_collected, release_id, request, prepared, folder)
     finished = {}
@@ -82,11 +87,14 @@ def release(  # noqa: PLR0917
             score=None,
             sequential=None,
             combined=None,
+            masked=masked,
+            linkage=None,
+            utility=None,
             written=None,
             failures=[],
         )
-        if collected:
-            _assess(found, release_id, request, roots, recipient, collected, circumstances, key_file, folder)
+        if masked and collected:
+            _assess(found, release_id, request, roots, recipient, masked, collected, circumstances, key_file, folder)
         step(f"deciding and reporting for {recipient}")
         record = decide_release(request, recipient, found, circumstances, folder)
         reports = _done(render_reports, release_id, recipient, record, folder)
@@ -101,6 +109,7 @@ def _assess(  # noqa: PLR0917
     request: str,
     roots: list[str],
     recipient: str,
+    masked: Artifact,
     collected: Artifact,
     circumstances: dict[str, object],
     key_file: str,
@@ -119,12 +128,24 @@ def _assess(  # noqa: PLR0917
         found["sequential"] = _done(plan_attack, release_id, request, recipient, prepared, played, folder)
         stage = "combined risk"
         step(f"weighing identity and attributes for {recipient}")
-        found["combined"] = _done(combine_risks, release_id, request, recipient, prepared, played, collected, folder)
+        found["combined"] = _done(
+            combine_risks, release_id, request, recipient, prepared, played, masked, collected, folder
+        )
+        stage = "record linkage"
+        step(f"linking the release for {recipient} to its originals")
+        found["linkage"] = _done(
+            attack_release, release_id, request, recipient, prepared, played, masked, key_file, folder
+        )
+        stage = "utility"
+        step(f"measuring the utility of the release for {recipient}")
+        found["utility"] = _done(
+            measure_utility, release_id, request, roots, recipient, prepared, played, masked, key_file, folder
+        )
         if gates_open(request, recipient, found, circumstances):
             stage = "delivery"
             step(f"writing and re-scoring the file for {recipient}")
             found["written"] = _done(
-                write_release, release_id, request, roots, recipient, prepared, played, key_file, folder
+                write_release, release_id, request, roots, recipient, prepared, played, masked, key_file, folder
             )
     except StageCrashed:
         raise

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.gates import agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
+from tasks.decision.linkage_facts import LinkageFact, MaskingFact
 from tasks.decision.record import (
     AgreementFact,
     CodeFact,
@@ -16,6 +17,7 @@ from tasks.decision.record import (
     DecisionRecord,
     FieldFact,
     GateResult,
+    Interval,
     NotAssessed,
     PolicyFact,
     PopulationFact,
@@ -25,22 +27,27 @@ from tasks.decision.record import (
     ValidationFact,
     digest,
 )
+from tasks.decision.utility_facts import UtilityFact
 from tasks.decision.verdict import decide, validity
 from tasks.delivery.rescore import flat_figures
 from tasks.generalization.setting import payoffs_of
+from tasks.linkage.judged import gate_intervals
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 from tasks.risk.score import Score
 
-STAGES = ("validation", "generalization", "risk", "sequential adversary", "combined risk", "delivery")
-
-NOT_IN_THIS_VERSION = (
-    NotAssessed(
-        stage="Record linkage by distance and by learned distance",
-        reason="Not part of this version; exact matching with knowledge of the method was tested.",
-    ),
-    NotAssessed(stage="Decoy records", reason="Not part of this version; the release holds none."),
+STAGES = (
+    "validation",
+    "generalization",
+    "risk",
+    "sequential adversary",
+    "combined risk",
+    "record linkage",
+    "utility",
+    "delivery",
 )
+
+NOT_IN_THIS_VERSION = (NotAssessed(stage="Decoy records", reason="Not part of this version; the release holds none."),)
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,9 @@ class Findings:
     sequential: tuple[SequentialFact, dict[Measure, float]] | None = None
     """The fact and what gates judge of it."""
     combined: tuple[CombinedFact, dict[Measure, float]] | None = None
+    masking: tuple[MaskingFact, ...] = ()
+    linkage: tuple[LinkageFact, dict[Measure, float]] | None = None
+    utility: tuple[UtilityFact, dict[Measure, float]] | None = None
     output: Output | None = None
     failures: tuple[NotAssessed, ...] = ()
     """Stages that failed, with the message."""
@@ -85,9 +95,14 @@ class Findings:
     def figures(self) -> dict[Measure, float]:
         """What was measured, of all that gates can judge."""
         figures = dict(self.score.figures) if self.score else {}
-        for found in (self.sequential, self.combined):
+        for found in (self.sequential, self.combined, self.linkage, self.utility):
             figures |= found[1] if found else {}
         return figures
+
+    @property
+    def intervals(self) -> dict[Measure, Interval]:
+        """Intervals of the figures that are estimates."""
+        return gate_intervals(self.linkage[0]) if self.linkage else {}
 
     @property
     def risk(self) -> RiskFact | None:
@@ -98,6 +113,7 @@ class Findings:
             update={
                 "sequential": self.sequential[0] if self.sequential else None,
                 "combined": self.combined[0] if self.combined else None,
+                "linkage": self.linkage[0] if self.linkage else None,
             }
         )
 
@@ -109,7 +125,7 @@ def gates_before_writing(
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, circumstances.decided_at.date()),
-        *judge_gates(request.policy.gates, findings.figures),
+        *judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals),
     )
 
 
@@ -171,7 +187,9 @@ def assemble(
         request_sha256=circumstances.request_sha256,
         fields=score.fields if score else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
+        masking=findings.masking,
         risk=findings.risk,
+        utility=findings.utility[0] if findings.utility else None,
         not_assessed=(*findings.failures, *_not_reached(findings), *_not_in_this_version(recipient)),
         requested_by=request.requested_by,
         requested_at=circumstances.requested_at,
@@ -188,22 +206,28 @@ def _finished(findings: Findings) -> Collection[str]:
     finished = ["validation"]
     if findings.score:
         finished += ["generalization", "risk"]
-    finished += [stage for stage in ("sequential adversary", "combined risk") if _found(findings, stage)]
+    later = {
+        "sequential adversary": findings.sequential,
+        "combined risk": findings.combined,
+        "record linkage": findings.linkage,
+        "utility": findings.utility,
+    }
+    finished += [stage for stage, found in later.items() if found is not None]
     if findings.output:
         finished.append("delivery")
     return finished
 
 
-def _found(findings: Findings, stage: str) -> bool:
-    return (findings.sequential if stage == "sequential adversary" else findings.combined) is not None
-
-
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
-    if findings.score and findings.sequential and findings.combined:
+    if findings.score and findings.sequential and findings.combined and findings.linkage:
         risk = findings.score.risk
         recorded = flat_figures(
-            risk.residual, risk.transparent, findings.sequential[0].residual, findings.combined[0].residual
+            risk.residual,
+            risk.transparent,
+            findings.sequential[0].residual,
+            findings.combined[0].residual,
+            findings.linkage[0].records,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 
 from tasks.decision.measures import MEASURES, is_possible
-from tasks.decision.record import GateResult, ValidationFact
+from tasks.decision.record import GateResult, Interval, ValidationFact
 from tasks.request.model import Agreement, Gate, Measure
 
 VALIDATION_PASSED = "validation.passed"
@@ -28,6 +28,7 @@ def judge_gates(
     gates: Sequence[Gate],
     figures: Mapping[Measure, float | None],
     evidence_sha256: Mapping[Measure, str] | None = None,
+    intervals: Mapping[Measure, Interval] | None = None,
 ) -> tuple[GateResult, ...]:
     """Judge each of the policy's gates.
 
@@ -39,6 +40,8 @@ def judge_gates(
         What was measured: risks and shares between 0 and 1, counts in records, payoffs in money per record.
     evidence_sha256 : mapping of Measure to str, optional
         SHA-256 of the file that holds the evidence of a figure.
+    intervals : mapping of Measure to Interval, optional
+        Of the figures that are estimates; the figure to be judged is then the less favourable end.
 
     Returns
     -------
@@ -46,11 +49,13 @@ def judge_gates(
         One result a gate, in the order of the policy. ``measured`` is None, and the gate has failed, where the
         figure is missing, NaN, infinite or outside the measure's range.
     """
-    evidence = evidence_sha256 or {}
-    return tuple(_judge(gate, figures.get(gate.measure), evidence.get(gate.measure)) for gate in gates)
+    evidence, around = evidence_sha256 or {}, intervals or {}
+    return tuple(
+        _judge(gate, figures.get(gate.measure), evidence.get(gate.measure), around.get(gate.measure)) for gate in gates
+    )
 
 
-def _judge(gate: Gate, figure: float | None, evidence_sha256: str | None) -> GateResult:
+def _judge(gate: Gate, figure: float | None, evidence_sha256: str | None, interval: Interval | None) -> GateResult:
     text = MEASURES[gate.measure]
     measured = float(figure) if figure is not None and is_possible(gate.measure, figure) else None
     at_most = gate.at_most is not None
@@ -59,6 +64,7 @@ def _judge(gate: Gate, figure: float | None, evidence_sha256: str | None) -> Gat
         title=text.title,
         unit=text.unit,
         measured=measured,
+        interval=interval,
         comparison="at most" if at_most else "at least",
         threshold=gate.threshold,
         passed=measured is not None and (measured <= gate.threshold if at_most else measured >= gate.threshold),

@@ -1,4 +1,4 @@
-"""The parts of a record that tell how numbers were masked, and how well an intruder links the release to its originals."""
+"""The parts of a record that tell how numbers were masked, and how well an intruder links the file to its originals."""
 
 from typing import Literal
 
@@ -92,7 +92,8 @@ class LinkageFact(Fact):
     attacks: tuple[AttackFact, ...]
     untried: tuple[UntriedAttack, ...] = ()
     strongest_uninformed: str = Field(description="Id of the attack with the largest share.")
-    strongest_informed: str
+    strongest_informed: str = Field(description="The same with every attack allowed; an informed intruder has all.")
+    strongest_masked: str | None = Field(description="The same by masked attributes alone; None where none is masked.")
     partial: tuple[PartialKnowledgeFact, ...] = ()
     learned: tuple[LearnedFact, ...] = ()
     policies: tuple[PolicyLinkage, ...] = ()

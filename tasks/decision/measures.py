@@ -132,6 +132,12 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             Scale.SHARE,
             counts_people=True,
         ),
+        Measure.LINKED_MASKED: MeasureText(
+            "Records that an informed intruder links correctly by masked numbers alone",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
     }

@@ -11,8 +11,11 @@ from pydantic import TypeAdapter
 from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
+from tasks.decision.linkage_facts import LinkageFact
 from tasks.decision.record import NotAssessed, ValidationFact, canonical_json
+from tasks.decision.utility_facts import UtilityFact
 from tasks.guard import guarded
+from tasks.masking.masked_file import load_masked
 from tasks.microdata.prepared import load
 from tasks.request.load import load_request
 from tasks.risk.finding_file import load_finding
@@ -29,6 +32,9 @@ class Found(TypedDict):
     score: Artifact | None
     sequential: Artifact | None
     combined: Artifact | None
+    masked: Artifact | None
+    linkage: Artifact | None
+    utility: Artifact | None
     written: Written | None
     failures: list[dict[str, str]]
 
@@ -85,6 +91,9 @@ def _findings(found: Found) -> Findings:
         score=load_score(checked(found["score"])) if found["score"] else None,
         sequential=load_finding(checked(found["sequential"]), SequentialFact) if found["sequential"] else None,
         combined=load_finding(checked(found["combined"]), CombinedFact) if found["combined"] else None,
+        masking=load_masked(checked(found["masked"])).facts if found["masked"] else (),
+        linkage=load_finding(checked(found["linkage"]), LinkageFact) if found["linkage"] else None,
+        utility=load_finding(checked(found["utility"]), UtilityFact) if found["utility"] else None,
         output=Output(output["file"]["sha256"], output["rows"], output["figures"]) if output else None,
         failures=tuple(NotAssessed(**failure) for failure in found["failures"]),
     )

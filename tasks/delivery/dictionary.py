@@ -5,7 +5,7 @@ from pathlib import Path
 from tasks.decision.record import FieldFact, canonical_json
 from tasks.microdata.arx import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import PARAMETER_OF, ReleaseRequest
 
 
 def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...]) -> dict[str, object]:
@@ -21,13 +21,20 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...]) -> dict[s
                 "name": name,
                 "type": request.attributes[name].type.value,
                 "description": request.attributes[name].description or "",
-                "treatment": "generalized: see hierarchies/" + arx_file(name)
-                if by_name[name].levels
-                else "as collected",
+                "treatment": _treatment(request, name, by_name[name]),
             }
             for name in request.outbound
         ],
     }
+
+
+def _treatment(request: ReleaseRequest, name: str, field: FieldFact) -> str:
+    if field.levels:
+        return "generalized: see hierarchies/" + arx_file(name)
+    for masking in request.masking:
+        if name in masking.attributes:
+            return f"masked: {masking.method.value}, {PARAMETER_OF[masking.method]} = {masking.strength:g}"
+    return "as collected"
 
 
 def write_companions(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tasks.errors import StageFailed
 from tasks.generalization.play import Table
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
 
@@ -39,6 +40,12 @@ def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
     return generator.permutation(n_rows)
 
 
+def released_rows(tuple_of_record: NDArray[np.int32], keep: NDArray[np.bool_], seed: bytes) -> NDArray[np.intp]:
+    """Position in the microdata of each row of the released file; parameters as in ``released_table``."""
+    kept = np.flatnonzero(keep[tuple_of_record])
+    return kept[keyed_order(len(kept), seed)]
+
+
 def released_table(
     frame: pd.DataFrame,
     request: ReleaseRequest,
@@ -48,6 +55,7 @@ def released_table(
     tuple_of_record: NDArray[np.int32],
     keep: NDArray[np.bool_],
     seed: bytes,
+    masked: MaskedColumns = NOTHING_MASKED,
 ) -> pa.Table:
     """The outbound columns of the records that are kept, generalized and reordered.
 
@@ -65,9 +73,10 @@ def released_table(
         Whether a tuple's records are released.
     seed : bytes
         Seed of the row order.
+    masked : MaskedColumns
+        Columns that leave with masked values.
     """
-    kept = np.flatnonzero(keep[tuple_of_record])
-    rows = kept[keyed_order(len(kept), seed)]
+    rows = released_rows(tuple_of_record, keep, seed)
     tuples = tuple_of_record[rows]
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
     columns: dict[str, pa.Array] = {}
@@ -75,6 +84,8 @@ def released_table(
         if name in axis_of:
             labels = pa.array(table.axis_labels[axis_of[name]])
             columns[name] = labels.take(pa.array(cells[tuples, axis_of[name]]))
+        elif name in masked.names:
+            columns[name] = pa.array(masked.text(name).array.take(rows), type=pa.large_string())
         else:
             column = pa.array(frame[name].array.take(rows), type=pa.large_string())
             columns[name] = _harmless(column) if request.attributes[name].type is ValueType.TEXT else column

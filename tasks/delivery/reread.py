@@ -1,4 +1,4 @@
-"""The combined score of a released file from its bytes: columns coded anew, values weighed as they stand there."""
+"""A released file scored from its bytes: columns coded anew, values weighed and compared as they stand there."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,43 @@ from numpy.typing import NDArray
 
 from tasks.decision.adversary_facts import ScoreFigure
 from tasks.delivery.released_file import as_collected, read_columns
+from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
+from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest
 from tasks.risk.combined_score import score_figure, scores
 from tasks.risk.score_table import ScoreTable
+
+
+def rows_as_attacked(path: Path, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
+    """Rows of a released file that are those that were attacked: same cell, same masked values, in the same place.
+
+    Parameters
+    ----------
+    path : Path
+    cells : array of shape (n_rows, n_attributes)
+        Cells read back from the file.
+    expected : array of shape (n_rows, n_attributes)
+        Cells of the records that the rows are.
+    masked : MaskedColumns
+    rows : array of shape (n_rows,)
+        Position in the microdata of each row.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    if len(cells) != len(rows):
+        return 0
+    same: NDArray[np.bool_] = (cells == expected).all(axis=1)
+    if masked.names:
+        released = read_columns(path, masked.names)
+        for place, name in enumerate(masked.names):
+            values = pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce")
+            same &= values.to_numpy(dtype=np.float64, na_value=np.nan) == masked.masked[rows, place]
+    return int(same.sum())
 
 
 def score_again(path: Path, request: ReleaseRequest, names: Sequence[str]) -> ScoreFigure:

@@ -79,14 +79,22 @@ def rescore(
 
 
 def flat_figures(
-    residual: RiskView, transparent: TransparentRisk, sequential: Sequence[BeliefFact], combined: ScoreFigure
+    residual: RiskView,
+    transparent: TransparentRisk,
+    sequential: Sequence[BeliefFact],
+    combined: ScoreFigure,
+    attacked: int,
 ) -> dict[str, float]:
-    """Every number of a scoring under a name of its own, to be compared one by one."""
+    """Every number of a scoring under a name of its own, to be compared one by one.
+
+    ``attacked`` is the number of rows that are as record linkage attacked them.
+    """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
         "transparent": transparent.model_dump(),
         "sequential": [belief.model_dump() for belief in sequential],
         "combined": combined.model_dump(),
+        "rows as attacked": attacked,
     }
     return dict(_numbers(document, ()))
 

@@ -8,14 +8,16 @@ from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, Written, artifact, checked, written
-from tasks.delivery.released_file import read_cells, released_table, write_csv
-from tasks.delivery.reread import score_again
+from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
+from tasks.delivery.reread import rows_as_attacked, score_again
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.delivery.seed import derive_seed
 from tasks.generalization.play import Played, Table
 from tasks.generalization.played_file import load_played
 from tasks.generalization.setting import payoffs_of
 from tasks.guard import guarded
+from tasks.masking.masked_columns import MaskedColumns
+from tasks.masking.masked_file import load_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
@@ -34,6 +36,7 @@ def write_release(  # noqa: PLR0917
     recipient: str,
     prepared: Artifact,
     played: Artifact,
+    masked: Artifact,
     key_file: str,
     folder: str,
 ) -> Written:
@@ -47,8 +50,8 @@ def write_release(  # noqa: PLR0917
         Path of the request and id of the recipient.
     roots : list of str
         Folders that the request may name files in.
-    prepared, played : Artifact
-        The coded data and the cells they are released as.
+    prepared, played, masked : Artifact
+        The coded data, the cells they are released as, and the masked columns.
     key_file : str
         Path of the workspace's key; the key itself never becomes a parameter.
     folder : str
@@ -60,6 +63,8 @@ def write_release(  # noqa: PLR0917
         coded, table = shared_table(asked, prepared)
         outcome = load_played(checked(played))
         kept = released_tuples(table, outcome, policy.generalization.minimum_class_size)
+        columns = load_masked(checked(masked))
+        seed = derive_seed(Path(key_file), release_id, f"row order {recipient}")
         released = released_table(
             read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked),
             asked,
@@ -67,15 +72,17 @@ def write_release(  # noqa: PLR0917
             cells=outcome.cells,
             tuple_of_record=coded.tuple_of_record,
             keep=kept,
-            seed=derive_seed(Path(key_file), release_id, f"row order {recipient}"),
+            seed=seed,
+            masked=columns,
         )
         target = Path(folder) / f"released-{recipient}.csv"
         with written(target) as partial:
             write_csv(released, partial)
+        rows = released_rows(coded.tuple_of_record, kept, seed)
         return Written(
             file=artifact(target),
             rows=released.num_rows,
-            figures=_figures_of(target, asked, recipient, coded, table, outcome, kept),
+            figures=_figures_of(target, asked, recipient, coded, table, outcome, kept, columns, rows),
         )
 
 
@@ -87,11 +94,14 @@ def _figures_of(  # noqa: PLR0917
     table: Table,
     played: Played,
     kept: NDArray[np.bool_],
+    masked: MaskedColumns,
+    rows: NDArray[np.intp],
 ) -> dict[str, float] | None:
     """What the file carries, from its bytes; None where a row's cell is none that the method releases."""
     whom, policy = request.recipient(recipient), request.policy
+    cells = read_cells(path, request.quasi_identifiers, table)
     measured = rescore(
-        read_cells(path, request.quasi_identifiers, table),
+        cells,
         table,
         CellSizes.of(table, played),
         payoffs_of(whom),
@@ -102,4 +112,5 @@ def _figures_of(  # noqa: PLR0917
     if measured is None:
         return None
     combined = score_again(path, request, scored_names(request, prepared))
-    return flat_figures(measured.residual, measured.transparent, measured.sequential, combined)
+    attacked = rows_as_attacked(path, cells, played.cells[prepared.tuple_of_record[rows]], masked, rows)
+    return flat_figures(measured.residual, measured.transparent, measured.sequential, combined, attacked)

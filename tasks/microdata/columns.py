@@ -44,7 +44,7 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
 
 
 def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Column]:
-    """Code the columns beside the quasi-identifiers that the combined score counts or weighs.
+    """Code the columns beside the quasi-identifiers that the combined score counts or weighs, or an intruder holds.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Colu
     """
     weighed = {name: given for name, given in sensitivities(request).items() if given.attribute > 0}
     known = {name for name, probability in known_probabilities(request).items() if probability > 0}
-    wanted = (known | weighed.keys()) - set(request.quasi_identifiers)
+    wanted = (known | weighed.keys() | set(request.policy.linkage.known or ())) - set(request.quasi_identifiers)
     return {name: code_column(frame[name], weighed.get(name)) for name in request.attributes if name in wanted}
 
 

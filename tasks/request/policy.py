@@ -50,6 +50,7 @@ class Measure(StrEnum):
     LINKED_INFORMED = "linkage.informed_share"
     CERTAIN_UNINFORMED = "linkage.uninformed_certain"
     CERTAIN_INFORMED = "linkage.informed_certain"
+    LINKED_MASKED = "linkage.masked_share"
     UTILITY_LOSS = "utility.loss"
 
 
@@ -109,6 +110,11 @@ DEFAULT_GATES = (
         measure=Measure.SEQUENTIAL_MAXIMUM,
         at_most=0.09,
         because="The same bound on a recipient who tries one candidate after another for as long as it pays.",
+    ),
+    Gate(
+        measure=Measure.LINKED_MASKED,
+        at_most=0.09,
+        because="The same bound on the people whom masked numbers alone give away to somebody who knows the method.",
     ),
 )
 

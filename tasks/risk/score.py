@@ -26,6 +26,7 @@ THREATS = (
     "Informed recipient: knows the hierarchies, the rule and the stakes, and has the population's counts.",
     "Recipient who plans: tries one candidate after another for as long as it pays, at the risk of a penalty.",
     "Acquaintance: knows that a person is in the file, and some of its attributes, and learns the rest.",
+    "Holder of the original file: links it to the release, with or without the rule and the maskings known.",
 )
 
 
@@ -188,6 +189,7 @@ def _fields(
     distinct_values: Mapping[str, int],
 ) -> tuple[FieldFact, ...]:
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
+    masked_by = {name: masking.method.value for masking in request.masking for name in masking.attributes}
     fields = []
     for name, attribute in request.attributes.items():
         details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
@@ -200,18 +202,20 @@ def _fields(
                 safe_harbor=attribute.safe_harbor.value,
                 known_probability=attribute.known_probability,
                 distinct_values=distinct_values[name],
-                treatment=_treatment(attribute.role, played.method),
+                treatment=_treatment(attribute.role, played.method, masked_by.get(name)),
                 **details,
             )
         )
     return tuple(fields)
 
 
-def _treatment(role: Role, method: Method) -> str:
+def _treatment(role: Role, method: Method, masked_by: str | None) -> str:
     if role is Role.DIRECT:
         return "removed"
     if role is Role.QUASI:
         return f"generalized ({method.value})"
+    if masked_by:
+        return f"masked ({masked_by})"
     return "released as collected"
 
 

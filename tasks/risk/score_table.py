@@ -49,8 +49,12 @@ def released_table(
 
 def scored_names(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
     """Attributes that are counted or weighed, in the order of the request."""
-    quasi = set(request.quasi_identifiers)
-    return tuple(name for name in request.outbound if name in quasi or name in prepared.columns)
+    quasi, chances, columns = set(request.quasi_identifiers), known_probabilities(request), prepared.columns
+    return tuple(
+        name
+        for name in request.outbound
+        if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
+    )
 
 
 def _score_table(

@@ -10,6 +10,8 @@ from tasks.decision.adversary_facts import ScoreFigure
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.played_file import load_played
 from tasks.guard import guarded
+from tasks.masking.masked_columns import with_masked
+from tasks.masking.masked_file import load_masked
 from tasks.request.load import load_request
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.finding_file import load_figure, save_figure, save_finding
@@ -110,12 +112,13 @@ def combine_risks(  # noqa: PLR0917
     recipient: str,
     prepared: Artifact,
     played: Artifact,
+    masked: Artifact,
     initial: Artifact,
     folder: str,
 ) -> Artifact:
     """Score identity and attribute disclosure in one; parameters as in ``score_release``.
 
-    ``initial`` is what ``score_as_collected`` gave.
+    ``masked`` holds the masked columns, ``initial`` is what ``score_as_collected`` gave.
     """
     with guarded("combined risk"):
         asked = load_request(Path(request)).request
@@ -123,7 +126,8 @@ def combine_risks(  # noqa: PLR0917
         outcome = load_played(checked(played))
         kept = released_tuples(table, outcome, asked.policy.generalization.minimum_class_size)
         before = load_figure(checked(initial), ScoreFigure)
-        combined = combine(asked, coded, table, outcome, kept, before)
+        hidden = with_masked(coded, asked, load_masked(checked(masked)))
+        combined = combine(asked, hidden, table, outcome, kept, before)
         target = Path(folder) / f"combined-{recipient}.json"
         with written(target) as partial:
             save_finding(combined.fact, combined.figures, partial)
