@@ -9,9 +9,9 @@ class AttributeLoss(Fact):
     """Information that one generalized attribute lost, by several measures; 0 is none, 1 is all."""
 
     name: str
-    loss: float = Field(description="ARX's Loss: share of the domain that released values cover.")
-    entropy: float = Field(description="Non-uniform entropy, as a share of what suppression of the column costs.")
-    certainty_penalty: float = Field(description="Normalized certainty penalty.")
+    loss: float | None = Field(description="ARX's Loss: share of the domain that released values cover; None of one.")
+    entropy: float | None = Field(description="Non-uniform entropy, as a share of what withholding the column costs.")
+    certainty_penalty: float | None = Field(description="Normalized certainty penalty.")
 
 
 class FileLoss(Fact):
@@ -21,27 +21,46 @@ class FileLoss(Fact):
     entropy: float = Field(description="Non-uniform entropy, 0 to 1.")
     certainty_penalty: float = Field(description="Generalized certainty penalty, 0 to 1.")
     discernibility: float = Field(description="Sum of squared class sizes; a suppressed record counts all records.")
+    discernibility_share: float | None = Field(
+        default=None, description="From 0, the original file, to 1, everything withheld; None where these are equal."
+    )
     average_class_size: float = Field(description="Records to a class.")
+    original_class_size: float | None = Field(default=None, description="Records to a class of the original file.")
 
 
 class NumericChangeFact(Fact):
-    """What masking changed of a numeric attribute, in standard deviations of the original where not a share."""
+    """What masking changed of a numeric attribute, in standard deviations of the original where not a share.
+
+    None where the attribute is the same in all records that are released.
+    """
 
     name: str
-    mean: float = Field(description="Change of the mean.")
-    deviation_ratio: float = Field(description="Standard deviation after over before.")
-    deciles: float = Field(description="Median absolute change of the deciles.")
+    mean: float | None = Field(description="Change of the mean.")
+    deviation_ratio: float | None = Field(description="Standard deviation after over before.")
+    deciles: float | None = Field(description="Median absolute change of the deciles.")
     distribution: float = Field(description="Kolmogorov-Smirnov distance of the two distributions, 0 to 1.")
-    displacement: float = Field(description="Mean absolute change of a value over √2 standard deviations (IL1s).")
+    displacement: float | None = Field(
+        description="Mean absolute change of a value over √2 standard deviations (IL1s)."
+    )
 
 
 class AssociationFact(Fact):
-    """Association of two attributes before and after: correlation of numbers, Cramér's V of generalized ones."""
+    """Association of two attributes before and after: correlation of numbers, Cramér's V of generalized ones.
+
+    Where records are generalized each by itself, the level is part of the value, and V may rise: a distortion too.
+    """
 
     attributes: tuple[str, str]
     measure: str
-    before: float
-    after: float
+    before: float | None = Field(description="None where an attribute does not vary.")
+    after: float | None
+
+
+class MarginalFact(Fact):
+    """How far the shares of an attribute's values changed, suppressed records left out."""
+
+    name: str
+    total_variation: float = Field(description="Share of the records that would have to change value, 0 to 1.")
 
 
 class ClusteringFact(Fact):
@@ -52,6 +71,10 @@ class ClusteringFact(Fact):
     rand: float
     jaccard: float
     f_measure: float
+    repeated_rand: float | None = Field(
+        default=None, description="Rand of the original with itself from another start: what k-means itself differs by."
+    )
+    repeated_f_measure: float | None = None
 
 
 class ClassifierFact(Fact):
@@ -113,6 +136,7 @@ class UtilityFact(Fact):
     attributes: tuple[AttributeLoss, ...]
     numeric: tuple[NumericChangeFact, ...] = ()
     associations: tuple[AssociationFact, ...] = ()
+    marginals: tuple[MarginalFact, ...] = ()
     clustering: ClusteringFact | None = None
     classification: ClassificationFact | None = None
     curves: tuple[MaskingCurve, ...] = ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +64,18 @@ class Setting:
     played: Played
     columns: MaskedColumns
 
-    @property
+    @cached_property
     def payoffs(self) -> Payoffs:
         """The recipient's stakes."""
         return payoffs_of(self.recipient)
 
-    @property
+    @cached_property
     def kept(self) -> NDArray[np.bool_]:
         """Whether each tuple's records are released."""
         return released_tuples(self.table, self.played, self.request.policy.generalization.minimum_class_size)
 
-    def rule(self) -> Codes:
+    @cached_property
+    def own_cells(self) -> Codes:
         """Cell that the method gives each tuple of the population."""
         asked = self.request
         cell_weights = asked.policy.generalization.cell_weights
@@ -108,7 +110,13 @@ def attack(
     """
     policy = setting.request.policy.linkage
     held = holdings(
-        setting.request, setting.prepared, setting.table, setting.played, setting.kept, setting.columns, setting.rule
+        setting.request,
+        setting.prepared,
+        setting.table,
+        setting.played,
+        setting.kept,
+        setting.columns,
+        lambda: setting.own_cells,
     )
     people = sample_of(held, policy.individuals, generator)
     battery = Battery()

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 
 def one_thread() -> AbstractContextManager[object]:
