@@ -41,8 +41,8 @@ from tasks.risk.score import released_tuples
 _LEARNED_FROM = 200
 _MOST_CHOQUET = 5
 _FEWEST_LEARNED_FROM = 20
-_SETS = 5
-_PARTIAL_PEOPLE = 300
+_SETS = 3
+_PARTIAL_PEOPLE = 200
 
 
 @dataclass(frozen=True)

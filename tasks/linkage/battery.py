@@ -101,14 +101,14 @@ def attack_groups(battery: Battery, held: Holdings, people: Positions) -> None:
         names,
         lambda: (matching_linkage(files), everybody),
     )
-    battery.try_one(
-        "groups-nearest",
-        "Nearest record by distance on the hierarchies",
-        "uninformed",
-        names,
-        lambda: (closest_linkage(files), everybody),
-    )
     if not battery.quick:
+        battery.try_one(
+            "groups-nearest",
+            "Nearest record by distance on the hierarchies",
+            "uninformed",
+            names,
+            lambda: (closest_linkage(files), everybody),
+        )
         battery.try_one(
             "groups-likeliest",
             "Record whose groups fewest people of the population match",
@@ -156,8 +156,16 @@ def attack_unchanged(battery: Battery, held: Holdings) -> None:
 
 
 def attack_mixed(battery: Battery, held: Holdings, people: Positions) -> None:
-    """Attack by generalized attributes and masked numbers together, without rule or maskings."""
+    """Attacks by generalized attributes and masked numbers together, without rule or maskings."""
     if held.quasi and held.parts:
+        battery.try_one(
+            "all-matching",
+            "Of the records whose groups hold the known values, the nearest by masked numbers",
+            "uninformed",
+            held.compared,
+            lambda: (mixed_linkage(held.mixed(people, matching=True)), len(people) == len(held.released)),
+        )
+    if held.quasi and held.parts and not battery.quick:
         battery.try_one(
             "all-nearest",
             "Nearest record by distance on the hierarchies and of masked numbers",

@@ -1,7 +1,7 @@
 """What the intruder of a release holds: the original file, in the attributes that the policy takes for known."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -64,6 +64,8 @@ class Holdings:
     """Groups of all quasi-identifiers."""
     rule: Callable[[], Codes]
     """Gives the cell of each tuple of the population, in axis positions."""
+    narrowed: dict[tuple[str, ...], MaskedPart] = field(default_factory=dict, repr=False, compare=False)
+    """Parts with fewer attributes known, kept for what is derived from them."""
 
     @cached_property
     def released(self) -> Positions:
@@ -113,9 +115,12 @@ class Holdings:
         for part, known in zip(self.parts, self.masked_names, strict=True):
             places = [place for place, name in enumerate(known) if name in names]
             if places:
-                complete = part.complete and len(places) == len(known)
-                parts.append(MaskedPart(part.masking, part.original[:, places], part.masked[:, places], complete))
-                masked_names.append(tuple(known[place] for place in places))
+                chosen = tuple(known[place] for place in places)
+                if chosen not in self.narrowed:
+                    values = part.original[:, places], part.masked[:, places]
+                    self.narrowed[chosen] = MaskedPart(part.masking, *values, complete=False)
+                parts.append(part if chosen == known else self.narrowed[chosen])
+                masked_names.append(chosen)
         unchanged = [place for place, name in enumerate(self.unchanged) if name in names]
         return replace(
             self,
@@ -127,19 +132,21 @@ class Holdings:
             masked_names=tuple(masked_names),
         )
 
-    def mixed(self, people: Positions) -> MixedFiles:
+    def mixed(self, people: Positions, *, matching: bool = False) -> MixedFiles:
         """Generalized attributes and masked numbers side by side, for some people.
 
         Parameters
         ----------
         people : array of int
             Positions among the released records.
+        matching : bool
+            Whether records whose groups do not hold the known values come after all others.
         """
         tuples = self.tuple_of_record[self.released]
         part = GeneralizedPart(self.groups, self.table.data.codes[tuples], self.played.cells[tuples])
         numbers = self.some_numbers(people) if self.parts else None
         known = Knowledge(attributes=self.quasi, records=tuple(people.tolist()))
-        return mixed_files(part if self.quasi else None, numbers, known)
+        return mixed_files(part if self.quasi else None, numbers, known, matching=matching)
 
     def some_numbers(self, people: Positions) -> Files:
         """The known masked attributes, the intruder looking for some people only."""

@@ -15,7 +15,7 @@ from tasks.errors import ParameterError
 from tasks.linkage.figure import Linkage
 from tasks.linkage.files import Files, Positions
 from tasks.linkage.joint import joint_linkage
-from tasks.linkage.method_knowledge import Derived, MaskedPart, SummedScore, derived, exact_bounds, side_by_side
+from tasks.linkage.method_knowledge import Derived, MaskedPart, SummedScore, exact_bounds, side_by_side
 from tasks.linkage.within import Bounds, Score, linkage_within
 
 _MOST_PAIRS = 2**22
@@ -35,10 +35,10 @@ class Release:
     """
     parts: tuple[MaskedPart, ...] = ()
 
-    @cached_property
+    @property
     def known(self) -> tuple[Derived, ...]:
         """What each masking tells."""
-        return tuple(derived(part) for part in self.parts)
+        return tuple(part.derived for part in self.parts)
 
     @cached_property
     def class_of(self) -> NDArray[np.int64]:

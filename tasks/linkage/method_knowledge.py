@@ -6,6 +6,7 @@ Each masking tells something of its own attributes (``tasks.linkage.intersection
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from tasks.linkage.nearest import tie_limit
 from tasks.linkage.noise import noise_score
 from tasks.linkage.within import Bounds, Score, distance_score
 from tasks.masking.masked import Floats as Values
-from tasks.masking.masked_columns import masking_method
+from tasks.masking.masked_columns import NOISE, SWAPPING, masking_method
 from tasks.request.model import Masking, MaskingName
 
 _BLOCK_PAIRS = 2**21
@@ -40,6 +41,11 @@ class MaskedPart:
     masked: Floats
     complete: bool
     """Whether the intruder knows all the attributes that were masked together."""
+
+    @cached_property
+    def derived(self) -> "Derived":
+        """What follows from the masking."""
+        return Derived(self)
 
     @property
     def files(self) -> Files:
@@ -84,42 +90,50 @@ class SummedScore:
         return credit
 
 
-@dataclass(frozen=True)
 class Derived:
-    """What follows from one masking."""
+    """What the intruder derives from a masking and its parameters; worked out when it is asked for."""
 
-    bounds: Bounds
-    """Of every record of the file."""
-    likelihood: Score
-    """Minus the log-likelihood of a pair, where the method gives one; else half the squared distance."""
-    inside: Score
-    """What chooses among candidates: the distance where the bounds leave few, as in the literature; else likelihood."""
+    def __init__(self, part: MaskedPart) -> None:
+        self._part = part
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Of every record of the file.
 
-def derived(part: MaskedPart) -> Derived:
-    """What the intruder derives from a masking and its parameters.
+        Raises
+        ------
+        ParameterError
+            If the masked file is not one that the method makes.
+        """
+        part, masking = self._part, self._part.masking
+        if masking.method is MaskingName.RANK_SWAPPING:
+            return rank_window_bounds(part.original, part.masked, window_of(masking.strength, len(part.original)))
+        if masking.method is MaskingName.INDIVIDUAL_RANKING:
+            return rank_brackets(part.original, part.masked)
+        if masking.method is MaskingName.MDAV and part.complete:
+            return _rerun(part)
+        return _unbounded(part.original)
 
-    Raises
-    ------
-    ParameterError
-        If the masked file is not one that the method makes.
-    """
-    files, masking = part.files, part.masking
-    distance = _scaled_distance(files)
-    everywhere = _unbounded(part.original)
-    if masking.method is MaskingName.RANK_SWAPPING:
-        window = window_of(masking.strength, len(part.original))
-        return Derived(rank_window_bounds(part.original, part.masked, window), _moves(part) or distance, distance)
-    if masking.method in (MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING):
-        likelihood = _moves(part) or distance
-        return Derived(everywhere, likelihood, likelihood)
-    if masking.method is MaskingName.INDIVIDUAL_RANKING:
-        return Derived(rank_brackets(part.original, part.masked), distance, distance)
-    if masking.method is MaskingName.MDAV:
-        return Derived(_rerun(part) if part.complete else everywhere, distance, distance)
-    correlated = masking.method is MaskingName.CORRELATED_NOISE and part.complete
-    noise = noise_score(files, masking.strength, correlated=correlated)
-    return Derived(everywhere, noise, noise)
+    @cached_property
+    def likelihood(self) -> Score:
+        """Minus the log-likelihood of a pair, where the method gives one; else half the squared distance."""
+        masking = self._part.masking
+        if masking.method in SWAPPING:
+            return _moves(self._part) or self._distance
+        if masking.method in NOISE:
+            correlated = masking.method is MaskingName.CORRELATED_NOISE and self._part.complete
+            return noise_score(self._part.files, masking.strength, correlated=correlated)
+        return self._distance
+
+    @property
+    def inside(self) -> Score:
+        """What chooses among candidates: the distance where bounds leave few, as in the literature; else likelihood."""
+        unbounded = self._part.masking.method in NOISE | SWAPPING - {MaskingName.RANK_SWAPPING}
+        return self.likelihood if unbounded else self._distance
+
+    @cached_property
+    def _distance(self) -> Score:
+        return _HalfSquare(distance_score(self._part.files))
 
 
 def exact_bounds(codes: NDArray[np.integer]) -> Bounds:
@@ -183,7 +197,3 @@ class _HalfSquare:
 
     def credit_anywhere(self, records: Positions) -> Floats:
         return self.distance.credit_anywhere(records)
-
-
-def _scaled_distance(files: Files) -> Score:
-    return _HalfSquare(distance_score(files))

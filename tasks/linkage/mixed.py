@@ -21,6 +21,8 @@ from tasks.microdata.hierarchy import Codes
 
 _BLOCK_ENTRIES = 2**18
 _MOST_COMPONENTS = 2**27
+_APART = 1e9
+"""More than any sum of components of numbers comes to."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,13 @@ class MixedFiles:
         return len(self.tables) + int(self.masked.shape[1])
 
 
-def mixed_files(part: GeneralizedPart | None, numbers: Files | None, knowledge: Knowledge = EVERYTHING) -> MixedFiles:
+def mixed_files(
+    part: GeneralizedPart | None,
+    numbers: Files | None,
+    knowledge: Knowledge = EVERYTHING,
+    *,
+    matching: bool = False,
+) -> MixedFiles:
     """Check a file with attributes of both kinds and keep what the intruder knows.
 
     Parameters
@@ -72,6 +80,8 @@ def mixed_files(part: GeneralizedPart | None, numbers: Files | None, knowledge: 
         if no number is known.
     knowledge : Knowledge
         Known generalized attributes, as positions in ``part``, and known records.
+    matching : bool
+        Whether groups are compared by whether they hold the known values, before all else, in place of a distance.
 
     Raises
     ------
@@ -89,7 +99,7 @@ def mixed_files(part: GeneralizedPart | None, numbers: Files | None, knowledge: 
             "others",
             "give both parts of one file, and the same knowledge",
         )
-    tables, leaf, cell, position = _generalized(part, truth, knowledge.attributes, n_released)
+    tables, leaf, cell, position = _generalized(part, truth, knowledge.attributes, n_released, matching)
     original, masked = _scaled_numbers(numbers, len(truth), n_released)
     return MixedFiles(truth, n_released, tables, leaf, cell, position, original, masked)
 
@@ -172,7 +182,11 @@ def _sums(files: MixedFiles, tables: Sequence[Floats], leaf: Positions) -> Float
 
 
 def _generalized(
-    part: GeneralizedPart | None, truth: Positions, attributes: Sequence[int] | None, n_released: int
+    part: GeneralizedPart | None,
+    truth: Positions,
+    attributes: Sequence[int] | None,
+    n_released: int,
+    matching: bool,
 ) -> tuple[tuple[Floats, ...], Positions, Positions, Positions]:
     none = np.zeros(n_released, dtype=np.intp)
     if part is None:
@@ -189,9 +203,12 @@ def _generalized(
     for axis, group in zip(axes, known, strict=True):
         leaves, row, people = np.unique(part.leaves[truth, axis], return_inverse=True, return_counts=True)
         positions, column, records = np.unique(part.cells[:, axis], return_inverse=True, return_counts=True)
-        table = distance_table(group, leaves, positions) ** 2
+        if matching:
+            table = np.where(group.holds(leaves[:, None], positions), 0.0, _APART)
+        else:
+            table = distance_table(group, leaves, positions) ** 2
         mean = people @ table @ records / (len(truth) * n_released)
-        tables.append(table / (mean if mean > 0 else 1.0))
+        tables.append(table / (mean if mean > 0 and not matching else 1.0))
         leaf.append(row)
         position.append(column[first])
     return tuple(tables), np.column_stack(leaf), cell, np.column_stack(position)
