@@ -6,6 +6,7 @@ Records with equal values are released alike, so everything is kept by distinct 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -187,8 +188,8 @@ def containing_pairs(
 ) -> Iterator[tuple[slice, Positions, Positions]]:
     """All pairs of a tuple and a cell that holds it, in blocks of tuples.
 
-    Cells are gathered by the layers that their groups are of. Within such layers a tuple is in one cell at most, which
-    is looked up; no tuple is compared with every cell.
+    Cells make a tree, one attribute a level, the most telling first; a tuple goes down every branch that holds it. In
+    a layer of an axis that is one group at most, which is looked up; no tuple is compared with every cell.
 
     Parameters
     ----------
@@ -205,29 +206,29 @@ def containing_pairs(
         Row of each pair, counted from the start of the block.
     cell : array of shape (n_pairs,)
     """
-    numbers = cell_numbers(cells, [group.n_positions for group in groups])
-    layers = np.column_stack([group.layer_of[cells[:, axis]] for axis, group in enumerate(groups)])
-    nodes, node = np.unique(layers, axis=0, return_inverse=True)
-    order = np.lexsort((numbers, node.ravel()))
-    ends = np.append(np.flatnonzero(np.diff(node.ravel()[order], prepend=-1)), len(order))
-    step = max(1, _BLOCK_PAIRS // len(nodes))
+    branch, levels = np.zeros(len(cells), dtype=np.int64), []
+    for axis in sorted(range(len(groups)), key=lambda axis: -len(np.unique(cells[:, axis]))):
+        group = groups[axis]
+        keys, branch = np.unique(branch * group.n_positions + cells[:, axis], return_inverse=True)
+        levels.append((axis, group, keys, np.unique(group.layer_of[cells[:, axis]])))
+    cell_of = np.argsort(branch)
+    most = min(len(cells), prod(len(layers) for *_, layers in levels))
+    step = max(1, _BLOCK_PAIRS // most)
     for start in range(0, len(leaves), step):
         block = slice(start, min(start + step, len(leaves)))
-        rows, found = [], []
-        for number, levels in enumerate(nodes):
-            held = np.column_stack(
-                [
-                    group.layers[leaves[block, axis], level]
-                    for axis, (group, level) in enumerate(zip(groups, levels, strict=True))
-                ]
-            )
-            own = order[ends[number] : ends[number + 1]]
-            wanted = cell_numbers(held, [group.n_positions for group in groups])
-            place = np.minimum(np.searchsorted(numbers[own], wanted), len(own) - 1)
-            hit = np.flatnonzero((numbers[own][place] == wanted) & (held >= 0).all(axis=1))
-            rows.append(hit)
-            found.append(own[place[hit]])
-        yield block, np.concatenate(rows), np.concatenate(found)
+        row = np.arange(block.stop - start)
+        place = np.zeros(len(row), dtype=np.int64)
+        for axis, group, keys, layers in levels:
+            rows, places = [], []
+            for layer in layers:
+                position = group.layers[leaves[start + row, axis], layer]
+                wanted = place * group.n_positions + position
+                found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+                hit = np.flatnonzero((keys[found] == wanted) & (position >= 0))
+                rows.append(row[hit])
+                places.append(found[hit])
+            row, place = np.concatenate(rows), np.concatenate(places)
+        yield block, row, cell_of[place]
 
 
 def people_matching(
