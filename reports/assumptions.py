@@ -5,7 +5,7 @@ Sentences only: each is chosen and filled from the record, none rests on a figur
 
 from reports import numbers
 from reports.methods import method_text
-from reports.model_assumptions import deterrence_text, known_elsewhere_text, of_combined, of_sequential
+from reports.model_assumptions import deterrence_text, known_elsewhere_text, of_combined, of_linkage, of_sequential
 from reports.statements import Statement, names, with_role
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Role
@@ -15,7 +15,7 @@ def assumptions(record: DecisionRecord) -> tuple[Statement, ...]:
     """What the determination rests on, from the facts of the record."""
     statements = [*_of_knowledge(record), *_of_population(record)]
     if record.risk is not None:
-        statements += [*_of_game(record), *of_sequential(record), *of_combined(record)]
+        statements += [*_of_game(record), *of_sequential(record), *of_combined(record), *of_linkage(record)]
     return tuple(statements + _of_context(record))
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from reports import numbers
 from reports.gates import released_records
+from reports.linkage import strongest
 from reports.sequential import judged_belief
 from reports.smallcell import SmallCellRule
 from reports.statements import names, with_role
@@ -46,8 +47,8 @@ def wp216(record: DecisionRecord) -> tuple[Criterion, ...]:
             "assessed in part",
             f"Against the one population table of this document: the journalist's highest risk is "
             f"{numbers.risk(residual.journalist.maximum)} and the informed recipient's "
-            f"{numbers.risk(transparent.maximum_risk)}.{_planned_linkage(record.risk)} Linking two released files to "
-            "each other was not assessed.",
+            f"{numbers.risk(transparent.maximum_risk)}.{_planned_linkage(record.risk)}{_linked(record, cells)} "
+            "Linking two released files to each other was not assessed.",
         ),
         inference,
     )
@@ -68,6 +69,15 @@ def _planned_linkage(risk: RiskFact) -> str:
     highest = numbers.risk(judged_belief(fact.residual, fact).maximum_risk)
     what = "a register with names" if fact.external.kind == "register" else "the population as external data"
     return f" Linking records to {what} by plan succeeds with a probability of at most {highest}."
+
+
+def _linked(record: DecisionRecord, cells: SmallCellRule) -> str:
+    fact = record.risk.linkage if record.risk else None
+    attack = None if fact is None else strongest(fact, "informed")
+    if attack is None:
+        return ""
+    share = cells.share(attack.figure.share, attack.figure.people)
+    return f" Somebody who holds the source file's own values and knows the method links {share} of the records."
 
 
 def _inference(risk: RiskFact | None, sensitive: str) -> Criterion:

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports import combined, numbers, safeharbor, sequential, statements
+from reports import combined, linkage, masking, numbers, safeharbor, sequential, statements, utility
 from reports.assumptions import assumptions
 from reports.charting import Figure
 from reports.criteria import wp216
@@ -17,6 +17,7 @@ from reports.gates import gate_rows, released_records
 from reports.levels import level_rows
 from reports.methods import method_text
 from reports.pdf import Attached, write_pdf
+from reports.references import cited
 from reports.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.decision.record import DecisionRecord, Verdict, canonical_json, digest
@@ -52,6 +53,7 @@ _TITLES = {
     "transparency": "Adversarial test: transparency",
     "sequential": "Adversarial test: a recipient who plans",
     "combined": "Identity and attributes in one score",
+    "linkage": "Adversarial test: record linkage",
     "unmeasured": "Method, risk and utility: not measured",
     "decoys": "Decoys",
     "utility": "Utility",
@@ -61,7 +63,7 @@ _TITLES = {
     "history": "Approval history",
     "reference": "Qualification, definitions, references",
 }
-_MEASURED = frozenset({"method", "risk", "transparency", "sequential", "combined", "utility"})
+_MEASURED = frozenset({"method", "risk", "transparency", "sequential", "combined", "linkage", "utility"})
 
 
 def render_determination(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> bytes:
@@ -139,6 +141,12 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         removed=[field for field in record.fields if field.role == Role.DIRECT],
         planned=_planned(record),
         scored=_scored(record),
+        linked=_linked(record),
+        useful=_useful(record),
+        tested=statements.tested(record),
+        masked=masking.masked_names(record),
+        maskings=masking.masking_rows(record),
+        cited=cited(record),
         votes_open=len(record.reviews) < record.reviews_required,
         record_sha256=digest(record),
         evidence={name: hashlib.sha256(content).hexdigest() for name, content in sorted(evidence.items())},
@@ -175,6 +183,40 @@ def _scored(record: DecisionRecord) -> dict[str, object] | None:
     }
 
 
+def _linked(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of the record linkage; None where the stage did not finish."""
+    fact = record.risk.linkage if record.risk else None
+    if fact is None:
+        return None
+    return {
+        "fact": fact,
+        "groups": linkage.attack_groups(record, fact),
+        "summary": linkage.summary(record, fact),
+        "learned": linkage.learned_rows(record, fact),
+        "policies": linkage.policy_rows(record, fact),
+        "control": linkage.control(fact),
+    }
+
+
+def _useful(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of the measures of utility; None where the stage did not finish."""
+    fact = record.utility
+    if fact is None:
+        return None
+    cells = SmallCellRule(record.policy.small_cell)
+    return {
+        "fact": fact,
+        "losses": utility.loss_rows(record, fact),
+        "coarse": utility.loss_text(record).grain is not None,
+        "classes": utility.classes_text(record, fact),
+        "numeric": utility.numeric_rows(record, fact),
+        "moved": utility.marginals_text(record, fact),
+        "associations": utility.association_rows(fact),
+        "clustering": utility.clustering_text(fact.clustering, cells) if fact.clustering else "",
+        "classifiers": utility.classifier_rows(record, fact),
+    }
+
+
 def sections(record: DecisionRecord) -> tuple[Section, ...]:
     """The sections that the record has evidence for, numbered in order."""
     left_out = {"unmeasured"} if record.risk is not None else _MEASURED
@@ -184,5 +226,7 @@ def sections(record: DecisionRecord) -> tuple[Section, ...]:
         left_out = left_out | {"sequential"}
     if record.risk is not None and record.risk.combined is None:
         left_out = left_out | {"combined"}
+    if record.risk is not None and record.risk.linkage is None:
+        left_out = left_out | {"linkage"}
     kept = [(key, title) for key, title in _TITLES.items() if key not in left_out]
     return tuple(Section(number, key, title) for number, (key, title) in enumerate(kept, start=1))

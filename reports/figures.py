@@ -29,6 +29,7 @@ from reports.charting import (
 )
 from reports.gates import released_records
 from reports.levels import LevelRow, level_rows
+from reports.linkage_figures import curves, knowledge
 from reports.methods import method_text
 from reports.smallcell import SmallCellRule
 from tasks.decision.fact import Bin
@@ -43,11 +44,15 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
     quasi = [field for field in record.fields if field.information_kept is not None]
     drawn = [risk_distribution(record, risk), transparent_risk(record, risk), payoffs(record, risk)]
     drawn += adversary_figures(record, risk)
+    linked = None if risk.linkage is None else knowledge(record, risk.linkage)
+    drawn += [linked] if linked else []
     if quasi:
         drawn.append(information_kept(quasi))
     levelled = [field for field in quasi if field.records_per_level]
     if levelled:
         drawn.append(levels(record, levelled))
+    masked = None if record.utility is None else curves(record, record.utility)
+    drawn += [masked] if masked else []
     return {figure.name: figure for figure in drawn}
 
 

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from reports import numbers
+from reports.linkage import gate_text
+from reports.smallcell import SmallCellRule
 from tasks.decision.measures import write_result
-from tasks.decision.record import DecisionRecord, GateResult
+from tasks.decision.record import DecisionRecord, GateResult, Interval
 from tasks.request.model import Measure
 
 
@@ -15,6 +17,8 @@ class GateRow:
     title: str
     id: str
     measured: str
+    interval: str
+    """Around a figure that is an estimate; empty for exact ones, and where it would tell a small count."""
     asked: str
     unit: str
     passed: bool
@@ -34,16 +38,31 @@ def released_records(record: DecisionRecord) -> int:
     return record.dataset.rows_in if record.risk is None else record.risk.residual.prosecutor.records
 
 
+def _linked(record: DecisionRecord, gate: GateResult) -> str | None:
+    fact = record.risk.linkage if record.risk else None
+    if fact is None or gate.measured is None:
+        return None
+    return gate_text(gate, fact, SmallCellRule(record.policy.small_cell))
+
+
+def _interval(gate: GateResult, interval: Interval) -> str:
+    share = gate.unit.startswith("share")
+    ends = f"{numbers.risk(interval.low)} to {numbers.risk(interval.high)}"
+    text = f"{numbers.percent(interval.level)} interval " + (
+        numbers.percent_range(interval.low, interval.high) if share else ends
+    )
+    return f"{text}, its upper end is judged" if gate.measured == interval.high else text
+
+
 def _row(record: DecisionRecord, gate: GateResult) -> GateRow:
     total = record.dataset.rows_in if gate.id == Measure.SUPPRESSED_SHARE else released_records(record)
     measured, asked = write_result(gate, records=total, small_cell=record.policy.small_cell)
-    if gate.interval is not None:
-        low, high = numbers.risk(gate.interval.low), numbers.risk(gate.interval.high)
-        measured += f" ({low} to {high}, {numbers.percent(gate.interval.level)} interval)"
+    bound = _linked(record, gate)
     return GateRow(
         title=gate.title,
         id=gate.id,
-        measured=measured,
+        measured=bound or measured,
+        interval="" if bound or gate.interval is None else _interval(gate, gate.interval),
         asked=asked,
         unit=gate.unit,
         passed=gate.passed,

@@ -15,6 +15,8 @@ class MethodText:
     promise: str
     partitions: bool = False
     """Whether the domain is partitioned, for which cells are weighted."""
+    whole_cells: bool = False
+    """Whether everybody in a released cell is released as that cell, so that knowing the rule must gain nothing."""
 
 
 _PER_RECORD = (
@@ -39,6 +41,7 @@ _TEXTS = {
         "The rule depends on the values alone, so that a released cell says nothing beyond itself; no figure bounds "
         "its "
         "risk, which is measured like that of any other method.",
+        whole_cells=True,
     ),
     Method.BASIC: MethodText(
         "Basic game",
@@ -63,6 +66,7 @@ _TEXTS = {
         "Every record is generalized alike, so a released cell holds exactly the people who match it and the "
         "probability "
         "1/n_p holds against a recipient who knows the rule.",
+        whole_cells=True,
     ),
     Method.BASIC_PARTITION: MethodText(
         "Basic game, recursive partition",
@@ -70,6 +74,7 @@ _TEXTS = {
         "worth their loss.",
         _PARTITION,
         partitions=True,
+        whole_cells=True,
     ),
     Method.NO_ATTACK_PARTITION: MethodText(
         "No-Attack game, recursive partition",
@@ -78,6 +83,7 @@ _TEXTS = {
         "is worth an attempt.",
         _PARTITION,
         partitions=True,
+        whole_cells=True,
     ),
 }
 

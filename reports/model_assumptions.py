@@ -1,4 +1,4 @@
-"""What the recipient who plans and the combined score rest on, and what of the declared controls they count.
+"""What the models rest on: the recipient who plans, the combined score, record linkage; and what controls they count.
 
 Sentences only: each is chosen and filled from the record, none rests on a figure computed here.
 """
@@ -66,6 +66,32 @@ def of_combined(record: DecisionRecord) -> list[Statement]:
     ]
 
 
+def of_linkage(record: DecisionRecord) -> list[Statement]:
+    """Assumptions of the record linkage; none where the stage did not finish."""
+    fact = record.risk.linkage if record.risk else None
+    if fact is None:
+        return []
+    masked = (
+        " The informed one also knows the maskings with their parameters; what was drawn at random follows from the "
+        "workspace key, which nobody outside has."
+        if record.masking
+        else ""
+    )
+    return [
+        Statement(
+            "The intruder of the record linkage",
+            f"The intruder holds the source file's values of {names(fact.known)}, of everybody and without error, and "
+            f"no other column of it.{masked} A real recipient holds less, so that the shares linked overstate what it "
+            "could do with these attributes; one who holds further attributes may link more.",
+        ),
+        Statement(
+            "The attacks that were made",
+            "The shares linked are those of the attacks listed, with the interval that the number of people attacked "
+            "leaves. That no stronger attack exists is not proven by them.",
+        ),
+    ]
+
+
 def deterrence_text(record: DecisionRecord) -> str:
     """Which figures the declared controls, penalties and fees lower, precisely."""
     fact = record.risk.sequential if record.risk else None
@@ -94,14 +120,19 @@ def deterrence_text(record: DecisionRecord) -> str:
 
 
 def known_elsewhere_text(record: DecisionRecord) -> str:
-    """That the combined score counts columns as known which the other figures do not."""
-    fact = record.risk.combined if record.risk else None
-    if fact is None:
+    """That the combined score and the record linkage count columns as known which the other figures do not."""
+    if record.risk is None:
         return ""
-    others = [
-        name for name in with_role(record, Role.SENSITIVE, Role.INSENSITIVE) if fact.known_probabilities.get(name, 0.0)
-    ]
-    return f", save in the combined score, which counts {names(others)} with the probabilities listed" if others else ""
+    scored, linked = record.risk.combined, record.risk.linkage
+    columns = with_role(record, Role.SENSITIVE, Role.INSENSITIVE)
+    counted = [name for name in columns if scored is not None and scored.known_probabilities.get(name, 0.0)]
+    held = [name for name in columns if linked is not None and name in linked.known]
+    exceptions = []
+    if counted:
+        exceptions.append(f"in the combined score, which counts {names(counted)} with the probabilities listed")
+    if held:
+        exceptions.append(f"in the record linkage, whose intruder holds {names(held)}")
+    return f", save {', and '.join(exceptions)}" if exceptions else ""
 
 
 def _external(record: DecisionRecord) -> str:

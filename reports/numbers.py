@@ -13,6 +13,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HASH_GROUP = 8
 _LARGEST_SHORT = "0.9999"
 _LONG = 1e6
+_LONG_WHOLE = 1e15
 _WIDE = Context(prec=400)
 """Room for every number, whatever its size."""
 
@@ -57,6 +58,15 @@ def percent(share: float) -> str:
     return f"{share * 100:.2f}".removesuffix(".00") + "%"
 
 
+def percent_range(low: float, high: float) -> str:
+    """Two shares between 0 and 1 as a range of percentages.
+
+    >>> percent_range(0.4296, 0.4731), percent_range(0, 0.0001)
+    ('42.96–47.31%', '0–0.01%')
+    """
+    return f"{percent(low).removesuffix('%')}–{percent(high)}"
+
+
 def amount(value: float) -> str:
     """An amount of the request's currency, which the request does not name: two decimals, separators, no sign.
 
@@ -73,6 +83,27 @@ def plain(value: float) -> str:
     ('75', '0.5', '1,200.25')
     """
     return f"{value:,.4f}".rstrip("0").rstrip(".").replace("-", "−")
+
+
+def fixed(value: float, decimals: int = 3) -> str:
+    """A figure without a unit in a column of others: as many decimals each, no sign before a zero.
+
+    >>> fixed(0.12345), fixed(-0.5), fixed(-0.00001)
+    ('0.123', '−0.500', '0.000')
+    """
+    text = f"{value:,.{decimals}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
+
+
+def setting(value: float | str) -> str:
+    """The value of a parameter: whole numbers in full, others to four significant digits, words as they are.
+
+    >>> setting(3256), setting(10.0), setting(0.125), setting("pair")
+    ('3,256', '10', '0.125', 'pair')
+    """
+    if isinstance(value, str):
+        return value
+    return integer(int(value)) if float(value).is_integer() and abs(value) < _LONG_WHOLE else risk(value)
 
 
 def amount_up(value: float) -> str:

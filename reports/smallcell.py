@@ -12,6 +12,7 @@ from reports import numbers
 from tasks.decision.fact import Bin
 
 HIDDEN = "not shown"
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class SmallCellRule:
 
     limit: int
 
-    def hides(self, count: int) -> bool:
-        """Whether a count is too small to be shown."""
+    def hides(self, count: float) -> bool:
+        """Whether a count is too small to be shown; one that shared ties make fractional is held to the same limit."""
         return 0 < count < self.limit
 
     def count(self, count: int) -> str:
@@ -53,7 +54,7 @@ class SmallCellRule:
 
     def bounded(self, share: float, total: int) -> float:
         """The share itself, or where its count is small the share of the smallest count that may be shown."""
-        count = round(share * total)
+        count = counted(share, total)
         if self.hides(count):
             return min(1.0, self.limit / total)
         if self.hides(total - count):
@@ -101,6 +102,16 @@ class SmallCellRule:
             last = joined.pop()
             joined[-1] = _join(joined[-1], last)
         return tuple(joined)
+
+
+def counted(share: float, total: int) -> float:
+    """The count that a share stands for: whole where it is one but for rounding, else as fractional as it is.
+
+    >>> counted(3 / 32561, 32561), counted(0.4 / 2000, 2000)
+    (3.0, 0.4)
+    """
+    count = share * total
+    return float(round(count)) if abs(count - round(count)) < _ROUNDING else count
 
 
 def _join(left: Bin, right: Bin) -> Bin:

@@ -78,11 +78,12 @@ _TESTS = (
         is_stage=True,
     ),
     _Test(
-        "Linkage by learned distances",
-        ("learned", "linkage"),
-        "no record-linkage attack was run against the source file",
-        is_stage=False,
+        "Record linkage",
+        ("linkage",),
+        "no attack by an intruder who holds the source file was made",
+        is_stage=True,
     ),
+    _Test("Utility", ("utility",), "no utility was measured but the information kept", is_stage=True),
     _Test("Decoys", ("decoy",), "no decoy records were placed in the file", is_stage=False),
 )
 
@@ -93,6 +94,27 @@ def stopped(record: DecisionRecord) -> tuple[NotAssessed, ...]:
     return tuple(
         entry for entry in record.not_assessed if not any(keyword in entry.stage.lower() for keyword in outside)
     )
+
+
+def tested(record: DecisionRecord) -> str:
+    """What the gate did with a file that it could measure, as one list in a sentence."""
+    risk = record.risk
+    done = [
+        "validated the file",
+        "generalized it",
+        *(["masked numbers"] if record.masking else []),
+        "measured the risk from prosecutor, journalist and marketer before and after",
+        "tested what a recipient gains who knows the method",
+    ]
+    if risk is not None and risk.sequential is not None:
+        done.append("planned the attack of a recipient who tries one candidate after another")
+    if risk is not None and risk.combined is not None:
+        done.append("scored identity and attributes together")
+    if risk is not None and risk.linkage is not None:
+        done.append("linked the release to the source file as an intruder would who holds it")
+    if record.utility is not None:
+        done.append("measured what the file is still good for")
+    return f"{', '.join(done[:-1])}, and {done[-1]}"
 
 
 def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
@@ -113,5 +135,11 @@ def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
 def _made(record: DecisionRecord) -> set[str]:
     """The tests that the record holds results of."""
     risk = record.risk
-    results = (risk.sequential if risk else None, risk.combined if risk else None, None, record.decoys)
+    results = (
+        risk.sequential if risk else None,
+        risk.combined if risk else None,
+        risk.linkage if risk else None,
+        record.utility,
+        record.decoys,
+    )
     return {test.stage for test, result in zip(_TESTS, results, strict=True) if result is not None}

@@ -57,6 +57,7 @@ class PartialKnowledgeFact(Fact):
 
     attributes: int = Field(description="Attributes known.")
     sets: int = Field(description="Sets of as many attributes that were tried.")
+    people: int | None = Field(default=None, description="Fewest people attacked with any of them; None if unknown.")
     uninformed: float
     informed: float
 

@@ -54,7 +54,7 @@ class TestSections:
     def test_both_stand_after_transparency(self) -> None:
         keys = [section.key for section in sections(records.approved())]
         place = keys.index("transparency")
-        assert keys[place : place + 4] == ["transparency", "sequential", "combined", "utility"]
+        assert keys[place : place + 5] == ["transparency", "sequential", "combined", "linkage", "utility"]
 
     def test_a_stage_that_did_not_finish_has_no_section_and_is_named_with_its_reason(self) -> None:
         record = records.without_adversaries()
@@ -302,7 +302,7 @@ class TestStatements:
         assert "plan" not in without
 
     def test_attackers_are_counted_rightly(self) -> None:
-        assert "Five attackers are considered" in found(records.approved())["threats"]
+        assert "Six attackers are considered" in found(records.approved())["threats"]
         assert "Four attackers are considered" in found(records.without_adversaries())["threats"]
 
     def test_the_terms_of_the_agreement_are_part_of_the_context(self) -> None:

@@ -37,8 +37,8 @@ def test_the_first_page_gives_verdict_file_recipient_and_validity() -> None:
         record.dataset.output_sha256,
         "Cumberland University, Department of Economics (university)",
         "9 March 2026 to 9 March 2027",
-        "All 9 gates passed.",
-        "9 of 9 passed",
+        "All 10 gates passed.",
+        "10 of 10 passed",
     ):
         assert part is not None
         assert part in page
@@ -96,9 +96,8 @@ def test_the_scope_names_what_was_not_tested_once_each() -> None:
     for stage in (entry.stage for entry in record.not_assessed):
         assert named.count(stage) == 1
     unnamed = texts.sections(determination_html(records.changed(record, not_assessed=())))["scope"]
-    for stage in ("Linkage by learned distances", "Decoys"):
-        assert unnamed.count(stage) == 1
-    for stage in ("Sequential adversary", "Identity × attribute score"):
+    assert unnamed.count("Decoys") == 1
+    for stage in ("Sequential adversary", "Identity × attribute score", "Record linkage", "Utility"):
         assert stage not in named
         assert stage not in unnamed
 

@@ -11,7 +11,18 @@ from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
 from tests.support import records
 
-NAMES = ["risk", "transparent", "payoffs", "sequential", "sensitivity", "combined", "information", "levels"]
+NAMES = [
+    "risk",
+    "transparent",
+    "payoffs",
+    "sequential",
+    "sensitivity",
+    "combined",
+    "linkage",
+    "information",
+    "levels",
+    "curves",
+]
 
 
 def words(svg: bytes) -> str:

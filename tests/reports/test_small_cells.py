@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.levels import level_rows
-from reports.smallcell import HIDDEN, SmallCellRule
+from reports.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.decision.fact import Bin
 from tasks.errors import StageFailed
 from tests.support import records
@@ -43,6 +43,14 @@ def test_a_part_gives_neither_itself_nor_its_complement_away(count: int, total: 
 )
 def test_a_share_of_a_known_total_does_not_tell_a_small_count(count: int, total: int, text: str) -> None:
     assert ELEVEN.share(count / total, total) == text
+
+
+def test_a_share_that_ties_make_fractional_is_held_to_the_same_limit() -> None:
+    assert counted(0.25 / 2000, 2000) == 0.25
+    assert counted(7 / 32_561, 32_561) == 7
+    assert {ELEVEN.share(count / 2000, 2000) for count in (0.25, 0.5, 3, 10, 10.75)} == {"<0.55%"}
+    assert {ELEVEN.share(1 - count / 2000, 2000) for count in (0.25, 0.5, 3, 10, 10.75)} == {">99.45%"}
+    assert ELEVEN.share(11.5 / 2000, 2000) == "0.57%"
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,16 @@ from tasks.decision.record import (
     Verdict,
     ZipTableFact,
 )
+from tasks.linkage.judged import gate_figures, gate_intervals
 from tasks.request.model import DEFAULT_GATES, Gate, Measure, PatternName
 from tasks.risk.score import THREATS
 from tasks.validation.patterns import PATTERN_TITLES
-from tests.support import adversary_records
+from tests.support import adversary_records, linkage_records
 
 ROWS = 32_561
 PEOPLE = 6_339_942
 EDGES = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.09, 0.2, 0.34, 0.5, 1.0)
+_AS_COLLECTED = "released as collected"
 _DECIDED = datetime(2026, 3, 9, 14, 30, 12, tzinfo=UTC)
 
 
@@ -72,7 +74,7 @@ def approved() -> DecisionRecord:
         release_id=sha("release"),
         title="Income and work of adults in Tennessee",
         decision=Verdict.APPROVED,
-        reasons=("All 9 gates passed.",),
+        reasons=("All 10 gates passed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951),
         recipient=RecipientFact(
             id="university",
@@ -121,7 +123,9 @@ def approved() -> DecisionRecord:
         request_sha256=sha("request"),
         fields=_fields(),
         validation=_validation(),
+        masking=linkage_records.maskings(),
         risk=_risk(),
+        utility=linkage_records.utility(),
         not_assessed=NOT_IN_THIS_VERSION,
         requested_by="Office of Research Data, data steward",
         requested_at=datetime(2026, 3, 9, 14, 12, 0, tzinfo=UTC),
@@ -199,7 +203,7 @@ def blocked_by_planning() -> DecisionRecord:
 
 
 def without_adversaries() -> DecisionRecord:
-    """Blocked because neither the sequential adversary nor the combined score finished."""
+    """Blocked because no stage after the risk finished; nothing was masked."""
     record = approved()
     failures = (
         NotAssessed(stage="Sequential adversary", reason="The register does not have the quasi-identifier zip."),
@@ -211,7 +215,13 @@ def without_adversaries() -> DecisionRecord:
         reasons=("Highest risk of a record from a recipient who plans: not measured; at most 0.09 allowed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=None),
         dataset=_without_file(record),
-        risk=_risk().model_copy(update={"sequential": None, "combined": None}),
+        fields=tuple(
+            field.model_copy(update={"treatment": _AS_COLLECTED}) if field.treatment.startswith("masked") else field
+            for field in record.fields
+        ),
+        masking=(),
+        risk=_risk().model_copy(update={"sequential": None, "combined": None, "linkage": None}),
+        utility=None,
         not_assessed=(*failures, *NOT_IN_THIS_VERSION),
     )
 
@@ -250,7 +260,9 @@ def validation_failed() -> DecisionRecord:
             for field in record.fields
         ),
         validation=record.validation.model_copy(update={"passed": False, "checks": checks}),
+        masking=(),
         risk=None,
+        utility=None,
         not_assessed=(
             NotAssessed(
                 stage="Generalization and risk",
@@ -281,7 +293,7 @@ def awaiting_review() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.AWAITING_REVIEW,
-        reasons=("All 9 gates passed; 2 reviews are still needed.",),
+        reasons=("All 10 gates passed; 2 reviews are still needed.",),
         gates=_gates(1 / 75, 0.0, suppressed / ROWS, 0.9556),
         dataset=record.dataset.model_copy(update={"rows_out": rows}),
         fields=tuple(
@@ -299,6 +311,7 @@ def awaiting_review() -> DecisionRecord:
                 "transparent": risk.transparent.model_copy(update={"histogram": residual.journalist.histogram}),
             }
         ),
+        utility=linkage_records.utility().model_copy(update={"records": rows, "suppressed": suppressed}),
         reviews_required=2,
         reviews=(
             Review(
@@ -339,8 +352,10 @@ def _gates(
         Measure.SUPPRESSED_SHARE: suppressed,
         Measure.INFORMATION_KEPT: kept,
     }
+    intervals = {}
     if planned is not None:
-        figures[Measure.SEQUENTIAL_MAXIMUM] = planned
+        figures |= {Measure.SEQUENTIAL_MAXIMUM: planned, **gate_figures(linkage_records.linkage())}
+        intervals = gate_intervals(linkage_records.linkage())
     policy = (
         *DEFAULT_GATES,
         Gate(
@@ -357,13 +372,13 @@ def _gates(
     gates = (
         _condition("validation.passed", "Validation passed", "All validation checks passed."),
         _condition("agreement.in_force", "Agreement in force", "The agreement DUA-2026-014 runs until 2028-12-31."),
-        *judge_gates(policy, figures),
+        *judge_gates(policy, figures, intervals=intervals),
     )
     if not all(gate.passed for gate in gates):
         return gates
     return (
         *gates,
-        _condition("stages.finished", "Every stage finished", "All 6 stages finished."),
+        _condition("stages.finished", "Every stage finished", "All 8 stages finished."),
         _condition(
             "released.rescored_equal",
             "Risk of the file as written is the recorded one",
@@ -389,7 +404,8 @@ def _levels(count: int) -> tuple[str, ...]:
 
 def _fields() -> tuple[FieldFact, ...]:
     generalized = "generalized (no-attack-partition)"
-    plain = "released as collected"
+    plain = _AS_COLLECTED
+    swapped, averaged = "masked (rank-swapping)", "masked (individual-ranking)"
     return (
         _field("record_id", "direct identifier", "text", ROWS, "removed", description="Key of the record."),
         _field(
@@ -421,7 +437,7 @@ def _fields() -> tuple[FieldFact, ...]:
             information_kept=0.9204,
         ),
         _field("workclass", "sensitive", "text", 9, plain, known_probability=0.3),
-        _field("fnlwgt", "insensitive", "integer", 21_648, plain, description="Census weight of the record."),
+        _field("fnlwgt", "insensitive", "integer", 21_648, swapped, description="Census weight of the record."),
         _field("education", "insensitive", "text", 16, plain),
         _field("education-num", "insensitive", "integer", 16, plain),
         _field("marital-status", "insensitive", "text", 7, plain),
@@ -451,9 +467,9 @@ def _fields() -> tuple[FieldFact, ...]:
             records_per_level=(30_508, 2_053),
             information_kept=0.9369,
         ),
-        _field("capital-gain", "sensitive", "integer", 119, plain),
-        _field("capital-loss", "sensitive", "integer", 92, plain),
-        _field("hours-per-week", "insensitive", "integer", 94, plain),
+        _field("capital-gain", "sensitive", "integer", 119, averaged),
+        _field("capital-loss", "sensitive", "integer", 92, averaged),
+        _field("hours-per-week", "insensitive", "integer", 94, swapped),
         _field("native-country", "insensitive", "text", 42, plain),
         _field("salary-class", "sensitive", "text", 2, plain, description="Income above or below 50,000 dollars."),
     )
@@ -609,6 +625,7 @@ def _risk(
         ),
         sequential=sequential or adversary_records.deterred(),
         combined=adversary_records.combined(),
+        linkage=linkage_records.linkage(),
         zip_table=ZipTableFact(
             census="US Census Bureau, 2010 Census ZCTA populations, in union with the HHS list from Census 2000",
             sha256=sha("zcta"),
