@@ -130,15 +130,16 @@ def _nearest(tables: list[_Table], counts: Counts, last: int) -> tuple[Floats, C
         least = np.minimum.reduceat(ending, first)
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            begun = np.zeros((len(part), len(first)))
+            begun = np.zeros((len(first), len(part)))
             for table, column in zip(others, columns, strict=True):
-                begun += table.distances[table.leaf[part]][:, column]
-            best[part] = (begun + least).min(axis=1)
+                begun += np.ascontiguousarray(table.distances[table.leaf[part]].T)[column]
+            near = begun + least[:, None]
+            best[part] = near.min(axis=0)
             limit = tie_limit(best[part])
-            row, group = np.nonzero(begun + least <= limit[:, None])
+            group, row = np.nonzero(near <= limit)
             cell, pair = _members(first[group], sizes[group])
-            near = begun[row, group][pair] + ending[cell] <= limit[row][pair]
-            tied[part] = np.rint(np.bincount(row[pair], records[cell] * near, len(part)))
+            tie = begun[group, row][pair] + ending[cell] <= limit[row][pair]
+            tied[part] = np.rint(np.bincount(row[pair], records[cell] * tie, len(part)))
     return best, tied
 
 

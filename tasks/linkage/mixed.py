@@ -19,7 +19,6 @@ from tasks.linkage.nearest import tie_limit
 from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 
-_BLOCK_ENTRIES = 2**18
 _MOST_COMPONENTS = 2**27
 _APART = 1e9
 """More than any sum of components of numbers comes to."""
@@ -122,20 +121,19 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
     tables = [own * table for own, table in zip(weight, files.tables, strict=False)]
     root = np.sqrt(weight[len(tables) :])
     original, masked = files.original * root, np.ascontiguousarray((files.masked * root).T)
-    credit = np.empty(len(files.truth))
-    step = max(1, _BLOCK_ENTRIES // files.n_released)
-    for start in range(0, len(credit), step):
-        part = slice(start, start + step)
-        total = _sums(files, tables, files.leaf[part])
-        apart = np.empty_like(total)
-        for number, values in zip(original[part].T, masked, strict=True):
-            np.subtract(number[:, None], values, out=apart)
+    columns = np.ascontiguousarray(files.position.T)
+    credit, apart = np.empty(len(files.truth)), np.empty(files.n_released)
+    for who, truth in enumerate(files.truth):
+        of_cells = np.zeros(len(files.position))
+        for table, leaf, column in zip(tables, files.leaf[who], columns, strict=True):
+            of_cells += table[leaf][column]
+        total = of_cells[files.cell]
+        for number, values in zip(original[who], masked, strict=True):
+            np.subtract(values, number, out=apart)
             np.square(apart, out=apart)
             total += apart
-        limit = tie_limit(total.min(axis=1))
-        own = total[np.arange(len(total)), files.truth[part]]
-        tied = np.count_nonzero(total <= limit[:, None], axis=1)
-        credit[part] = np.where(own <= limit, 1 / tied, 0.0)
+        limit = tie_limit(total.min(keepdims=True))[0]
+        credit[who] = 1 / np.count_nonzero(total <= limit) if total[truth] <= limit else 0.0
     return linkage(credit, files.n_released)
 
 
@@ -168,17 +166,6 @@ def components(files: MixedFiles, individuals: Positions | None = None) -> Float
     for axis, (number, values) in enumerate(zip(files.original[who].T, files.masked[records].T, strict=True)):
         found[:, :, len(files.tables) + axis] = (number[:, None] - values) ** 2
     return found
-
-
-def _sums(files: MixedFiles, tables: Sequence[Floats], leaf: Positions) -> Floats:
-    """Sum of the generalized attributes' components for some individuals and all released records."""
-    if not tables:
-        return np.zeros((len(leaf), files.n_released))
-    of_cells = np.zeros((len(leaf), len(files.position)))
-    for axis, table in enumerate(tables):
-        of_cells += table[leaf[:, axis]][:, files.position[:, axis]]
-    sums: Floats = of_cells[:, files.cell]
-    return sums
 
 
 def _generalized(

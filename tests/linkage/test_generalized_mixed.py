@@ -100,9 +100,6 @@ def test_links_and_components_as_plain_loops(file: GeneralizedFile, seed: int, *
     figure = mixed_linkage(files, weights.tolist() if weighted else None)
     assert figure.expected_correct == pytest.approx(credit.sum(), abs=1e-9)
     assert figure.n == len(truth)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mixed, "_BLOCK_ENTRIES", 1)
-        assert mixed_linkage(files, weights.tolist() if weighted else None) == figure
 
 
 def test_numbers_alone_link_as_distance_linkage_of_one_scaled_attribute() -> None:
