@@ -213,17 +213,24 @@ def _partial(held: Holdings, generator: np.random.Generator) -> tuple[PartialKno
     people = sample_of(held, _PARTIAL_PEOPLE, generator)
     facts = []
     for size in range(1, len(names) + 1):
-        found = []
+        found, attacked = [], []
         for known in random_attributes(len(names), size, _SETS, generator):
             battery = Battery(quick=True)
             chosen = {names[place] for place in known.attributes or ()}
             _attack_all(battery, held.only(chosen), people, generator)
             if battery.attacks:
                 found.append(_best_shares(battery.attacks))
+                attacked += [one.figure.people for one in battery.attacks]
         if found:
             uninformed, informed = np.mean(found, axis=0).tolist()
             facts.append(
-                PartialKnowledgeFact(attributes=size, sets=len(found), uninformed=uninformed, informed=informed)
+                PartialKnowledgeFact(
+                    attributes=size,
+                    sets=len(found),
+                    people=min(attacked),
+                    uninformed=uninformed,
+                    informed=informed,
+                )
             )
     return tuple(facts)
 
