@@ -1,4 +1,4 @@
-"""The record of a release with the sequential and the combined stage: complete, with one missing, with one failed."""
+"""The record of a release with all its stages: complete, with one missing, with one failed."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ import pytest
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
 from tasks.decision.gates import judge_gates
+from tasks.decision.linkage_facts import LinkageFact
 from tasks.decision.record import (
     CheckFact,
     CodeFact,
@@ -19,19 +20,19 @@ from tasks.decision.record import (
     Verdict,
     canonical_json,
 )
+from tasks.decision.utility_facts import UtilityFact
 from tasks.delivery.rescore import flat_figures
 from tasks.errors import StageFailed
-from tasks.generalization.play import play
-from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.finding_file import load_finding, save_finding
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import released_tuples, score
+from tasks.risk.score import score
 from tasks.risk.sequential import external_fact, plan
 from tests.support.silence import CANARY, assert_silent
-from tests.support.tiny import DATA, Change, changed, tiny_prepared, tiny_request
+from tests.support.stages import made
+from tests.support.tiny import DATA, Change, changed, tiny_request
 
 SHA = "0" * 64
 AT = datetime(2026, 3, 2, tzinfo=UTC)
@@ -46,7 +47,16 @@ SAFE = {"measure": "transparent.maximum_risk", "at_most": 1, "because": "a test"
     gate.model_dump(mode="json", exclude_none=True) for gate in DEFAULT_GATES if gate.measure.value[:10] == "sequential"
 )
 COMBINED = {"measure": "combined.maximum", "at_most": 5.0, "because": "a test"}
-ADVERSARY = [measure for measure in Measure if measure.value.split(".")[0] in {"sequential", "combined"}]
+LINKED = {"measure": "linkage.informed_share", "at_most": 0.5, "because": "a test"}
+LOSS = {"measure": "utility.loss", "at_most": 0.5, "because": "a test"}
+LATER = {
+    "sequential": "sequential adversary",
+    "combined": "combined risk",
+    "linkage": "record linkage",
+    "utility": "utility",
+}
+"""Parts of the findings, with the stage that each comes from."""
+MEASURED = [measure for measure in Measure if measure.value.split(".")[0] in LATER]
 
 
 def gates(*given: dict[str, Any]) -> Change:
@@ -60,16 +70,20 @@ def fined(document: dict[str, Any]) -> None:
 
 def found(loaded: LoadedRequest) -> Findings:
     """What the stages find for the only recipient."""
-    request, prepared = loaded.request, tiny_prepared(loaded)
-    table, recipient = game_table(request, prepared), request.recipients[0]
-    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
-    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+    release = made(loaded)
+    request, recipient, prepared = release.request, release.recipient, release.prepared
+    table, played, kept = release.table, release.played, release.kept
     scored = score(table, played, request, recipient, prepared.distinct_values, compare=())
     derived = recipient_profile(recipient, played, kept)
     planned = plan(table, played, kept, derived, external_fact(request, prepared, derived.profile.prior))
     combined = combine(request, prepared, table, played, kept, score_collected(request, prepared, table))
+    attacked, measured = release.attacked(), release.measured()
     recorded = flat_figures(
-        scored.risk.residual, scored.risk.transparent, planned.fact.residual, combined.fact.residual
+        scored.risk.residual,
+        scored.risk.transparent,
+        planned.fact.residual,
+        combined.fact.residual,
+        attacked.fact.records,
     )
     return Findings(
         prepared,
@@ -77,6 +91,8 @@ def found(loaded: LoadedRequest) -> Findings:
         score=scored,
         sequential=(planned.fact, planned.figures),
         combined=(combined.fact, combined.figures),
+        linkage=(attacked.fact, attacked.figures),
+        utility=(measured.fact, measured.figures),
         output=Output(SHA, 6, recorded),
     )
 
@@ -99,7 +115,7 @@ class Complete:
 @pytest.fixture(scope="module")
 def complete(tmp_path_factory: pytest.TempPathFactory) -> Complete:
     loaded = tiny_request(
-        tmp_path_factory.mktemp("complete"), fined, gates(SAFE, SEQUENTIAL, COMBINED | {"at_most": 9})
+        tmp_path_factory.mktemp("complete"), fined, gates(SAFE, SEQUENTIAL, COMBINED | {"at_most": 9}, LINKED, LOSS)
     )
     return Complete(loaded, found(loaded))
 
@@ -107,12 +123,17 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Complete:
 def test_a_complete_release_is_approved_on_all_its_figures(complete: Complete) -> None:
     assert set(complete.findings.figures) == set(Measure)
     record = complete.decided()
-    assert (record.decision, record.reasons) == (Verdict.APPROVED, ("All 7 gates passed.",))
+    assert (record.decision, record.reasons) == (Verdict.APPROVED, ("All 9 gates passed.",))
     assert complete.findings.sequential is not None
     assert complete.findings.combined is not None
+    assert complete.findings.linkage is not None
+    assert complete.findings.utility is not None
     assert record.risk is not None
     assert record.risk.sequential == complete.findings.sequential[0]
     assert record.risk.combined == complete.findings.combined[0]
+    assert record.risk.linkage == complete.findings.linkage[0]
+    assert record.utility == complete.findings.utility[0]
+    assert [test.stage for test in record.not_assessed] == ["Decoy records"]
     assert DecisionRecord.model_validate_json(canonical_json(record)) == record
 
 
@@ -132,7 +153,7 @@ def test_a_combined_score_above_its_gate_blocks(tmp_path: Path) -> None:
     assert record.reasons == ("Highest combined score of identity and attributes: 5.75 measured; at most 5 allowed.",)
 
 
-@pytest.mark.parametrize("missing", ["sequential", "combined"])
+@pytest.mark.parametrize("missing", list(LATER))
 def test_a_stage_that_did_not_finish_blocks_even_where_no_gate_judges_it(complete: Complete, missing: str) -> None:
     policy = complete.loaded.request.policy
     unjudged = complete.loaded.request.model_copy(
@@ -141,11 +162,11 @@ def test_a_stage_that_did_not_finish_blocks_even_where_no_gate_judges_it(complet
     findings = replace(complete.findings, **{missing: None})
     record = assemble(unjudged, unjudged.recipients[0], findings, CIRCUMSTANCES)
     assert record.decision is Verdict.BLOCKED
-    stage = {"sequential": "sequential adversary", "combined": "combined risk"}[missing]
-    assert f"These stages did not finish: {stage}." in record.reasons
+    assert f"These stages did not finish: {LATER[missing]}." in record.reasons
     assert record.risk is not None
-    assert getattr(record.risk, missing) is None
-    assert not next(gate for gate in record.gates if gate.id == "released.rescored_equal").passed
+    assert getattr(record if missing == "utility" else record.risk, missing) is None
+    again = next(gate for gate in record.gates if gate.id == "released.rescored_equal")
+    assert again.passed is (missing == "utility")
 
 
 def test_a_stage_that_failed_is_named_with_its_reason(complete: Complete) -> None:
@@ -160,7 +181,7 @@ def test_a_stage_that_failed_is_named_with_its_reason(complete: Complete) -> Non
     assert failed in record.not_assessed
 
 
-@pytest.mark.parametrize("measure", ADVERSARY)
+@pytest.mark.parametrize("measure", MEASURED)
 def test_a_figure_that_is_missing_never_passes(measure: Measure) -> None:
     gate = Gate(measure=measure, at_most=1, because="a test")
     figures = dict.fromkeys(Measure, 0.5)
@@ -173,7 +194,13 @@ def test_a_figure_that_is_missing_never_passes(measure: Measure) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "closed"), [("sequential", "sequential.maximum_risk"), ("combined", "combined.maximum")]
+    ("missing", "closed"),
+    [
+        ("sequential", "sequential.maximum_risk"),
+        ("combined", "combined.maximum"),
+        ("linkage", "linkage.informed_share"),
+        ("utility", "utility.loss"),
+    ],
 )
 def test_no_file_is_written_behind_a_gate_that_was_not_measured(complete: Complete, missing: str, closed: str) -> None:
     request, findings = complete.loaded.request, replace(complete.findings, **{missing: None})
@@ -181,7 +208,9 @@ def test_no_file_is_written_behind_a_gate_that_was_not_measured(complete: Comple
     assert [gate.id for gate in before if not gate.passed] == [closed]
 
 
-@pytest.mark.parametrize("name", ["sequential.2.maximum_risk", "sequential.0.expected_exploits", "combined.maximum"])
+@pytest.mark.parametrize(
+    "name", ["sequential.2.maximum_risk", "sequential.0.expected_exploits", "combined.maximum", "rows as attacked"]
+)
 def test_a_file_of_another_risk_is_not_released(complete: Complete, name: str) -> None:
     output = complete.findings.output
     assert output is not None
@@ -200,13 +229,16 @@ def test_the_record_holds_no_value(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, weighed, data=DATA.replace("cold", CANARY))
     findings = found(loaded)
     assert CANARY not in canonical_json(decided(loaded, findings)).decode()
-    for stage in (findings.sequential, findings.combined):
+    for stage in (findings.sequential, findings.combined, findings.linkage, findings.utility):
         assert stage is not None
         save_finding(*stage, tmp_path / "finding.json")
         assert CANARY not in (tmp_path / "finding.json").read_text()
 
 
-@pytest.mark.parametrize(("part", "kind"), [("sequential", SequentialFact), ("combined", CombinedFact)])
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [("sequential", SequentialFact), ("combined", CombinedFact), ("linkage", LinkageFact), ("utility", UtilityFact)],
+)
 def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: Path, part: str, kind: Any) -> None:
     path = tmp_path / f"{part}.json"
     stage = getattr(complete.findings, part)

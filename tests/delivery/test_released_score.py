@@ -146,7 +146,8 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
         release.table, release.played, release.kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell
     )
     sequential = plan(release.table, release.played, release.kept, derived, external).fact.residual
-    recorded = flat_figures(residual, transparent, sequential, release.recorded)
+    rows = int(release.kept[release.prepared.tuple_of_record].sum())
+    recorded = flat_figures(residual, transparent, sequential, release.recorded, rows)
     measured = rescore(
         read_cells(release.path, request.quasi_identifiers, release.table),
         release.table,
@@ -157,7 +158,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
         small_cell=policy.small_cell,
     )
     assert measured is not None
-    again = flat_figures(measured.residual, measured.transparent, measured.sequential, release.read_back)
+    again = flat_figures(measured.residual, measured.transparent, measured.sequential, release.read_back, rows)
     assert rescored_gate(recorded, again).passed
     assert {
         "sequential.2.maximum_risk",
@@ -165,7 +166,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
         "combined.above",
         "residual.smallest_class",
     } <= again.keys()
-    assert again["combined.records"] == int(release.kept[release.prepared.tuple_of_record].sum())
+    assert again["combined.records"] == again["rows as attacked"] == rows
 
 
 def test_a_register_is_counted_again(tmp_path: Path) -> None:
