@@ -1,0 +1,1 @@
+"""Distances learned from the original file: the strongest intruder that distance-based linkage knows."""

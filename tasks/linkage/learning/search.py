@@ -1,0 +1,155 @@
+"""Exact search along lines: how many records are won at every point of a line, and where it is most.
+
+Along w + t·v a record is won for t in one interval, where its rivals' half-lines meet; the number of records that are
+won at once is largest where most intervals overlap. Nothing is approximated: the objective is the count itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.linkage.figure import Floats
+from tasks.linkage.learning.cone import Cone
+from tasks.linkage.learning.rows import MARGIN, Rows, combined, unit
+
+_FARTHEST = 100.0
+_LEAST_GAIN = 1e-6
+_REFRESH = 64
+_SEVERAL = 12
+MIX=[.3,.7,1.0]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Where on a line the most is won."""
+
+    credit: float
+    low: float
+    high: float
+
+
+def best_stretches(rows: Rows, scores: Floats, rates: Floats, low: float, high: float) -> list[Stretch]:
+    """The stretches of a line within [low, high] on which the most is won, in order; none if nothing ever is.
+
+    Parameters
+    ----------
+    rows : Rows
+    scores, rates : array of shape (n_rows,)
+        Each comparison at t = 0, less the margin, and what it gains per unit of t.
+    low, high : float
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A rate of 0 gives −∞ where the comparison holds and +∞ where it does not.
+        crossing = -scores / (rates + 0.0)
+    rising = rates >= 0
+    first = np.maximum.reduceat(np.where(rising, crossing, -np.inf), rows.starts)
+    last = np.minimum.reduceat(np.where(rising, np.inf, crossing), rows.starts)
+    first, last = np.maximum(first, low), np.minimum(last, high)
+    somewhere = first < last
+    if not somewhere.any():
+        return []
+    credit = rows.credit[somewhere]
+    ends = np.concatenate([first[somewhere], last[somewhere]])
+    change = np.concatenate([credit, -credit])
+    order = np.lexsort((change, ends))
+    total, ends = np.cumsum(change[order]), ends[order]
+    most = total[:-1].max()
+    at = np.flatnonzero((total[:-1] >= most - _LEAST_GAIN) & (ends[1:] > ends[:-1]))
+    return [Stretch(float(total[place]), float(ends[place]), float(ends[place + 1])) for place in at]
+
+
+def search(rows: Rows, cone: Cone, starts: Sequence[Floats], generator: np.random.Generator, lines: int) -> Floats:
+    """Improve on the best of several starts; the worse half of them is given up again and again.
+
+    Parameters
+    ----------
+    rows : Rows
+    cone : Cone
+    starts : sequence of arrays of shape (n_parameters,)
+        Allowed parameters, at least one.
+    generator : numpy Generator
+    lines : int
+        Lines to search in all.
+
+    Returns
+    -------
+    array of shape (n_parameters,)
+        Allowed parameters, the largest 1 in size, that win no less than any start.
+    """
+    runs = [_Run(rows, cone, start) for start in starts]
+    rounds = len(runs).bit_length()
+    for _ in range(rounds):
+        for run in runs:
+            run.search(generator, -(-lines // (rounds * len(runs))))
+        runs = sorted(runs, key=lambda run: -run.credit)[: (len(runs) + 1) // 2]
+    return runs[0].parameters
+
+
+class _Run:
+    """One walk through the parameters; it moves among equals and never to fewer records."""
+
+    def __init__(self, rows: Rows, cone: Cone, start: Floats) -> None:
+        self._rows, self._cone = rows, cone
+        self._lines = 0
+        self.parameters = unit(start)
+        self._scores = rows.scores(self.parameters)
+        self.credit = self._won(self._scores)
+
+    def _won(self, scores: Floats) -> float:
+        return float(self._rows.credit @ self._rows.won(scores)) if len(scores) else 0.0
+
+    def search(self, generator: np.random.Generator, lines: int) -> None:
+        """Search so many lines through where the walk stands."""
+        if len(self._scores):
+            for _ in range(lines):
+                self._lines += 1
+                self._step(generator)
+
+    def _step(self, generator: np.random.Generator) -> None:
+        direction = self._direction(generator)
+        rates = combined(direction, self._rows.gains)
+        low, high = self._cone.step_range(self.parameters, direction)
+        found = best_stretches(self._rows, self._scores, rates, max(low, -_FARTHEST), min(high, _FARTHEST))
+        if not found or found[0].credit < self.credit - _LEAST_GAIN:
+            return
+        t = _point(found, generator)
+        moved = self.parameters + t * direction
+        size = np.abs(moved).max()
+        if self._lines % _REFRESH:
+            scores = (self._scores + MARGIN + t * rates) / size - MARGIN
+        else:
+            scores = self._rows.scores(moved / size)
+        credit = self._won(scores)
+        if credit >= self.credit - _LEAST_GAIN:
+            self.parameters, self._scores, self.credit = moved / size, scores, credit
+
+    def _direction(self, generator: np.random.Generator) -> Floats:
+        """One parameter, two, several in proportion to their sizes, or what a comparison that is lost gains by."""
+        n, which = len(self.parameters), generator.random()
+        direction = np.zeros(n)
+        if which < MIX[0]:
+            direction[generator.integers(n)] = 1.0
+        elif which < MIX[1] and n > 1:
+            direction[generator.choice(n, 2, replace=False)] = generator.normal(size=2)
+        elif which < MIX[2]:
+            several = generator.choice(n, min(n, _SEVERAL), replace=False)
+            direction[several] = generator.normal(size=len(several)) * (np.abs(self.parameters[several]) + 0.01)
+        else:
+            lost = np.flatnonzero(~self._rows.won(self._scores))
+            if not len(lost):
+                return direction
+            record = generator.choice(lost)
+            row = self._rows.starts[record] + np.flatnonzero(self._scores[self._rows.slice(record)] <= 0)
+            direction = self._rows.gains[:, generator.choice(row)] * (np.abs(self.parameters) + 0.01 if generator.random()<.7 else 1.0)
+            direction /= np.abs(direction).max()
+        return direction
+
+
+def _point(stretches: list[Stretch], generator: np.random.Generator) -> float:
+    """The middle of the longest stretch, or, to move about among equals, a random point of any."""
+    if generator.random() < 0.5:
+        chosen, part = max(stretches, key=lambda stretch: stretch.high - stretch.low), 0.5
+    else:
+        chosen, part = stretches[generator.integers(len(stretches))], generator.uniform(0.05, 0.95)
+    return chosen.low + part * (chosen.high - chosen.low)
