@@ -64,8 +64,9 @@ def lay_out(
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:
-    """What was done to each column, and the game that prescribed it."""
+    """What was done to each column, the game that prescribed it, and the maskings."""
     return {
         "fields": [field.model_dump(mode="json") for field in record.fields],
         "game": record.risk.game.model_dump(mode="json") if record.risk else None,
+        "masking": [masking.model_dump(mode="json") for masking in record.masking],
     }
