@@ -1,0 +1,307 @@
+"""What a determination says of masked attributes and of the utility that is left."""
+
+from typing import Any
+
+import pytest
+
+from reports.determination import determination_html, sections
+from reports.figures import figures
+from reports.masking import masking_rows, masking_text
+from reports.references import cited
+from reports.smallcell import HIDDEN
+from reports.utility import LossText, association_rows, classifier_rows, loss_rows, loss_text, numeric_rows
+from tasks.decision.linkage_facts import MaskingFact
+from tasks.decision.record import DecisionRecord
+from tasks.decision.utility_facts import AssociationFact, MarginalFact, UtilityFact
+from tasks.errors import StageFailed
+from tasks.request.model import MaskingName
+from tests.support import linkage_records, records, texts
+
+
+def section(record: DecisionRecord, key: str = "utility") -> str:
+    return texts.sections(determination_html(record))[key]
+
+
+def with_utility(**changes: Any) -> DecisionRecord:
+    return records.changed(records.approved(), utility=linkage_records.utility().model_copy(update=changes))
+
+
+def few_suppressed(suppressed: int, **changes: Any) -> DecisionRecord:
+    """The released records are fewer than those that came in, by so many."""
+    record = records.awaiting_review()
+    assert record.risk is not None
+    residual = record.risk.residual
+    prosecutor = residual.prosecutor.model_copy(update={"records": records.ROWS - suppressed})
+    risk = record.risk.model_copy(update={"residual": residual.model_copy(update={"prosecutor": prosecutor})})
+    return records.changed(
+        record, risk=risk, utility=linkage_records.utility().model_copy(update={"suppressed": suppressed, **changes})
+    )
+
+
+class TestMasking:
+    def test_method_and_parameters_stand_with_what_follows_from_them(self) -> None:
+        text = section(records.approved(), "method")
+        assert "Rank swapping: k 3,256 ranks; p 10 % of the ranks; reading “pair”" in text
+        assert "each value stays within k ranks of its own" in text
+        assert "Microaggregation by individual ranking: k 5 records at least" in text
+        assert "masked values rounded to whole numbers" in text
+        assert "masked (rank-swapping)" in section(records.approved(), "fields")
+
+    def test_a_file_without_masking_says_nothing_of_it(self) -> None:
+        record = records.without_adversaries()
+        assert "Masking" not in section(record, "method")
+        assert "masked" not in section(record, "data")
+        assert "fnlwgt, hours-per-week, capital-gain, capital-loss were masked" in section(records.approved(), "data")
+        assert "Masked fnlwgt" in section(records.approved(), "decision")
+
+    @pytest.mark.parametrize("method", list(MaskingName))
+    def test_every_method_of_a_request_can_be_explained(self, method: MaskingName) -> None:
+        text = masking_text(method.value)
+        assert text.title[0].isupper()
+        assert len(text.derived) > 40
+
+    def test_parameters_are_written_in_words(self) -> None:
+        facts = (
+            MaskingFact(attributes=("a",), method="rank-swapping-p-distribution", rounded=False, limited=False,
+                        parameters={"p": 2.5, "mean": 406.9, "standard_deviation": 406.9}),
+            MaskingFact(attributes=("b",), method="additive-noise", parameters={"proportion": 0.05, "new_thing": "x"},
+                        rounded=True, limited=True),
+            MaskingFact(attributes=("c",), method="rank-swapping-p-buckets", parameters={"buckets": 20}, rounded=False,
+                        limited=False),
+            MaskingFact(attributes=("d",), method="mdav", parameters={}, rounded=False, limited=False),
+        )  # fmt: skip
+        record = records.changed(records.approved(), masking=facts)
+        swapped, noisy, bucketed, averaged = masking_rows(record)
+        assert swapped.parameters == (
+            "moves by 406.9 ranks on average; p 2.5 % of the ranks; standard deviation 406.9 ranks"
+        )
+        assert noisy.parameters == "new thing x; variance of the noise 0.05 times that of the attribute"
+        assert noisy.kept_valid == "rounded to whole numbers and kept within the declared bounds"
+        assert bucketed.parameters == "20 buckets"
+        assert (averaged.parameters, averaged.kept_valid) == ("", "")
+        assert "Microaggregation by MDAV nothing is drawn" in section(record, "method")
+
+    def test_a_method_that_the_report_cannot_explain_stops_it(self) -> None:
+        with pytest.raises(StageFailed, match="names a masking"):
+            masking_text("something-new")
+
+
+class TestUtility:
+    def test_losses_stand_by_attribute_with_the_whole_file_last(self) -> None:
+        text = section(records.approved())
+        assert "zip 3.10% 7.96% 3.34%" in text
+        assert "All of them 4.19% 7.82% 4.74%" in text
+        assert "The average class holds 2.074 records, 1.201 in the source." in text
+        assert "is 1.806 × 10⁶, 0.17% of the way" in text
+
+    def test_changes_of_masked_attributes_are_in_deviations(self) -> None:
+        text = section(records.approved())
+        assert "capital-gain −0.0002 0.9987 0.0000 0.0011 2.17% 0.0007" in text
+        assert "fnlwgt 0.0000 1.0000 0.0000 0.0000 0% 0.1714" in text
+
+    def test_the_associations_that_changed_most_come_first(self) -> None:
+        record = records.approved()
+        text = section(record)
+        assert "the 5 that changed most of 10" in text
+        assert "race and sex Cramér's V 0.118 0.101 age and sex Cramér's V 0.138 0.130" in text
+        fact = linkage_records.utility()
+        unknown = AssociationFact(attributes=("a", "b"), measure="correlation", before=None, after=0.5)
+        rows = association_rows(fact.model_copy(update={"associations": (unknown, *fact.associations[:2])}))
+        assert (rows[-1].attributes, rows[-1].before, rows[-1].after) == ("a and b", "–", "0.500")
+
+    def test_clusters_and_classifiers_stand_beside_what_they_compare_with(self) -> None:
+        text = section(records.approved())
+        assert "Rand); of those together in either, 83.25% are together in both (Jaccard); F is 0.909." in text
+        assert "agrees with itself by 99.77% (Rand), F 0.996" in text
+        assert "Naive Bayes 2,100 80.22% (77.49–82.69%) 79.89% (77.15–82.38%)" in text
+        assert "Always the commonest class – 75.89% 75.89%" in text
+        assert "Association of zip and native-country (The table of both has more cells than records)." in text
+
+    def test_what_has_no_figure_is_a_dash(self) -> None:
+        fact = linkage_records.utility()
+        constant = fact.numeric[0].model_copy(
+            update={"mean": None, "deviation_ratio": None, "deciles": None, "displacement": None}
+        )
+        single = fact.attributes[0].model_copy(update={"loss": None, "entropy": None, "certainty_penalty": None})
+        text = section(with_utility(numeric=(constant,), attributes=(single,), marginals=()))
+        assert "fnlwgt – – – 0.0000 – –" in text
+        assert "age – – –" in text
+
+    def test_what_was_not_made_leaves_no_heading_behind(self) -> None:
+        text = section(
+            with_utility(
+                numeric=(), associations=(), marginals=(), clustering=None, classification=None, curves=(),
+                not_measured=(),
+            )
+        )  # fmt: skip
+        for words in (
+            "What analyses find",
+            "Masked attributes",
+            "k-means",
+            "Classifier",
+            "Not measured",
+            "Risk–utility",
+        ):
+            assert words not in text
+        assert "Loss by the measures of the field" in text
+
+    def test_without_the_stage_there_is_one_line_that_says_so(self) -> None:
+        record = records.changed(records.approved(), utility=None, not_assessed=())
+        text = section(record)
+        assert "clustering and classification were not measured: the stage did not finish." in text
+        assert "Information kept" in text
+        assert "Utility The stage did not finish" in section(record, "scope")
+        assert "curves" not in figures(record)
+        assert "utility" in [part.key for part in sections(record)]
+
+
+class TestCurves:
+    def test_they_say_in_words_what_they_show(self) -> None:
+        made = figures(records.approved())["curves"]
+        assert "p 10 (applied): change 0.1408, linked 55.30% informed, 20.10% uninformed" in made.alt
+        assert "Microaggregation by individual ranking of capital-gain and capital-loss: k 3" in made.alt
+        seen = texts.seen("", [made])
+        for words in ("p 10", "p 30", "k 50", "strength applied", "mean change of a value, IL1s"):
+            assert words in seen
+        assert "k 10" not in seen, "no room beside k 5, the strength applied"
+
+    def test_few_links_are_drawn_at_the_bound(self) -> None:
+        def drawn(few: int) -> tuple[bytes, str]:
+            curve = linkage_records.curve(
+                linkage_records.SWAPPED, "rank-swapping", "p", ((5, few, 2_000 - few, 0.1), (10, 40, 90, 0.2)), 10
+            )
+            made = figures(with_utility(curves=(curve,)))["curves"]
+            return made.svg, made.alt
+
+        assert drawn(2) == drawn(9)
+        assert drawn(30) != drawn(31)
+
+    @pytest.mark.parametrize("number", [1, 3, 4])
+    def test_any_number_of_maskings_is_drawn(self, number: int) -> None:
+        curve = linkage_records.utility().curves[1]
+        made = figures(with_utility(curves=(curve,) * number))["curves"]
+        assert texts.seen("", [made]).count("Microaggregation by individual ranking") == number
+
+    def test_one_strength_alone_is_a_point(self) -> None:
+        curve = linkage_records.utility().curves[0]
+        single = curve.model_copy(update={"points": curve.points[2:3]})
+        assert "p 10" in texts.seen("", [figures(with_utility(curves=(single,)))["curves"]])
+
+
+class TestSmallCells:
+    def test_few_suppressed_records_do_not_follow_from_losses(self) -> None:
+        """An attribute that no record was generalized in loses exactly the suppressed share."""
+
+        def shown(suppressed: int) -> set[str]:
+            share = suppressed / records.ROWS
+            fact = linkage_records.utility()
+            attributes = tuple(
+                one.model_copy(update={"loss": share, "entropy": share, "certainty_penalty": share})
+                for one in fact.attributes
+            )
+            marginals = (MarginalFact(name="age", total_variation=share),)
+            record = few_suppressed(suppressed, attributes=attributes, marginals=marginals)
+            assert record.utility is not None
+            rows = loss_rows(record, record.utility)[:-1]
+            return (
+                {row.loss for row in rows}
+                | {row.penalty for row in rows}
+                | {section(record).partition("Loss by the measures")[2]}
+            )
+
+        assert len(shown(3)) == 2
+        assert shown(1) == shown(5) == shown(10)
+
+    def test_losses_are_rounded_to_what_hides_the_limit(self) -> None:
+        assert loss_text(records.approved()) == LossText(None)
+        assert loss_text(few_suppressed(4)).grain == 0.001
+        assert LossText(0.001)(0.04187) == "4.2%"
+        assert LossText(0.05)(0.38) == "40%"
+        assert LossText(float("inf"))(0.38) == HIDDEN
+
+    def test_discernibility_is_not_shown_beside_few_suppressed_records(self) -> None:
+        text = section(few_suppressed(4))
+        assert "Discernibility is not shown, since few records were suppressed." in text
+        assert "1.806" not in text
+        assert "so many would have to change value, age" in section(
+            few_suppressed(40, marginals=(MarginalFact(name="age", total_variation=0.01),))
+        )
+
+    def test_few_records_of_the_other_classes_do_not_follow_from_the_commonest(self) -> None:
+        made = linkage_records.utility().classification
+        assert made is not None
+        found = set()
+        for few in (2, 7):
+            share = 1 - few / made.tested
+            classifiers = tuple(
+                one.model_copy(update={"original": share, "released": share}) for one in made.classifiers
+            )
+            changed = made.model_copy(update={"majority": share, "classifiers": classifiers})
+            record = with_utility(classification=changed)
+            assert record.utility is not None
+            found.add(section(record))
+            assert {row.released for row in classifier_rows(record, record.utility)} == {">98.78%"}
+        assert len(found) == 1
+
+    def test_few_records_that_moved_are_a_bound(self) -> None:
+        def moved(count: int) -> str:
+            record = with_utility(marginals=(MarginalFact(name="fnlwgt", total_variation=count / records.ROWS),))
+            assert record.utility is not None
+            return numeric_rows(record, record.utility)[0].moved
+
+        assert moved(3) == moved(9) == "<0.03%"
+        assert moved(0) == "0%"
+
+
+class TestReferences:
+    def test_only_what_was_used_is_cited(self) -> None:
+        used = " ".join(cited(records.approved()))
+        for paper in (
+            "Torra V (2016)",
+            "Fellegi",
+            "Sinkhorn",
+            "Wilson EB",
+            "Prasser",
+            "Lloyd",
+            "Bergsma",
+            "Mateo-Sanz",
+        ):
+            assert paper in used
+        without = " ".join(cited(records.without_adversaries()))
+        for paper in (
+            "Torra V (2016)",
+            "Fellegi",
+            "Sinkhorn",
+            "Wilson EB",
+            "Prasser",
+            "Lloyd",
+            "Xia W, Heath",
+            "Orooji",
+        ):
+            assert paper not in without
+        assert "Wan Z" in without
+
+    def test_attacks_and_measures_that_were_not_made_are_not_cited(self) -> None:
+        record = with_utility(associations=(), clustering=None, numeric=(), curves=())
+        assert record.risk is not None
+        assert record.risk.linkage is not None
+        kept = [one for one in record.risk.linkage.attacks if one.id not in {"numbers-probabilistic", "all-joint"}]
+        linkage = record.risk.linkage.model_copy(update={"attacks": tuple(kept), "strongest_informed": "own-cell"})
+        record = records.changed(record, masking=(), risk=record.risk.model_copy(update={"linkage": linkage}))
+        used = " ".join(cited(record))
+        for paper in ("Fellegi", "Sinkhorn", "Lloyd", "Bergsma", "Domingo-Ferrer"):
+            assert paper not in used
+        assert "Wilson EB" in used
+
+    def test_they_are_in_the_order_of_their_authors_and_markup_stays_text(self) -> None:
+        papers = cited(records.approved())
+        assert list(papers) == sorted(papers, key=str.casefold)
+        assert len(set(papers)) == len(papers)
+        assert "Medicare &amp; Medicaid" in determination_html(records.approved())
+
+
+def test_the_whole_is_filled_in_for_a_file_with_everything(any_record: DecisionRecord) -> None:
+    fact = any_record.utility
+    assert fact is None or isinstance(fact, UtilityFact)
+    assert ("linkage" in figures(any_record)) == bool(any_record.risk and any_record.risk.linkage)
+    assert ("curves" in figures(any_record)) == (fact is not None)
