@@ -7,22 +7,28 @@ from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 import typer
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from flows.cli.assessed import combined_tables, game_tables, sequential_tables
+from flows.cli.assessed_linkage import linkage_tables
+from flows.cli.assessed_utility import utility_tables
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.decision.adversary_facts import ScoreFigure
+from tasks.errors import BadInput
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.guard import guarded
+from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import Method, Recipient
+from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 from tasks.risk.combined_score import combine, riskiest, score_collected
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import compare_methods, released_tuples
@@ -35,6 +41,8 @@ class Assessment(StrEnum):
     GAME = "game"
     FMDP = "fmdp"
     COMBINED = "combined"
+    LINKAGE = "linkage"
+    UTILITY = "utility"
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,15 @@ class Setting:
     """A request with its data read and its recipients' methods played."""
 
     loaded: LoadedRequest
+    frame: pd.DataFrame
+    """The microdata as text."""
     prepared: Prepared
     table: Table
+
+    @cached_property
+    def columns(self) -> MaskedColumns:
+        """The masked columns; not the release's own, whose randomness is the workspace's."""
+        return mask_columns(self.loaded.request, self.frame, generator_of_its_own)
 
     @cached_property
     def collected(self) -> ScoreFigure:
@@ -80,6 +95,9 @@ def assess(
     request: RequestArgument,
     root: RootsOption = None,
     *,
+    recipient: Annotated[
+        str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
+    ] = None,
     top: Annotated[
         int, typer.Option(help="Records to explain with combined: those that score highest.", min=0, max=1000)
     ] = 5,
@@ -96,13 +114,21 @@ def assess(
 
     ``combined`` scores identity and attribute disclosure in one, before and after, and says which known attributes and
     which sensitive ones make the score, for the file and for the records that score highest.
+
+    ``linkage`` attacks the release as somebody would who holds the original file: by groups and by masked numbers, with
+    and without knowing rule and maskings, with less knowledge, and with learned weights.
+
+    ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
+    associations, clusters, classifiers, and risk against utility of each masking.
+
+    Numbers that the request masks are masked with random choices that are not those of a release.
     """
     with guarded("assessment"):
         loaded = load_request(request, root or [])
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
-        setting = Setting(loaded, prepared, game_table(loaded.request, prepared))
-        found = {recipient.id: _METHODS[method](setting, recipient, top) for recipient in loaded.request.recipients}
+        setting = Setting(loaded, frame, prepared, game_table(loaded.request, prepared))
+        found = {one.id: _METHODS[method](setting, one, top) for one in _chosen(loaded.request, recipient)}
     if as_json:
         documents = {who: one.document for who, one in found.items()}
         print_json({"ok": True, "exit_code": 0, "method": method.value, "recipients": documents})
@@ -112,6 +138,19 @@ def assess(
             console.print(table)
             console.print()
     return ExitCode.APPROVED
+
+
+def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, ...]:
+    chosen = tuple(one for one in request.recipients if recipient in (None, one.id))
+    if not chosen:
+        raise BadInput(
+            "the request has no such recipient",
+            where="--recipient",
+            expected=f"one of {', '.join(one.id for one in request.recipients)}",
+            got="another id",
+            fix="name one of these, or leave the option out for all of them",
+        )
+    return chosen
 
 
 def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
@@ -139,14 +178,51 @@ def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
 def _combined(setting: Setting, recipient: Recipient, top: int) -> Assessed:
     played, request = setting.played(recipient), setting.loaded.request
     kept = setting.kept(played)
-    fact = combine(request, setting.prepared, setting.table, played, kept, setting.collected).fact
-    records = riskiest(request, setting.prepared, setting.table, played, kept, top)
+    hidden = with_masked(setting.prepared, request, setting.columns)
+    fact = combine(request, hidden, setting.table, played, kept, setting.collected).fact
+    records = riskiest(request, hidden, setting.table, played, kept, top)
     document = {**fact.model_dump(mode="json"), "records": [record.document() for record in records]}
     return Assessed(document, combined_tables(recipient.id, fact, records))
+
+
+def _linkage(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
+    from tasks.linkage.attack import Setting as Attacked  # noqa: PLC0415  imports solvers
+    from tasks.linkage.attack import attack  # noqa: PLC0415
+
+    request = setting.loaded.request
+    made = Attacked(request, recipient, setting.prepared, setting.table, setting.played(recipient), setting.columns)
+    found = attack(made, generator_of_its_own(f"record linkage {recipient.id}"))
+    masking = setting.columns.facts
+    document = _document(setting, found.fact.model_dump(mode="json"), found.figures)
+    return Assessed(document, linkage_tables(recipient.id, found.fact, masking))
+
+
+def _utility(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
+    from tasks.utility.analyses import Case  # noqa: PLC0415  imports scikit-learn
+    from tasks.utility.measure import measure  # noqa: PLC0415
+
+    request, played = setting.loaded.request, setting.played(recipient)
+    case = Case(request, setting.frame, setting.prepared, played, setting.kept(played), setting.columns)
+    found = measure(case, setting.table, generator_of_its_own("utility"))
+    document = _document(setting, found.fact.model_dump(mode="json"), found.figures)
+    return Assessed(document, utility_tables(recipient.id, found.fact, setting.columns.facts))
+
+
+def _document(setting: Setting, fact: dict[str, Any], figures: dict[Measure, float]) -> dict[str, Any]:
+    """A fact with the figures that gates judge and how numbers were masked for it."""
+    masking = [one.model_dump(mode="json") for one in setting.columns.facts]
+    return {
+        **fact,
+        "figures": {measure.value: figure for measure, figure in figures.items()},
+        "masking": masking,
+        "note": NOT_THE_RELEASES_OWN if masking else "",
+    }
 
 
 _METHODS: dict[Assessment, Callable[[Setting, Recipient, int], Assessed]] = {
     Assessment.GAME: _game,
     Assessment.FMDP: _sequential,
     Assessment.COMBINED: _combined,
+    Assessment.LINKAGE: _linkage,
+    Assessment.UTILITY: _utility,
 }

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 from scipy.special import expit
 
+from flows.cli.tables import titled_table
 from reports import numbers
 from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, DeterrentFact, ScoreFigure, SequentialFact
 from tasks.decision.record import PolicyOutcome
@@ -34,7 +35,7 @@ _DETERRENTS = {
 
 def game_tables(who: str, outcomes: Sequence[PolicyOutcome]) -> tuple[RenderableType, ...]:
     """Methods of generalization side by side."""
-    table = _table(
+    table = titled_table(
         f"{who}: what each method pays, and what an informed recipient does",
         ("", "method"),
         ("publisher", "recipient", "kept %", "attacked %", "re-identified"),
@@ -66,7 +67,7 @@ def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]
     """Scores before and after, what makes them, and the records that score highest."""
     form = "exclusive form" if fact.exclusive else "paper's form"
     limit = "all" if fact.epsilon is None else f"known with more than {_figure(fact.epsilon)}"
-    table = _table(
+    table = titled_table(
         f"{who}: identity and attributes in one score",
         ("",),
         ("highest", f"quantile {_figure(fact.quantile)}", "mean", f"above {_figure(fact.threshold)}"),
@@ -74,7 +75,7 @@ def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]
     )
     for name, figure in (("before", fact.initial), ("after", fact.residual)):
         table.add_row(name, *_scores(figure))
-    shares = _table("What makes the score after generalization", ("known", "sensitive"), ("share",), "")
+    shares = titled_table("What makes the score after generalization", ("known", "sensitive"), ("share",), "")
     for part in fact.by_known_set[:5]:
         shares.add_row(_names(part.attributes), "", f"{part.share:.1%}")
     for part in fact.by_attribute[:5]:
@@ -84,7 +85,7 @@ def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]
 
 def _profile(who: str, fact: SequentialFact) -> Table:
     external = f"{fact.external.kind} of {fact.external.people:,} people listed: {fact.external.source}"
-    table = _table(f"{who}: a recipient who plans", ("term",), ("value",), f"external data: {external}")
+    table = titled_table(f"{who}: a recipient who plans", ("term",), ("value",), f"external data: {external}")
     table.add_column("from", overflow="fold")
     for name, title in _TERMS.items():
         table.add_row(title, _term(fact.profile, name), fact.profile.origins[name])
@@ -101,7 +102,7 @@ def _term(profile: AdversaryFact, name: str) -> str:
 
 
 def _beliefs(fact: SequentialFact) -> Table:
-    table = _table(
+    table = titled_table(
         "Risk of the records, before → after",
         ("", "the recipient's knowledge"),
         ("highest", "attempted %", "re-identified"),
@@ -137,7 +138,9 @@ def _from(size: int | None) -> str:
 
 
 def _deterrents(fact: SequentialFact) -> Table:
-    table = _table("What keeps the recipient from every record, each by itself", ("term",), ("now", "enough from"), "")
+    table = titled_table(
+        "What keeps the recipient from every record, each by itself", ("term",), ("now", "enough from"), ""
+    )
     for one in fact.deterrents:
         table.add_row(_DETERRENTS[one.term], _figure(one.current), _enough(one))
     return table
@@ -155,7 +158,9 @@ def _enough(fact: DeterrentFact) -> str:
 def _records(records: Sequence[RecordScore]) -> tuple[Table, ...]:
     if not records:
         return ()
-    table = _table("Records that score highest", (), ("rank", "row", "score"), "rows are counted from 1 in the file")
+    table = titled_table(
+        "Records that score highest", (), ("rank", "row", "score"), "rows are counted from 1 in the file"
+    )
     table.add_column("known, most of the score", overflow="fold")
     table.add_column("sensitive, most of the score", overflow="fold")
     for record in records:
@@ -177,20 +182,3 @@ def _names(attributes: Sequence[str]) -> str:
 
 def _figure(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-
-
-def _table(title: str, words: Sequence[str], figures: Sequence[str], caption: str) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption=caption or None,
-        caption_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in words:
-        table.add_column(heading, overflow="fold")
-    for heading in figures:
-        table.add_column(heading, justify="right", overflow="fold")
-    return table

@@ -1,0 +1,153 @@
+"""What ``releasegate assess utility`` shows in the terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from flows.cli.assessed_linkage import masking_tables
+from flows.cli.tables import between, untitled_table
+from reports import numbers
+from tasks.decision.linkage_facts import MaskingFact
+from tasks.decision.utility_facts import (
+    AssociationFact,
+    ClassificationFact,
+    ClusteringFact,
+    MarginalFact,
+    MaskingCurve,
+    NotMeasured,
+    NumericChangeFact,
+    UtilityFact,
+)
+
+_MOST_PAIRS = 10
+
+
+def utility_tables(who: str, fact: UtilityFact, masking: Sequence[MaskingFact]) -> tuple[RenderableType, ...]:
+    """Losses, changes of numbers and associations, what analyses find, curves, and what was not measured."""
+    parts: list[RenderableType] = [_losses(who, fact)]
+    if fact.numeric:
+        parts.append(_numeric(fact.numeric))
+    if fact.associations:
+        parts.append(_associations(fact.associations))
+    if fact.marginals:
+        parts.append(_marginals(fact.marginals))
+    if fact.clustering:
+        parts.append(_clustering(fact.clustering))
+    if fact.classification:
+        parts.append(_classification(fact.classification))
+    parts += [_curve(curve) for curve in fact.curves]
+    if fact.not_measured:
+        parts.append(_not_measured(fact.not_measured))
+    return (*parts, *masking_tables(masking))
+
+
+def _losses(who: str, fact: UtilityFact) -> Group:
+    file = fact.file
+    original = "" if file.original_class_size is None else f", {_figure(file.original_class_size)} before"
+    spread = (
+        "" if file.discernibility_share is None else f" ({numbers.percent(file.discernibility_share)} of its range)"
+    )
+    table = untitled_table(("attribute",), ("loss", "entropy", "certainty"))
+    for one in fact.attributes:
+        table.add_row(one.name, _share(one.loss), _share(one.entropy), _share(one.certainty_penalty))
+    table.add_row("the file", _share(file.loss), _share(file.entropy), _share(file.certainty_penalty), style="bold")
+    return between(
+        f"{who}: what generalization loses",
+        table,
+        "loss: ARX's; entropy: non-uniform; certainty: normalized certainty penalty\n"
+        f"{fact.records:,} records released, {fact.suppressed:,} suppressed; "
+        f"{_figure(file.average_class_size)} records to a class{original}; "
+        f"discernibility {_figure(file.discernibility)}{spread}",
+    )
+
+
+def _numeric(facts: Sequence[NumericChangeFact]) -> Group:
+    table = untitled_table(("attribute",), ("mean", "deviation", "deciles", "distribution", "IL1s"))
+    for one in facts:
+        figures = one.mean, one.deviation_ratio, one.deciles, one.distribution, one.displacement
+        table.add_row(one.name, *(_figure(value) for value in figures))
+    return between(
+        "What masking changes of numbers",
+        table,
+        "in standard deviations of the original; deviation: after over before; distribution: Kolmogorov-Smirnov",
+    )
+
+
+def _associations(facts: Sequence[AssociationFact]) -> Group:
+    shown = sorted(facts, key=_change, reverse=True)[:_MOST_PAIRS]
+    left = len(facts) - len(shown)
+    table = untitled_table(("attributes", "measure"), ("before", "after"))
+    for one in shown:
+        table.add_row(", ".join(one.attributes), one.measure, _figure(one.before), _figure(one.after))
+    return between("Associations that change most", table, f"{left:,} more that change less" if left else "")
+
+
+def _change(fact: AssociationFact) -> float:
+    return 0.0 if fact.before is None or fact.after is None else abs(fact.after - fact.before)
+
+
+def _marginals(facts: Sequence[MarginalFact]) -> Group:
+    table = untitled_table(("attribute",), ("share",))
+    for one in facts:
+        table.add_row(one.name, numbers.percent(one.total_variation))
+    return between("Records that would have to change value", table)
+
+
+def _clustering(fact: ClusteringFact) -> Group:
+    table = untitled_table(("",), ("Rand", "Jaccard", "F"))
+    table.add_row("released", _figure(fact.rand), _figure(fact.jaccard), _figure(fact.f_measure))
+    table.add_row("original", _figure(fact.repeated_rand), "", _figure(fact.repeated_f_measure))
+    return between(
+        f"Agreement of {fact.clusters} clusters (k-means) on {fact.records:,} records",
+        table,
+        "original: with itself from another start, what k-means itself differs by",
+    )
+
+
+def _classification(fact: ClassificationFact) -> Group:
+    table = untitled_table(("classifier",), ("original", "95 % interval", "released", "95 % interval"))
+    for one in fact.classifiers:
+        table.add_row(
+            one.name,
+            numbers.percent(one.original),
+            numbers.percent_range(one.original_low, one.original_high),
+            numbers.percent(one.released),
+            numbers.percent_range(one.released_low, one.released_high),
+        )
+    return between(
+        f"Accuracy of classifiers that predict {fact.target} ({fact.classes:,} classes)",
+        table,
+        f"{fact.tested:,} records held out; always naming the commonest class: {numbers.percent(fact.majority)}",
+    )
+
+
+def _curve(curve: MaskingCurve) -> Group:
+    table = untitled_table(("",), (curve.parameter, "linked by distance", "linked by one informed", "IL1s"))
+    for point in curve.points:
+        table.add_row(
+            "→" if point.chosen else "",
+            _figure(point.strength),
+            numbers.percent(point.uninformed),
+            numbers.percent(point.informed),
+            _figure(point.displacement),
+        )
+    return between(
+        f"Risk and utility of {curve.method} of {', '.join(curve.attributes)}",
+        table,
+        f"by these numbers alone, {curve.people:,} records by themselves; → as requested",
+    )
+
+
+def _not_measured(facts: Sequence[NotMeasured]) -> Text:
+    return Text("\n".join(f"Not measured: {one.measure}. {one.reason}." for one in facts))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else numbers.percent(value)
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
