@@ -49,6 +49,13 @@ def test_links_by_hand() -> None:
     assert both.expected_correct == 3
 
 
+def test_links_among_matching_groups_by_hand() -> None:
+    """a is in a and *, b in ab and *, c in * alone; the number decides between the two, for b only against its own."""
+    assert mixed_linkage(mixed_files(PART, None, matching=True)).expected_correct == pytest.approx(1 / 2 + 1 / 2 + 1)
+    numbers = files_to_link(np.array([[0.0], [3.0], [6.0]]), np.array([[0.0], [6.0], [3.0]]))
+    assert mixed_linkage(mixed_files(PART, numbers, matching=True)).expected_correct == 2
+
+
 def test_a_weight_of_0_leaves_an_attribute_out() -> None:
     files = mixed_files(PART, files_to_link(*NUMBERS))
     assert mixed_linkage(files, [1, 0]) == mixed_linkage(mixed_files(PART, None))
