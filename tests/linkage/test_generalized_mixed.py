@@ -50,8 +50,8 @@ def test_links_by_hand() -> None:
 
 
 def test_links_among_matching_groups_by_hand() -> None:
-    """a is in a and *, b in ab and *, c in * alone; the number decides between the two, for b only against its own."""
-    assert mixed_linkage(mixed_files(PART, None, matching=True)).expected_correct == pytest.approx(1 / 2 + 1 / 2 + 1)
+    """a is in a, ab and *, b in ab and *, c in * alone; the number then decides, rightly for a and wrongly for b."""
+    assert mixed_linkage(mixed_files(PART, None, matching=True)).expected_correct == pytest.approx(1 / 3 + 1 / 2 + 1)
     numbers = files_to_link(np.array([[0.0], [3.0], [6.0]]), np.array([[0.0], [6.0], [3.0]]))
     assert mixed_linkage(mixed_files(PART, numbers, matching=True)).expected_correct == 2
 
