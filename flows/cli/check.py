@@ -10,14 +10,19 @@ from rich.text import Text
 
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.cli.randomness import generator_of_its_own
+from tasks.decision.linkage_facts import MaskingFact
 from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
 from tasks.guard import guarded
+from tasks.linkage.holdings import known_attributes
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import PARAMETER_OF
 from tasks.request.unused import unused_terms
 from tasks.risk.setting import check_risk_setting
 
@@ -31,6 +36,8 @@ class Checked:
     validation: ValidationFact
     positions: dict[str, tuple[int, ...]]
     """Records that failed, by check, from 0."""
+    masking: tuple[MaskingFact, ...]
+    """How numbers would be masked; empty where validation found what would block."""
     notes: tuple[str, ...]
     """Terms that nothing acts on, or not as somebody who wrote them would expect."""
 
@@ -58,18 +65,20 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
                 "population": prepared.population.total,
                 "validation": validation.model_dump(mode="json"),
                 "positions": {name: [row + 1 for row in rows] for name, rows in positions.items()},
+                "masking": [one.model_dump(mode="json") for one in checked.masking],
+                "known": list(known_attributes(checked.loaded.request)),
                 "notes": list(checked.notes),
             }
         )
         return code
-    _show(checked.loaded, prepared, validation, positions)
+    _show(checked)
     for note in checked.notes:
         notices.print(f"note: {note}")
     return code
 
 
 def checked_request(path: Path, roots: list[Path]) -> Checked:
-    """Load a request, prepare its data and run validation.
+    """Load a request, prepare its data, run validation and mask numbers for trial.
 
     Raises
     ------
@@ -85,13 +94,15 @@ def checked_request(path: Path, roots: list[Path]) -> Checked:
         check_setting(loaded.request, prepared)
         check_risk_setting(loaded.request, prepared)
         outcome = validate(frame, loaded.request, prepared.covered)
+        masked = NOTHING_MASKED
+        if outcome.fact.passed:  # else no release would get as far as masking
+            masked = mask_columns(loaded.request, frame, generator_of_its_own)
         notes = (*unused_terms(loaded.request), *absent_values(frame, loaded.request))
-        return Checked(loaded, prepared, outcome.fact, outcome.positions, notes)
+        return Checked(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
 
 
-def _show(
-    loaded: LoadedRequest, prepared: Prepared, validation: ValidationFact, positions: dict[str, tuple[int, ...]]
-) -> None:
+def _show(checked: Checked) -> None:
+    loaded, prepared, validation = checked.loaded, checked.prepared, checked.validation
     fields = Table(box=None, padding=(0, 2), show_edge=False)
     for heading in ("column", "role", "type", "distinct", "hierarchy"):
         fields.add_column(heading, justify="right" if heading == "distinct" else "left")
@@ -102,11 +113,15 @@ def _show(
     console.print(fields)
     console.print(
         f"\n{prepared.data.total:,} records in {len(prepared.data):,} distinct quasi-identifier tuples; "
-        f"population of {prepared.population.total:,} people\n"
+        f"population of {prepared.population.total:,} people"
     )
+    for masking in loaded.request.masking:
+        parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"
+        console.print(f"masked: {', '.join(masking.attributes)} by {masking.method.value}, {parameter}")
+    console.print(f"taken to be held by an intruder: {', '.join(known_attributes(loaded.request))}\n")
     failed = [one for one in validation.checks if not one.passed]
     for one in failed:
-        rows: Any = positions.get(one.id, ())
+        rows: Any = checked.positions.get(one.id, ())
         where = f", rows {', '.join(str(row + 1) for row in rows[:5])}" if rows else ""
         line = f" {one.column or 'table'}: {one.expectation}: {one.failed:,} of {one.checked:,}{where}"
         console.print(Text.assemble(_mark(passed=False), line))
