@@ -83,7 +83,12 @@ class Setting:
 
 
 def attack(
-    setting: Setting, generator: np.random.Generator, *, methods: Sequence[Method] = tuple(Method), quick: bool = False
+    setting: Setting,
+    generator: np.random.Generator,
+    *,
+    methods: Sequence[Method] = tuple(Method),
+    quick: bool = False,
+    hasty: bool = False,
 ) -> Attacked:
     """Attack a release by linking it to the original file.
 
@@ -102,6 +107,8 @@ def attack(
         Generalizations to compare; those that leave some record no strategy are left out.
     quick : bool
         Only the attacks of 1.
+    hasty : bool
+        Of these, only those that take little and that most others come near to.
 
     Raises
     ------
@@ -119,7 +126,7 @@ def attack(
         lambda: setting.own_cells,
     )
     people = sample_of(held, policy.individuals, generator)
-    battery = Battery()
+    battery = Battery(quick=hasty)
     _attack_all(battery, held, people, generator)
     learned: tuple[LearnedFact, ...] = ()
     if policy.learned and not quick:

@@ -1,6 +1,6 @@
 """What gates judge of the attacks: the strongest of each kind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tasks.decision.linkage_facts import AttackFact, LinkageFact, LinkFigure
 from tasks.decision.record import Interval
@@ -41,15 +41,53 @@ def judged_certain(attack: AttackFact) -> float:
 
 def gate_figures(fact: LinkageFact) -> dict[Measure, float]:
     """What gates judge. An informed intruder has every attack; an uninformed one those without the rule."""
-    uninformed = [attack for attack in fact.attacks if attack.knows == "uninformed"]
-    masked = fact.strongest_masked
-    return {
-        Measure.LINKED_UNINFORMED: judged_share(fact.attack(fact.strongest_uninformed)),
-        Measure.LINKED_INFORMED: judged_share(fact.attack(fact.strongest_informed)),
-        Measure.LINKED_MASKED: judged_share(fact.attack(masked)) if masked else 0.0,
-        Measure.CERTAIN_UNINFORMED: max(map(judged_certain, uninformed)),
-        Measure.CERTAIN_INFORMED: max(map(judged_certain, fact.attacks)),
+    return _largest(fact, judged_share, judged_certain)
+
+
+def least_figures(fact: LinkageFact) -> dict[Measure, float]:
+    """The same, where a sample of the people was attacked by the lower ends of the intervals."""
+    return _largest(fact, _least_share, _least_certain)
+
+
+def judged_attack(fact: LinkageFact, measure: Measure) -> AttackFact | None:
+    """The attack that a measure takes its figure from; None where there is none, or for measures of other stages."""
+    named = {
+        Measure.LINKED_UNINFORMED: fact.strongest_uninformed,
+        Measure.LINKED_INFORMED: fact.strongest_informed,
+        Measure.LINKED_MASKED: fact.strongest_masked,
     }
+    if measure in named:
+        name = named[measure]
+        return fact.attack(name) if name else None
+    if measure is Measure.CERTAIN_UNINFORMED:
+        return max(_uninformed(fact), key=judged_certain)
+    return max(fact.attacks, key=judged_certain) if measure is Measure.CERTAIN_INFORMED else None
+
+
+def _largest(
+    fact: LinkageFact, share: Callable[[AttackFact], float], certain: Callable[[AttackFact], float]
+) -> dict[Measure, float]:
+    masked = [fact.attack(fact.strongest_masked)] if fact.strongest_masked else []
+    return {
+        Measure.LINKED_UNINFORMED: max(map(share, _uninformed(fact))),
+        Measure.LINKED_INFORMED: max(map(share, fact.attacks)),
+        Measure.LINKED_MASKED: max(map(share, masked), default=0.0),
+        Measure.CERTAIN_UNINFORMED: max(map(certain, _uninformed(fact))),
+        Measure.CERTAIN_INFORMED: max(map(certain, fact.attacks)),
+    }
+
+
+def _uninformed(fact: LinkageFact) -> list[AttackFact]:
+    return [attack for attack in fact.attacks if attack.knows == "uninformed"]
+
+
+def _least_share(attack: AttackFact) -> float:
+    return attack.figure.low if attack.sampled else attack.figure.share
+
+
+def _least_certain(attack: AttackFact) -> float:
+    figure = attack.figure
+    return wilson(figure.certain, figure.people)[0] if attack.sampled else figure.certain_share
 
 
 def gate_intervals(fact: LinkageFact) -> dict[Measure, Interval]:
