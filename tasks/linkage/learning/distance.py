@@ -32,7 +32,8 @@ class LearnedDistance:
         """The parameters of a mean or an OWA as weights that add up to 1, of any other family as they are."""
         if self.kind in MATRICES | MEASURES:
             return self.parameters
-        return self.parameters / self.parameters.sum()
+        weights: Floats = self.parameters / self.parameters.sum()
+        return weights
 
     @property
     def matrix(self) -> Floats:

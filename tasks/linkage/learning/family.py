@@ -63,7 +63,7 @@ def n_parameters(kind: Kind, n_attributes: int) -> int:
             got=f"{n_attributes}",
             fix="let the intruder know fewer attributes, or learn a weighted mean or a bilinear form",
         )
-    return 2**n_attributes - 1
+    return (1 << n_attributes) - 1
 
 
 def features(kind: Kind, compared: Floats) -> Floats:

@@ -1,11 +1,14 @@
 """Parameters of a family: where the search starts, which rivals it sees, and when it stops."""
 
+import math
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from tasks.errors import ParameterError
 from tasks.linkage.figure import Floats
+from tasks.linkage.learning.certificate import Certificate, winnable
 from tasks.linkage.learning.cone import cone
 from tasks.linkage.learning.distance import LearnedDistance
 from tasks.linkage.learning.family import MATRICES, Kind, lifted, parameters_of
@@ -14,18 +17,23 @@ from tasks.linkage.learning.pairs import Pairs, unbreakable_ties
 from tasks.linkage.learning.rivals import Rivals, merged, minimal_rivals, nearest_rivals
 from tasks.linkage.learning.rows import rows_of, unit
 from tasks.linkage.learning.search import search
+from tasks.linkage.learning.simplex import best_weights
 
-WEIGHT_LINES = 1500
-"""Lines searched for weights."""
-LINES = 4000
-"""Lines searched for the parameters of the richer families."""
+WORK = 80_000_000
+"""Comparisons that the search for parameters looks at in all: lines times rows …"""
+FEWEST_LINES, MOST_LINES = 200, 10_000
+"""… within these numbers of lines."""
+WEIGHT_LINES = 1_500
+"""Most lines for weights."""
 ROUNDS = 4
 """Parts of the search, after each of which the rivals that were missed are added."""
+CELLS = 4_000
+"""Most cells of a proof for weights."""
 _NEAR = 30
 _MISSED = 3
-_SMALLEST_WEIGHT = 1e-6
 _SINGULAR = 1e-12
 _WHOLE = 1 - 1e-9
+_WEIGHTS = {Kind.WEIGHTED_MEAN, Kind.OWA}
 
 
 def fitted(kind: Kind, pairs: Pairs, generator: np.random.Generator) -> Floats:
@@ -36,60 +44,90 @@ def fitted(kind: Kind, pairs: Pairs, generator: np.random.Generator) -> Floats:
     ParameterError
         If no Mahalanobis distance exists, or the family has too many parameters.
     """
-    n_attributes = pairs.n_attributes
-    equal = np.ones(n_attributes)
     if kind is Kind.ARITHMETIC_MEAN:
-        return equal
+        return np.ones(pairs.n_attributes)
     if kind is Kind.MAHALANOBIS:
         return unit(mahalanobis(pairs))
-    if kind in {Kind.WEIGHTED_MEAN, Kind.OWA}:
-        return _searched(kind, pairs, minimal_rivals(kind, pairs), [equal], generator, WEIGHT_LINES)
-    cone(kind, n_attributes)  # refuses too many attributes before the work starts
-    weights = fitted(Kind.WEIGHTED_MEAN, pairs, generator)
-    if kind not in MATRICES:
-        rivals = minimal_rivals(kind, pairs)
-        return _searched(kind, pairs, rivals, [lifted(kind, weights)], generator, LINES)
-    starts = [lifted(kind, weights), *_mahalanobis_if_any(pairs)]
-    rivals = nearest_rivals(kind, starts[0], pairs, _NEAR)
-    for start in starts[1:]:
-        rivals = merged(rivals, nearest_rivals(kind, start, pairs, _NEAR), len(pairs.counts))
-    return _searched(kind, pairs, rivals, starts, generator, LINES)
+    return Fit(kind, pairs, generator).parameters
 
 
-def _searched(
-    kind: Kind,
-    pairs: Pairs,
-    rivals: Rivals,
-    known: Sequence[Floats],
-    generator: np.random.Generator,
-    lines: int,
-) -> Floats:
-    """The best of the parameters that are known and of those found from them, by the credit that they really win."""
-    allowed, ties = cone(kind, pairs.n_attributes), unbreakable_ties(kind, pairs)
-    rows = rows_of(kind, pairs, rivals, ties)
-    best, most = known[0], -1.0
-    for parameters in known:
-        total = float(_credit(kind, parameters, pairs).sum())
-        if total > most:
-            best, most = unit(parameters), total
-    starts = [*known, *(found for start in known for found in hinge(rows, allowed, start))]
-    starts = [allowed.inside(start) for start in starts]
-    for _ in range(ROUNDS):
-        parameters = search(rows, allowed, starts, generator, -(-lines // ROUNDS))
-        credit = _credit(kind, parameters, pairs)
-        if credit.sum() > most:
-            best, most = parameters, float(credit.sum())
-        missed = np.flatnonzero(rows.wins(parameters, len(credit)) & (credit * ties < _WHOLE))
+def fitted_and_certified(kind: Kind, pairs: Pairs, generator: np.random.Generator) -> tuple[Floats, Certificate | None]:
+    """The same, or better parameters that the proof came upon, and how good they are; none where nothing is learned."""
+    if kind in {Kind.ARITHMETIC_MEAN, Kind.MAHALANOBIS}:
+        return fitted(kind, pairs, generator), None
+    fit = Fit(kind, pairs, generator)
+    return fit.parameters, fit.certificate()
+
+
+class Fit:
+    """The search for the parameters of a family: starts, rounds, rivals, and the best so far."""
+
+    def __init__(self, kind: Kind, pairs: Pairs, generator: np.random.Generator) -> None:
+        self._kind, self._pairs = kind, pairs
+        self._allowed = cone(kind, pairs.n_attributes)
+        self._ties = unbreakable_ties(kind, pairs)
+        known = self._known(generator)
+        self._rivals = self._first_rivals(known)
+        self._rows = rows_of(kind, pairs, self._rivals, self._ties)
+        self.parameters, self._won = known[0], -1.0
+        for parameters in known:
+            self._offer(parameters)
+        self._search(known, generator)
+
+    def _known(self, generator: np.random.Generator) -> list[Floats]:
+        """What a poorer family gives."""
+        if self._kind in _WEIGHTS:
+            return [np.ones(self._pairs.n_attributes)]
+        weights = fitted(Kind.WEIGHTED_MEAN, self._pairs, generator)
+        known = [lifted(self._kind, weights)]
+        if self._kind in MATRICES:
+            known += _mahalanobis_if_any(self._pairs)
+        return known
+
+    def _first_rivals(self, known: Sequence[Floats]) -> Rivals:
+        """All that can bind, or, as any can bind under a matrix, those that are near under what is known."""
+        if self._kind not in MATRICES:
+            return minimal_rivals(self._kind, self._pairs)
+        near = [nearest_rivals(self._kind, parameters, self._pairs, _NEAR) for parameters in known]
+        return reduce(lambda one, other: merged(one, other, len(self._pairs.counts)), near)
+
+    def _search(self, known: Sequence[Floats], generator: np.random.Generator) -> None:
+        starts = [*known, *(found for start in known for found in hinge(self._rows, self._allowed, start))]
+        starts = [self._allowed.inside(start) for start in starts]
+        most = WEIGHT_LINES if self._kind in _WEIGHTS else MOST_LINES
+        for _ in range(ROUNDS):
+            lines = max(min(WORK // max(len(self._rivals), 1), most), FEWEST_LINES)
+            parameters = search(self._rows, self._allowed, starts, generator, -(-lines // ROUNDS))
+            self._look_at_missed(parameters, self._offer(parameters))
+            starts = [parameters]
+
+    def _offer(self, parameters: Floats) -> Floats:
+        """Keep the parameters if they are better, all rivals considered; what they win of each record."""
+        credit = LearnedDistance(self._kind, parameters, ()).credit(self._pairs)
+        total = math.fsum(credit.tolist())
+        if total > self._won:
+            self.parameters, self._won = unit(parameters), total
+        return credit
+
+    def _look_at_missed(self, parameters: Floats, credit: Floats) -> None:
+        """Add the nearest rivals of records that were thought to be won and are not."""
+        missed = np.flatnonzero(self._rows.wins(parameters) & (credit * self._ties < _WHOLE))
         if len(missed):
-            found = nearest_rivals(kind, parameters, pairs.only(missed), _MISSED)
-            rivals = merged(rivals, Rivals(missed[found.records], found.points), len(pairs.counts))
-            rows = rows_of(kind, pairs, rivals, ties)
-        starts = [parameters]
-    return best
+            found = nearest_rivals(self._kind, parameters, self._pairs.only(missed), _MISSED)
+            found = Rivals(missed[found.records], found.points)
+            self._rivals = merged(self._rivals, found, len(self._pairs.counts))
+            self._rows = rows_of(self._kind, self._pairs, self._rivals, self._ties)
 
-
-def _credit(kind: Kind, parameters: Floats, pairs: Pairs) -> Floats:
-    return LearnedDistance(kind, parameters, ()).credit(pairs)
+    def certificate(self) -> Certificate:
+        """How good the parameters are; first bettered, if a better choice of weights is met on the way."""
+        bound = np.inf
+        if self._kind in _WEIGHTS:
+            parameters, bound = best_weights(self._rows, self.parameters, CELLS)
+            self._offer(parameters)
+        bound = min(bound, winnable(self._rows, self._allowed, self.parameters))
+        credit = self._offer(self.parameters)
+        found = math.fsum(credit[credit * self._ties >= _WHOLE].tolist())
+        return Certificate(found, max(found, bound))
 
 
 def mahalanobis(pairs: Pairs) -> Floats:

@@ -57,7 +57,8 @@ def _solved(rows: Rows, cone: Cone, chosen: NDArray[np.intp]) -> Floats | None:
     least = np.concatenate([np.ones(len(chosen)), np.zeros(allowed.shape[0])])
     bounds = [(None, None)] * size + [(0, None)] * records
     costs = np.concatenate([np.zeros(size), rows.credit])
-    solution = linprog(costs, A_ub=-conditions, b_ub=-least, bounds=bounds, method="highs")
+    # HiGHS takes sparse conditions; the stubs know dense ones only.
+    solution = linprog(costs, A_ub=-conditions, b_ub=-least, bounds=bounds, method="highs")  # type: ignore[call-overload]
     if solution.x is None or not np.abs(solution.x[:size]).max() > 0:
         return None
     return unit(solution.x[:size])

@@ -21,7 +21,7 @@ from tasks.linkage.learning.certificate import Certificate
 from tasks.linkage.learning.components import Components
 from tasks.linkage.learning.distance import LearnedDistance, checked_records
 from tasks.linkage.learning.family import Kind
-from tasks.linkage.learning.fit import fitted
+from tasks.linkage.learning.fit import fitted, fitted_and_certified
 from tasks.linkage.learning.pairs import Pairs, pairs_of
 
 MOST_PAIRS = 2**25
@@ -78,7 +78,10 @@ def learn(
     everyone = np.arange(len(whole.own))
     chosen = checked_records(everyone if records is None else records, len(everyone), 2)
     pairs = _checked_size(whole.only(chosen))
-    parameters, proof = fitted(kind, pairs, generator, certificate=certificate)
+    if certificate:
+        parameters, proof = fitted_and_certified(kind, pairs, generator)
+    else:
+        parameters, proof = fitted(kind, pairs, generator), None
     distance = LearnedDistance(kind, parameters, given.names)
     n_masked, others = int(whole.counts.sum()), np.setdiff1d(everyone, chosen)
     return Learned(
@@ -115,7 +118,7 @@ def cross_validated(
     credit = np.empty(len(whole.own))
     for fold in _folds(len(credit), folds, generator):
         others = np.setdiff1d(np.arange(len(credit)), fold)
-        parameters, _ = fitted(kind, _checked_size(whole.only(others)), generator)
+        parameters = fitted(kind, _checked_size(whole.only(others)), generator)
         credit[fold] = LearnedDistance(kind, parameters, given.names).credit(whole.only(fold))
     return linkage(credit, int(whole.counts.sum()))
 

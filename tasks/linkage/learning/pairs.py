@@ -35,7 +35,7 @@ class NumericPairs:
     @property
     def n_attributes(self) -> int:
         """Attributes that are compared."""
-        return self.original.shape[1]
+        return int(self.original.shape[1])
 
     def only(self, records: Positions) -> "NumericPairs":
         """The same with some of the intruder's records."""
@@ -67,7 +67,7 @@ class ReadyPairs:
     @property
     def n_attributes(self) -> int:
         """Attributes that are compared."""
-        return self.distances.shape[2]
+        return int(self.distances.shape[2])
 
     def only(self, records: Positions) -> "ReadyPairs":
         """The same with some of the intruder's records."""

@@ -24,7 +24,6 @@ class Rivals:
     points: Positions
     """Shape (n_rivals,)."""
 
-
     def __len__(self) -> int:
         """Pairs."""
         return len(self.records)

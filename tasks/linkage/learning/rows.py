@@ -5,7 +5,9 @@ whose K_i is 1 for a record that is not won). Each row is divided by its largest
 instead of 0, so that rounding does not decide.
 """
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +32,20 @@ class Rows:
     of: NDArray[np.intp]
     """Record of each row, 0 to n_records − 1, shape (n_rows,)."""
     records: NDArray[np.intp]
-    """Position of each record among all, shape (n_records,)."""
-    credit: Floats
-    """What each record counts: 1 over the size of the tie that no parameters break, shape (n_records,)."""
-    sure: float
-    """Credit of the records without rivals, which are won whatever the parameters."""
+    """Position of each record among all, shape (n_records,). Those without rivals have no rows."""
+    ties: NDArray[np.int64]
+    """Size of the tie that no parameters break, of all records, shape (n_all_records,)."""
+
+    @cached_property
+    def credit(self) -> Floats:
+        """What each record counts: 1 over the size of its tie, shape (n_records,)."""
+        credit: Floats = 1 / self.ties[self.records]
+        return credit
+
+    @cached_property
+    def sure(self) -> float:
+        """Credit of the records without rivals, which are won whatever the parameters."""
+        return math.fsum((1 / np.delete(self.ties, self.records)).tolist())
 
     def scores(self, parameters: Floats) -> Floats:
         """w·Δ less the margin, shape (n_rows,); parameters whose largest is 1."""
@@ -50,9 +61,9 @@ class Rows:
         ends = self.starts[record + 1 : record + 2]
         return slice(self.starts[record], ends[0] if len(ends) else len(self.of))
 
-    def wins(self, parameters: Floats, n: int) -> Flags:
-        """Which of all ``n`` records the parameters win, those without rivals included."""
-        result = np.ones(n, dtype=np.bool_)
+    def wins(self, parameters: Floats) -> Flags:
+        """Which of all records the parameters win, those without rivals included."""
+        result = np.ones(len(self.ties), dtype=np.bool_)
         if len(self.starts):
             result[self.records] = self.won(self.scores(unit(parameters)))
         return result
@@ -72,8 +83,7 @@ def rows_of(kind: Kind, pairs: Pairs, rivals: Rivals, ties: NDArray[np.int64]) -
     largest = np.abs(gains).max(axis=1, initial=0.0)
     gains /= np.where(largest > 0, largest, 1.0)[:, None]
     record, starts, of = np.unique(rivals.records, return_index=True, return_inverse=True)
-    alone = np.setdiff1d(everyone, record)
-    return Rows(np.ascontiguousarray(gains.T), starts, of, record, 1 / ties[record], float((1 / ties[alone]).sum()))
+    return Rows(np.ascontiguousarray(gains.T), starts, of, record, ties)
 
 
 def unit(parameters: Floats) -> Floats:

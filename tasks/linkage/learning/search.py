@@ -17,7 +17,6 @@ _FARTHEST = 100.0
 _LEAST_GAIN = 1e-6
 _REFRESH = 64
 _SEVERAL = 12
-MIX=[.3,.7,1.0]
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class _Run:
                 self._step(generator)
 
     def _step(self, generator: np.random.Generator) -> None:
-        direction = self._direction(generator)
+        direction = _direction(self.parameters, generator)
         rates = combined(direction, self._rows.gains)
         low, high = self._cone.step_range(self.parameters, direction)
         found = best_stretches(self._rows, self._scores, rates, max(low, -_FARTHEST), min(high, _FARTHEST))
@@ -124,26 +123,19 @@ class _Run:
         if credit >= self.credit - _LEAST_GAIN:
             self.parameters, self._scores, self.credit = moved / size, scores, credit
 
-    def _direction(self, generator: np.random.Generator) -> Floats:
-        """One parameter, two, several in proportion to their sizes, or what a comparison that is lost gains by."""
-        n, which = len(self.parameters), generator.random()
-        direction = np.zeros(n)
-        if which < MIX[0]:
-            direction[generator.integers(n)] = 1.0
-        elif which < MIX[1] and n > 1:
-            direction[generator.choice(n, 2, replace=False)] = generator.normal(size=2)
-        elif which < MIX[2]:
-            several = generator.choice(n, min(n, _SEVERAL), replace=False)
-            direction[several] = generator.normal(size=len(several)) * (np.abs(self.parameters[several]) + 0.01)
-        else:
-            lost = np.flatnonzero(~self._rows.won(self._scores))
-            if not len(lost):
-                return direction
-            record = generator.choice(lost)
-            row = self._rows.starts[record] + np.flatnonzero(self._scores[self._rows.slice(record)] <= 0)
-            direction = self._rows.gains[:, generator.choice(row)] * (np.abs(self.parameters) + 0.01 if generator.random()<.7 else 1.0)
-            direction /= np.abs(direction).max()
-        return direction
+
+def _direction(parameters: Floats, generator: np.random.Generator) -> Floats:
+    """One parameter, two, or several in proportion to their sizes."""
+    n, which = len(parameters), generator.random()
+    direction = np.zeros(n)
+    if which < 0.3:
+        direction[generator.integers(n)] = 1.0
+    elif which < 0.7 and n > 1:
+        direction[generator.choice(n, 2, replace=False)] = generator.normal(size=2)
+    else:
+        several = generator.choice(n, min(n, _SEVERAL), replace=False)
+        direction[several] = generator.normal(size=len(several)) * (np.abs(parameters[several]) + 0.01)
+    return direction
 
 
 def _point(stretches: list[Stretch], generator: np.random.Generator) -> float:

@@ -1,0 +1,138 @@
+"""The best weights of all: branch and bound over the simplex that the weights of a mean or an OWA lie in.
+
+The simplex is cut into smaller ones; in each, a record is lost for certain when one rival beats it at all corners, and
+a comparison that holds at all corners is dropped. What remains undecided in a small cell is settled by a mixed-integer
+program whose constants are as tight as the cell is small.
+"""
+
+import heapq
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.linkage.figure import Floats
+from tasks.linkage.learning.program import most_credit
+from tasks.linkage.learning.rows import MARGIN, Rows, unit
+
+LEAST_STEP = 1e-4
+"""Credits that differ by less are equal."""
+_FEW_ROWS = 150
+_PROGRAM_NODES = 200
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A simplex of weights and what is still undecided in it."""
+
+    corners: Floats
+    """Weights, shape (n_weights, n_corners)."""
+    values: Floats
+    """Each undecided comparison at each corner, the margin taken off, shape (n_corners, n_rows)."""
+    of: NDArray[np.intp]
+    """Record of each row."""
+    bound: float
+    """Credit that no weights in the cell exceed."""
+
+
+def best_weights(rows: Rows, weights: Floats, cells: int) -> tuple[Floats, float]:
+    """Better weights than those given, if there are any, and the credit that none exceeds.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of a family whose parameters are any weights from 0.
+    weights : array of shape (n_weights,)
+        The best that are known.
+    cells : int
+        Cells to look into, from 0. The result depends on nothing else: not on the time that it takes.
+
+    Returns
+    -------
+    weights : array of shape (n_weights,)
+        Those given, or better ones, the largest 1.
+    bound : float
+        In records.
+    """
+    best = _Best(rows, weights, rows.value(weights))
+    number = count()
+    opened = [(-cell.bound, next(number), cell) for cell in [_whole(rows)] if cell.bound > best.needed]
+    for _ in range(cells):
+        if not opened or -opened[0][0] <= best.needed:
+            break
+        for cell in _looked_into(heapq.heappop(opened)[2], best):
+            heapq.heappush(opened, (-cell.bound, next(number), cell))
+    bound = -opened[0][0] if opened else best.credit
+    return best.weights, bound if bound > best.needed else best.credit
+
+
+class _Best:
+    """The best weights so far."""
+
+    def __init__(self, rows: Rows, weights: Floats, credit: float) -> None:
+        self.rows, self.weights, self.credit = rows, weights, credit
+
+    @property
+    def needed(self) -> float:
+        """Credit that would be better, and not by rounding alone."""
+        return self.credit + LEAST_STEP
+
+    def offer(self, weights: Floats) -> None:
+        """Keep the weights if they are better."""
+        credit = self.rows.value(weights)
+        if credit > self.needed:
+            self.weights, self.credit = unit(weights), credit
+
+
+def _whole(rows: Rows) -> _Cell:
+    """All weights, of which only the direction matters: those that add up to 1."""
+    everything = rows.sure + float(rows.credit.sum())
+    return _reduced(rows, np.eye(len(rows.gains)), rows.gains - MARGIN, rows.of, everything)
+
+
+def _reduced(rows: Rows, corners: Floats, values: Floats, of: NDArray[np.intp], bound: float) -> _Cell:
+    """A cell without the comparisons that hold throughout, and without the records that are lost throughout."""
+    lost = np.zeros(len(rows.credit), dtype=np.bool_)
+    lost[of[np.all(values <= 0, axis=0)]] = True
+    undecided = np.any(values <= 0, axis=0) & ~lost[of]
+    return _Cell(corners, values[:, undecided], of[undecided], bound - float(rows.credit[lost].sum()))
+
+
+def _looked_into(cell: _Cell, best: _Best) -> list[_Cell]:
+    """The parts of a cell that may still hold better weights."""
+    best.offer(cell.corners.mean(axis=1))
+    if cell.bound > best.needed and len(cell.of) <= _FEW_ROWS:
+        cell = _settled(cell, best)
+    if cell.bound <= best.needed or not len(cell.of):
+        return []
+    return [part for part in _halves(cell, best.rows) if part.bound > best.needed]
+
+
+def _settled(cell: _Cell, best: _Best) -> _Cell:
+    """The cell with the bound of its integer program, whose solution is offered."""
+    if not len(cell.of):
+        return cell
+    records, of = np.unique(cell.of, return_inverse=True)
+    credit = best.rows.credit[records]
+    decided = cell.bound - float(credit.sum())
+    values = cell.values / np.abs(cell.values).max(axis=0)
+    answer = most_credit(values, of, credit, best.needed - decided, _PROGRAM_NODES)
+    if answer.weights is not None:
+        best.offer(cell.corners @ answer.weights)
+    return replace(cell, bound=min(cell.bound, decided + answer.bound))
+
+
+def _halves(cell: _Cell, rows: Rows) -> list[_Cell]:
+    """The cell cut in the middle of the edge that most comparisons cross."""
+    holds = (cell.values > 0).astype(np.float64)
+    both = holds @ holds.T
+    alone = np.diag(both)
+    one, other = np.unravel_index(np.argmax(alone[:, None] + alone - 2 * both), both.shape)
+    parts = []
+    for moved in (one, other):
+        corners, values = cell.corners.copy(), cell.values.copy()
+        corners[:, moved] = (cell.corners[:, one] + cell.corners[:, other]) / 2
+        values[moved] = (cell.values[one] + cell.values[other]) / 2
+        parts.append(_reduced(rows, corners, values, cell.of, cell.bound))
+    return parts
