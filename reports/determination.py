@@ -212,6 +212,7 @@ def _useful(record: DecisionRecord) -> dict[str, object] | None:
         "numeric": utility.numeric_rows(record, fact),
         "moved": utility.marginals_text(record, fact),
         "associations": utility.association_rows(fact),
+        "rising": utility.rising(fact),
         "clustering": utility.clustering_text(fact.clustering, cells) if fact.clustering else "",
         "classifiers": utility.classifier_rows(record, fact),
     }

@@ -88,6 +88,8 @@ def knowledge(record: DecisionRecord, fact: LinkageFact) -> Figure | None:
             )
         )
     caption = "; beside it, ".join(captions)
+    if partial:
+        caption += f". Hatched: fewer than {numbers.integer(cells.limit)} people, or none"
     height = 0.75 + max(1.35 if partial else 0.0, 0.072 * (len(learned) + 1) * len(names))
     return Figure("linkage", draw, height, ". ".join(alts) + ".", f"{caption[0].upper()}{caption[1:]}.")
 
@@ -105,8 +107,19 @@ class _Partial:
         return self.cells.share(share, self.people)
 
     def drawn(self, share: float) -> float:
-        """A share in percent, at the bound of the small-cell rule where it is small."""
-        return 100 * self.cells.bounded(share, self.people)
+        """A share in percent, as far as it may be drawn."""
+        return _drawn(share, self.people, self.cells)
+
+
+def _drawn(share: float, people: int, cells: SmallCellRule) -> float:
+    """A share in percent, no nearer to 0 or 100 than the small-cell rule allows, so that few and none look alike."""
+    edge = cells.limit / people if people > 2 * cells.limit else 0.5
+    return 100 * min(max(share, edge), 1 - edge)
+
+
+def _edge_band(ax: Any, edge: float) -> None:
+    """Hatching where shares of few people, or of none, are not told apart."""
+    ax.axhspan(0, edge, facecolor="white", edgecolor=FAINT, hatch="////", linewidth=0, zorder=0)
 
 
 def _telling(learned: Sequence[LearnedFact]) -> list[str]:
@@ -121,7 +134,10 @@ def _partial_panel(ax: Any, points: Sequence[_Partial]) -> None:
     uninformed = [point.drawn(point.fact.uninformed) for point in points]
     ax.plot(known, informed, **_INFORMED)
     ax.plot(known, uninformed, **_UNINFORMED)
-    ax.set_ylim(0, 1.08 * max(1.0, *informed, *uninformed))
+    edge = max(_drawn(0.0, point.people, point.cells) for point in points)
+    if min(*informed, *uninformed) <= edge:
+        _edge_band(ax, edge)
+    ax.set_ylim(0, max(2 * edge, 1.08 * max(*informed, *uninformed)))
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 100])
     step = 1 + len(known) // 12
     ax.set_xticks(known[::step], [numbers.integer(number) for number in known[::step]])
@@ -180,7 +196,8 @@ def curves(record: DecisionRecord, fact: UtilityFact) -> Figure | None:
     alt = "; ".join(_curve_words(curve, cells) for curve in fact.curves)
     caption = (
         "Risk and loss of each masking as its parameter varies: people linked by the masked attributes, against the "
-        "mean change of a value in units of √2 standard deviations (IL1s). The strength applied is shaded."
+        "mean change of a value in units of √2 standard deviations (IL1s). The strength applied is shaded. "
+        f"Hatched: fewer than {numbers.integer(cells.limit)} people, or none."
     )
     return Figure("curves", draw, 0.35 + 1.75 * down, f"Risk–utility curves. {alt}.", caption)
 
@@ -188,8 +205,11 @@ def curves(record: DecisionRecord, fact: UtilityFact) -> Figure | None:
 def _curve_panel(ax: Any, curve: MaskingCurve, cells: SmallCellRule) -> None:
     points = sorted(curve.points, key=lambda point: point.displacement)
     lost = [point.displacement for point in points]
-    informed = [100 * cells.bounded(point.informed, curve.people) for point in points]
-    uninformed = [100 * cells.bounded(point.uninformed, curve.people) for point in points]
+    informed = [_drawn(point.informed, curve.people, cells) for point in points]
+    uninformed = [_drawn(point.uninformed, curve.people, cells) for point in points]
+    edge = _drawn(0.0, curve.people, cells)
+    if min(*informed, *uninformed) <= edge:
+        _edge_band(ax, edge)
     for point in points:
         if point.chosen:
             ax.axvline(point.displacement, color=BAND, linewidth=9, zorder=0)
@@ -209,7 +229,7 @@ def _curve_panel(ax: Any, curve: MaskingCurve, cells: SmallCellRule) -> None:
             fontweight="bold" if point.chosen else "normal",
             bbox=_WHITE,
         )
-    ax.set_ylim(0, 1.22 * max(1.0, *informed, *uninformed))
+    ax.set_ylim(0, max(3 * edge, 1.22 * max(*informed, *uninformed)))
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 100])
     ax.margins(x=0.1)
     ticks = [tick for tick in ax.get_xticks() if tick >= 0][:: 1 + len(ax.get_xticks()) // 7]

@@ -164,6 +164,12 @@ def association_rows(fact: UtilityFact) -> tuple[AssociationRow, ...]:
     return tuple(_association_row(one) for one in changed[:ASSOCIATIONS_SHOWN])
 
 
+def rising(fact: UtilityFact) -> bool:
+    """Whether an association of generalized attributes is stronger after than before."""
+    pairs = [(one.before, one.after) for one in fact.associations if one.measure != "correlation"]
+    return any(before is not None and after is not None and after > before for before, after in pairs)
+
+
 def _moved(fact: AssociationFact) -> float:
     return -1.0 if fact.before is None or fact.after is None else abs(fact.after - fact.before)
 

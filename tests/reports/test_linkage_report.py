@@ -242,6 +242,7 @@ class TestSmallCells:
             return made.svg, made.alt
 
         assert drawn(3) == drawn(8)
+        assert drawn(3)[0] == drawn(0)[0], "few and none are drawn alike"
         assert "<3.67% uninformed and >96.33% informed" in drawn(3)[1]
         assert drawn(20) != drawn(21)
 
@@ -299,6 +300,7 @@ class TestFigure:
         assert "zip 38% (Weighted mean), 33% (Symmetric bilinear form)" in made.alt
         assert made.alt.index("zip 38%") < made.alt.index("capital-gain 21%") < made.alt.index("sex 0%")
         assert "averaged over sets of as many (10 at most)" in made.caption
+        assert made.caption.endswith("Hatched: fewer than 11 people, or none.")
         seen = texts.seen("", [made])
         for words in ("People linked, %", "attributes known", "Weight of the attributes, %", "uninformed"):
             assert words in seen

@@ -109,6 +109,11 @@ class TestUtility:
         rows = association_rows(fact.model_copy(update={"associations": (unknown, *fact.associations[:2])}))
         assert (rows[-1].attributes, rows[-1].before, rows[-1].after) == ("a and b", "–", "0.500")
 
+    def test_an_association_that_rises_is_explained(self) -> None:
+        assert "V may rise" not in section(records.approved())
+        risen = AssociationFact(attributes=("age", "sex"), measure="Cramér's V", before=0.1, after=0.5)
+        assert "so that V may rise: a distortion as much as a fall." in section(with_utility(associations=(risen,)))
+
     def test_clusters_and_classifiers_stand_beside_what_they_compare_with(self) -> None:
         text = section(records.approved())
         assert "Rand); of those together in either, 83.25% are together in both (Jaccard); F is 0.909." in text
@@ -174,6 +179,7 @@ class TestCurves:
             return made.svg, made.alt
 
         assert drawn(2) == drawn(9)
+        assert drawn(2)[0] == drawn(0)[0], "few and none are drawn alike"
         assert drawn(30) != drawn(31)
 
     @pytest.mark.parametrize("number", [1, 3, 4])
