@@ -25,7 +25,6 @@ from tasks.linkage.battery import (
 from tasks.linkage.files import Positions
 from tasks.linkage.holdings import Holdings, holdings
 from tasks.linkage.judged import gate_figures, link_figure, strongest
-from tasks.linkage.knowledge import random_attributes
 from tasks.linkage.learning.components import components_to_link
 from tasks.linkage.learning.family import Kind
 from tasks.linkage.learning.learn import Learned, learn
@@ -41,7 +40,7 @@ from tasks.risk.score import released_tuples
 _LEARNED_FROM = 200
 _MOST_CHOQUET = 5
 _FEWEST_LEARNED_FROM = 20
-_SETS = 3
+_ORDERS = 3
 _PARTIAL_PEOPLE = 200
 
 
@@ -150,7 +149,7 @@ def attack(
         strongest_uninformed=strongest(uninformed).id,
         strongest_informed=strongest(attacks).id,
         strongest_masked=strongest(masked).id if masked else None,
-        partial=() if quick else _partial(held, generator),
+        partial=() if quick else _partial(held, attacks, generator),
         learned=learned,
         policies=() if quick else _policies(setting, methods),
     )
@@ -214,17 +213,26 @@ def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:
     )
 
 
-def _partial(held: Holdings, generator: np.random.Generator) -> tuple[PartialKnowledgeFact, ...]:
-    """The best attacks of an intruder who holds fewer attributes, averaged over sets of as many."""
+def _partial(
+    held: Holdings, attacks: Sequence[AttackFact], generator: np.random.Generator
+) -> tuple[PartialKnowledgeFact, ...]:
+    """The best attacks of an intruder who holds fewer attributes, averaged over sets of as many.
+
+    Attributes become known one by one in a few random orders, so that the sets of one order are nested. ``attacks`` are
+    those with all of them known.
+    """
     names = held.names
     people = sample_of(held, _PARTIAL_PEOPLE, generator)
+    orders = [generator.permutation(len(names)).tolist() for _ in range(_ORDERS)]
     facts = []
     for size in range(1, len(names) + 1):
         found, attacked = [], []
-        for known in random_attributes(len(names), size, _SETS, generator):
+        if size == len(names):
+            found, attacked = [_best_shares(attacks)], [one.figure.people for one in attacks]
+            orders = []
+        for known in sorted({tuple(sorted(order[:size])) for order in orders}):
             battery = Battery(quick=True)
-            chosen = {names[place] for place in known.attributes or ()}
-            _attack_all(battery, held.only(chosen), people, generator)
+            _attack_all(battery, held.only({names[place] for place in known}), people, generator)
             if battery.attacks:
                 found.append(_best_shares(battery.attacks))
                 attacked += [one.figure.people for one in battery.attacks]
