@@ -1,7 +1,7 @@
 """The numeric columns of a request that leave masked: read from the microdata, masked, and written as text again."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 
 from tasks.decision.linkage_facts import MaskingFact
 from tasks.errors import DataError, ParameterError, row_positions
-from tasks.masking.masked import Floats, MaskingMethod
+from tasks.masking.masked import Fact, Floats, MaskingMethod
 from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
@@ -21,6 +21,9 @@ from tasks.request.model import Attribute, Masking, MaskingName, ReleaseRequest,
 NOISE = frozenset({MaskingName.ADDITIVE_NOISE, MaskingName.CORRELATED_NOISE})
 MICROAGGREGATION = frozenset({MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV})
 SWAPPING = frozenset({MaskingName.RANK_SWAPPING, MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING})
+
+_LARGEST_EXACT = 2.0**53
+"""Largest number up to which a double holds every whole one."""
 
 GeneratorFor = Callable[[str], np.random.Generator]
 """Gives the generator of one masking, by a name that its values and terms determine."""
@@ -58,7 +61,7 @@ def written_number(value: float) -> str:
     >>> written_number(40.0), written_number(0.1), written_number(1e300)
     ('40', '0.1', '1e+300')
     """
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) <= _LARGEST_EXACT else repr(value)
 
 
 def masking_method(masking: Masking, n_attributes: int) -> MaskingMethod:
@@ -91,12 +94,15 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     Raises
     ------
     DataError
-        If a value is missing or no number, a column does not vary, or the method cannot be applied to the records.
+        If a value is missing, no number or too large, a column does not vary, or the method cannot be applied to the
+        records.
     """
     names = tuple(name for masking in request.masking for name in masking.attributes)
     original = np.empty((len(frame), len(names)))
     for place, name in enumerate(names):
         original[:, place] = numbers(frame[name], name, request.dataset.path)
+        if request.attributes[name].type is ValueType.INTEGER:
+            _check_exact(original[:, place], name, request.dataset.path)
     masked, facts, start = np.empty_like(original), [], 0
     for number, masking in enumerate(request.masking):
         end = start + len(masking.attributes)
@@ -111,7 +117,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
             MaskingFact(
                 attributes=masking.attributes,
                 method=masking.method.value,
-                parameters={key: value for key, value in made.described.items() if key not in ("method", "blocks")},
+                parameters=_parameters(masking, made.described),
                 rounded=rounded,
                 limited=limited,
             )
@@ -149,6 +155,18 @@ def numbers(column: pd.Series, name: str, where: str) -> Floats:
     return values
 
 
+def _check_exact(values: Floats, name: str, where: str) -> None:
+    beyond = np.flatnonzero(np.abs(values) >= _LARGEST_EXACT)
+    if len(beyond):
+        raise DataError(
+            "a whole number that is to be masked is too large to be held exactly",
+            where=f"{where}, column {name}, {row_positions(beyond)}",
+            expected="whole numbers between -2⁵³ and 2⁵³",
+            got=f"{len(beyond)} records with others",
+            fix="take the attribute out of masking; a number as long as this is rather an identifier",
+        )
+
+
 def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColumns) -> Prepared:
     """Coded data whose masked columns hold the masked values."""
     weights = sensitivities(request)
@@ -170,6 +188,12 @@ def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute
     high = [np.inf if attribute.maximum is None else attribute.maximum for attribute in attributes]
     within = np.clip(kept, low, high)
     return within, any(whole), bool((within != kept).any())
+
+
+def _parameters(masking: Masking, described: Mapping[str, Fact]) -> dict[str, float | str]:
+    """What may be told of the parameters; MDAV describes its own k by blocks, of which there is one here."""
+    own = {"k": masking.strength} if masking.method is MaskingName.MDAV else {}
+    return own | {key: value for key, value in described.items() if key not in ("method", "blocks")}
 
 
 def _name_of(masking: Masking, values: Floats) -> str:

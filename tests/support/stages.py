@@ -1,4 +1,4 @@
-"""A release taken through the stages by hand, without flow or files: what each stage gets, for a request's recipient."""
+"""A release taken through the stages by hand, without flow or files: what each gets, for a request's recipient."""
 
 from dataclasses import dataclass
 from functools import cached_property
