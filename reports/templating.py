@@ -1,6 +1,7 @@
 """Jinja templates that print nothing unformatted: a bare number or a missing value stops the rendering."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -12,6 +13,7 @@ from reports.smallcell import SmallCellRule
 from tasks.errors import StageFailed
 
 
+@cache
 def environment(cells: SmallCellRule) -> Environment:
     """The templates with the house's formatters; counts of people and records pass the small-cell rule."""
     templates = Environment(
