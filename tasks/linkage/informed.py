@@ -100,7 +100,7 @@ def joint_candidate_linkage(release: Release, generator: np.random.Generator) ->
     """Link everybody at once: what is one person's record is nobody else's.
 
     Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as all of
-    them; the largest that are too large for it are left out.
+    them; classes that are too large by themselves are left out.
 
     Parameters
     ----------
@@ -116,6 +116,7 @@ def joint_candidate_linkage(release: Release, generator: np.random.Generator) ->
     sizes = np.bincount(release.class_of)
     chosen = np.zeros(len(sizes), dtype=np.bool_)
     order = generator.permutation(len(sizes))
+    order = order[sizes[order] ** 2 <= _MOST_PAIRS]
     pairs = np.cumsum(sizes[order] ** 2)
     if len(sizes) == 1:
         chosen[:] = True

@@ -1,0 +1,357 @@
+"""The informed intruder on a whole release, against plain loops over all pairs of tiny files."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import ParameterError
+from tasks.linkage import informed
+from tasks.linkage.displacement import simulated_displacement
+from tasks.linkage.informed import Release, candidate_linkage, joint_candidate_linkage
+from tasks.linkage.method_knowledge import MaskedPart
+from tasks.linkage.within import truth_inside
+from tasks.masking.masked_columns import masking_method
+from tasks.request.model import PARAMETER_OF, Masking, MaskingName
+
+STRENGTH = {"p": 20.0, "buckets": 3, "k": 3, "noise": 0.2}
+N = 16
+Table = np.ndarray
+
+
+def terms(method: MaskingName | str, n_attributes: int, **given_terms: Any) -> Masking:
+    parameter = PARAMETER_OF[MaskingName(method)]
+    names = tuple(f"x{place}" for place in range(n_attributes))
+    return Masking(attributes=names, method=MaskingName(method), **({parameter: STRENGTH[parameter]} | given_terms))
+
+
+def numbers(generator: np.random.Generator, n_attributes: int, *, ties: bool) -> Table:
+    if ties:
+        values = generator.integers(0, 5, (N, n_attributes)).astype(float)
+        values[0], values[1] = 0, 4
+        return values
+    return generator.lognormal(0, 1, (N, n_attributes))
+
+
+def part(masking: Masking, original: Table, generator: np.random.Generator, *, whole: bool = False) -> MaskedPart:
+    masked = masking_method(masking, original.shape[1]).mask(original, generator).values
+    return MaskedPart(masking, original, np.rint(masked) if whole else masked, complete=True)
+
+
+# The slow solver: what one masking allows and how well a pair fits, one pair at a time.
+
+
+def ranks(value: float, ordered: Sequence[float]) -> list[int]:
+    return [place for place, other in enumerate(ordered) if other == value]
+
+
+def allowed(one: MaskedPart, before: int, after: int) -> bool:
+    """Whether the record ``after`` may be that of the person ``before``, by what the method cannot do."""
+    method, n_records = one.masking.method, len(one.original)
+    if method is MaskingName.MDAV and one.complete:
+        again = masking_method(one.masking, one.original.shape[1]).mask(one.original, np.random.default_rng(0)).values
+        slack = 0.5 if (one.masked == np.rint(one.masked)).all() else 0.0
+        return all(abs(again[before] - one.masked[after]) <= slack + 1e-9)
+    for original, masked in zip(one.original.T, one.masked.T, strict=True):
+        ordered = sorted(masked.tolist())
+        own, other = ranks(original[before], sorted(original.tolist())), ranks(masked[after], ordered)
+        if method is MaskingName.RANK_SWAPPING:
+            window = math.floor(one.masking.strength * n_records / 100 + 1e-9)
+            if min(abs(r - s) for r in own for s in other) > window:
+                return False
+        if method is MaskingName.INDIVIDUAL_RANKING and not set(own) & set(other):
+            return False
+    return True
+
+
+def misfit(one: MaskedPart, before: int, after: int, moves: Table | None) -> float:
+    """Half the squared distance, or minus the log-likelihood where nothing bounds the masked value."""
+    method, masking = one.masking.method, one.masking
+    if moves is not None:
+        total = 0.0
+        for original, masked in zip(one.original.T, one.masked.T, strict=True):
+            own, other = (
+                ranks(original[before], sorted(original.tolist())),
+                ranks(masked[after], sorted(masked.tolist())),
+            )
+            likely = [moves[s - r + len(original) - 1] for r in own for s in other]
+            total -= math.log(max(sum(likely) / len(likely), 1e-300))
+        return total
+    if method is MaskingName.ADDITIVE_NOISE or (method is MaskingName.CORRELATED_NOISE and not one.complete):
+        apart = (one.original[before] - one.masked[after]) / (one.original.std(axis=0) * math.sqrt(masking.strength))
+        return float(apart @ apart) / 2
+    if method is MaskingName.CORRELATED_NOISE:
+        apart = one.original[before] - one.masked[after]
+        covariance = np.atleast_2d(np.cov(one.original.T, ddof=0)) * masking.strength
+        return float(apart @ np.linalg.inv(covariance) @ apart) / 2
+    apart = (one.original[before] - one.original.mean(axis=0)) / one.original.std(axis=0)
+    apart = apart - (one.masked[after] - one.masked.mean(axis=0)) / one.masked.std(axis=0)
+    return float(apart @ apart) / 2
+
+
+def moves_of(one: MaskedPart) -> Table | None:
+    """How likely each move is, for the methods that may move a value anywhere."""
+    if one.masking.method not in (MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING):
+        return None
+    columns, generator = 20, np.random.default_rng(0)
+    method = masking_method(one.masking, columns)
+    return simulated_displacement(
+        lambda table: method.mask(table, generator).values, len(one.original), columns
+    ).probability
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Links found by loops."""
+
+    correct: float
+    certain: int
+    outside: int
+    """People whose own record is ruled out."""
+
+
+def slow(release: Release, people: Sequence[int]) -> Slow:
+    moves = [moves_of(one) for one in release.parts]
+    correct, certain, outside = 0.0, 0, 0
+    for person in people:
+        me = int(release.released[person])
+        candidates = [
+            int(other)
+            for other in release.released
+            if (release.equal[other] == release.equal[me]).all()
+            and all(allowed(one, me, int(other)) for one in release.parts)
+        ]
+        outside += me not in candidates
+        fit = {
+            other: sum(misfit(one, me, other, likely) for one, likely in zip(release.parts, moves, strict=True))
+            for other in candidates
+        }
+        least = min(fit.values())
+        tied = [other for other, value in fit.items() if value <= least + 1e-9 * max(least, 1)]
+        correct += (me in tied) / len(tied)
+        certain += candidates == [me]
+    return Slow(correct, certain, outside)
+
+
+def compared(release: Release, people: Sequence[int] | None = None) -> Slow:
+    who = range(len(release.released)) if people is None else people
+    expected = slow(release, who)
+    found = candidate_linkage(release, np.array(who))
+    assert found.expected_correct == pytest.approx(expected.correct, abs=1e-6)
+    assert (found.n, found.certain_matches) == (len(who), expected.certain)
+    assert found.baseline == 1 / len(release.released)
+    assert (found.no_candidates, expected.outside) == (0, 0)
+    return expected
+
+
+def classes(generator: np.random.Generator) -> Table:
+    """A cell and a column that leaves as it is, with few values each."""
+    return generator.integers(0, 2, (N, 2))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("method", list(MaskingName))
+def test_each_masking_by_itself(method: MaskingName, ties: bool) -> None:
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        one = part(terms(method, 2), numbers(generator, 2, ties=ties), generator)
+        nothing = np.empty((N, 0), dtype=np.int64)
+        alone = compared(Release(np.arange(N), nothing, (one,)))
+        within = compared(Release(np.arange(N), classes(generator), (one,)))
+        assert within.correct >= alone.correct - 2
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        ("rank-swapping", "mdav"),
+        ("individual-ranking", "additive-noise"),
+        ("rank-swapping-p-buckets", "correlated-noise"),
+        ("rank-swapping", "rank-swapping-p-distribution", "individual-ranking"),
+        ("mdav", "additive-noise", "rank-swapping-p-buckets"),
+    ],
+)
+def test_several_maskings_and_what_leaves_as_it_is(methods: tuple[str, ...]) -> None:
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        parts = tuple(
+            part(terms(name, 1 + place % 2), numbers(generator, 1 + place % 2, ties=seed == 1), generator)
+            for place, name in enumerate(methods)
+        )
+        compared(Release(np.arange(N), np.empty((N, 0), dtype=np.int64), parts))
+        compared(Release(np.arange(N), classes(generator), parts))
+
+
+@pytest.mark.parametrize("method", list(MaskingName))
+def test_a_file_with_suppressed_records_and_some_people_only(method: MaskingName) -> None:
+    """The masking was of the whole file; candidates are the released records alone."""
+    generator = np.random.default_rng(4)
+    released = np.array([0, 2, 3, 4, 7, 8, 9, 11, 12, 15])
+    one = part(terms(method, 2), numbers(generator, 2, ties=False), generator)
+    release = Release(released, classes(generator), (one,))
+    compared(release)
+    compared(release, [1, 4, 9])
+
+
+def test_without_numbers_a_class_is_guessed_in() -> None:
+    equal = np.array([[0, 0], [0, 0], [0, 1], [1, 0], [1, 0], [1, 0]])
+    found = candidate_linkage(Release(np.arange(6), equal), np.arange(6))
+    assert found.expected_correct == pytest.approx(2 / 2 + 1 + 3 / 3)
+    assert (found.certain_matches, found.single_candidates) == (1, 1)
+
+
+@pytest.mark.parametrize("method", ["mdav", "individual-ranking", "additive-noise"])
+def test_rounded_values_keep_their_own_record_among_the_candidates(method: str) -> None:
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        original = np.rint(generator.lognormal(1.5, 1, (N, 2)))
+        one = part(terms(method, 2), original, generator, whole=True)
+        compared(Release(np.arange(N), np.empty((N, 0), dtype=np.int64), (one,)))
+
+
+def test_mdav_is_run_again_only_by_who_knows_all_that_was_masked_together() -> None:
+    generator = np.random.default_rng(2)
+    whole = part(terms("mdav", 2), numbers(generator, 2, ties=False), generator)
+    half = MaskedPart(whole.masking, whole.original[:, :1], whole.masked[:, :1], complete=False)
+    assert np.isinf(half.derived.bounds.low).all()
+    assert np.isfinite(whole.derived.bounds.low).all()
+    nothing = np.empty((N, 0), dtype=np.int64)
+    compared(Release(np.arange(N), nothing, (half,)))
+    assert compared(Release(np.arange(N), nothing, (whole,))).correct == pytest.approx(
+        len(np.unique(whole.masked, axis=0))
+    )
+
+
+@pytest.mark.parametrize("method", ["rank-swapping", "mdav", "individual-ranking"])
+def test_values_that_the_method_does_not_make_are_noticed(method: str) -> None:
+    """By MDAV at once; the others leave the person without the own record."""
+    generator = np.random.default_rng(3)
+    one = part(terms(method, 2), numbers(generator, 2, ties=False), generator)
+    lowest, highest = one.original[:, 0].argmin(), one.original[:, 0].argmax()
+    exchanged = one.masked.copy()
+    exchanged[[lowest, highest]] = one.masked[[highest, lowest]]
+    other = replace(one, masked=exchanged)
+    release = Release(np.arange(N), np.empty((N, 0), dtype=np.int64), (other,))
+    if method == "mdav":
+        with pytest.raises(ParameterError, match="not made by MDAV"):
+            candidate_linkage(release, np.arange(N))
+        return
+    people = np.arange(N)
+    inside = truth_inside(release.files(people, people, people), release.bounds(people))
+    assert not inside[lowest]
+    assert not inside[highest]
+
+
+@given(
+    values=st.lists(st.integers(-3, 12), min_size=6, max_size=24).filter(lambda given: len(set(given)) > 1),
+    percent=st.sampled_from([5.0, 17.5, 34, 50, 100]),
+    reading=st.sampled_from(["pair", "skip", "literal"]),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_own_record_is_always_within_the_window(values: list[int], percent: float, reading: str, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    column = np.array(values, dtype=float)
+    original = np.column_stack([column, generator.permutation(column)])
+    if math.floor(percent * len(column) / 100) < 1:
+        return
+    masking = terms("rank-swapping", 2, p=percent, reading=reading)
+    masked = masking_method(masking, 2).mask(original, generator).values
+    one = MaskedPart(masking, original, masked, complete=True)
+    for person in range(len(column)):
+        assert allowed(one, person, person)
+    people = np.arange(len(column))
+    release = Release(people, np.empty((len(column), 0), dtype=np.int64), (one,))
+    assert truth_inside(release.files(people, people, people), release.bounds(people)).all()
+
+
+# Everybody at once.
+
+
+def grouped(seed: int, sizes: Sequence[int]) -> Release:
+    generator = np.random.default_rng(seed)
+    total = sum(sizes)
+    original = generator.lognormal(0, 1, (total, 2))
+    masking = terms("rank-swapping", 2, p=30)
+    masked = masking_method(masking, 2).mask(original, generator).values
+    cells = np.repeat(np.arange(len(sizes)), sizes)[:, None]
+    return Release(np.arange(total), cells, (MaskedPart(masking, original, masked, complete=True),))
+
+
+def class_by_class(release: Release, chosen: Sequence[int]) -> float:
+    """Links where each class is attacked as if there were no other."""
+    total = 0.0
+    for number in chosen:
+        members = release.released[release.class_of == number]
+        alone = joint_candidate_linkage(replace(release, released=members), np.random.default_rng(0))
+        total += alone.linkage.expected_correct
+    return total
+
+
+def test_classes_are_attacked_as_hard_together_as_alone() -> None:
+    for seed in range(4):
+        release = grouped(seed, [1, 4, 9, 16, 12, 5])
+        whole = joint_candidate_linkage(release, np.random.default_rng(seed))
+        assert whole.complete
+        assert whole.linkage.n == 47
+        assert whole.linkage.expected_correct == pytest.approx(class_by_class(release, range(6)), abs=0.01)
+        assert whole.linkage.expected_correct >= candidate_linkage(release, np.arange(47)).expected_correct - 2
+
+
+@pytest.fixture
+def small_tables(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    return lambda pairs: monkeypatch.setattr(informed, "_MOST_PAIRS", pairs)
+
+
+def test_where_not_all_classes_fit_whole_ones_are_drawn(small_tables: Callable[[int], None]) -> None:
+    sizes = [10] * 8
+    release = grouped(1, sizes)
+    small_tables(450)
+    outcomes = [joint_candidate_linkage(release, np.random.default_rng(seed)) for seed in range(6)]
+    assert {(outcome.complete, outcome.linkage.n) for outcome in outcomes} == {(False, 40)}
+    alone = [class_by_class(release, [number]) for number in range(8)]
+    possible = {round(sum(alone[number] for number in range(8) if chosen >> number & 1), 2) for chosen in range(256)}
+    for outcome in outcomes:
+        assert min(abs(outcome.linkage.expected_correct - total) for total in possible) < 0.02
+    assert len({outcome.linkage.expected_correct for outcome in outcomes}) > 1
+    assert all(outcome.linkage.baseline == 1 / 40 for outcome in outcomes)
+
+
+def test_a_class_that_is_too_large_keeps_no_other_from_being_attacked(small_tables: Callable[[int], None]) -> None:
+    release = grouped(2, [60, *[6] * 10])
+    small_tables(400)
+    for seed in range(12):
+        outcome = joint_candidate_linkage(release, np.random.default_rng(seed))
+        assert (outcome.complete, outcome.linkage.n) == (False, 60)
+
+
+def test_too_few_people_in_classes_that_fit_are_no_sample(small_tables: Callable[[int], None]) -> None:
+    small_tables(100)
+    with pytest.raises(ParameterError, match="everybody cannot be attacked at once") as caught:
+        joint_candidate_linkage(grouped(3, [40, 12, 9, 20]), np.random.default_rng(0))
+    assert caught.value.got == "9 people"
+
+
+def test_one_class_is_not_cut(small_tables: Callable[[int], None]) -> None:
+    """Its candidates are counted, not its square: bounds may leave few."""
+    release = grouped(4, [40])
+    assert joint_candidate_linkage(release, np.random.default_rng(0)).complete
+    small_tables(100)
+    with pytest.raises(ParameterError, match="at once"):
+        joint_candidate_linkage(release, np.random.default_rng(0))
+
+
+def test_classes_hold_what_is_equal_in_all_columns() -> None:
+    equal = np.array([[0, 5], [1, 5], [0, 5], [0, 6]])
+    release = Release(np.array([0, 2, 3]), equal)
+    first, second, third = release.class_of.tolist()
+    assert first == second != third
+    none = Release(np.array([0, 2, 3]), np.empty((4, 0), dtype=np.int64))
+    assert none.class_of.tolist() == [0, 0, 0]
+    assert all(one == other for one, other in pairwise(none.class_of))
