@@ -100,8 +100,8 @@ class Findings:
         return figures
 
     @property
-    def intervals(self) -> dict[Measure, Interval]:
-        """Intervals of the figures that are estimates."""
+    def intervals(self) -> dict[Measure, tuple[Interval, int]]:
+        """Intervals of the figures that are estimates, and the people they rest on."""
         return gate_intervals(self.linkage[0]) if self.linkage else {}
 
     @property

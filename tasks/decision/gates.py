@@ -28,7 +28,7 @@ def judge_gates(
     gates: Sequence[Gate],
     figures: Mapping[Measure, float | None],
     evidence_sha256: Mapping[Measure, str] | None = None,
-    intervals: Mapping[Measure, Interval] | None = None,
+    intervals: Mapping[Measure, tuple[Interval, int]] | None = None,
 ) -> tuple[GateResult, ...]:
     """Judge each of the policy's gates.
 
@@ -40,8 +40,9 @@ def judge_gates(
         What was measured: risks and shares between 0 and 1, counts in records, payoffs in money per record.
     evidence_sha256 : mapping of Measure to str, optional
         SHA-256 of the file that holds the evidence of a figure.
-    intervals : mapping of Measure to Interval, optional
-        Of the figures that are estimates; the figure to be judged is then the less favourable end.
+    intervals : mapping of Measure to (Interval, int), optional
+        Of the figures that are estimates, with the people they rest on; the figure to be judged is then the less
+        favourable end.
 
     Returns
     -------
@@ -55,7 +56,9 @@ def judge_gates(
     )
 
 
-def _judge(gate: Gate, figure: float | None, evidence_sha256: str | None, interval: Interval | None) -> GateResult:
+def _judge(
+    gate: Gate, figure: float | None, evidence_sha256: str | None, around: tuple[Interval, int] | None
+) -> GateResult:
     text = MEASURES[gate.measure]
     measured = float(figure) if figure is not None and is_possible(gate.measure, figure) else None
     at_most = gate.at_most is not None
@@ -64,7 +67,8 @@ def _judge(gate: Gate, figure: float | None, evidence_sha256: str | None, interv
         title=text.title,
         unit=text.unit,
         measured=measured,
-        interval=interval,
+        interval=around[0] if around else None,
+        people=around[1] if around else None,
         comparison="at most" if at_most else "at least",
         threshold=gate.threshold,
         passed=measured is not None and (measured <= gate.threshold if at_most else measured >= gate.threshold),

@@ -11,6 +11,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from tasks.decision.record import GateResult
+from tasks.linkage.figure import wilson
 from tasks.request.model import Measure
 
 _FEWEST_DIGITS = 4
@@ -182,7 +183,7 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
     result : GateResult
         The gate.
     records : int, optional
-        Records that shares refer to; without it a share is written as it is.
+        Records that shares refer to, where the gate itself does not say; without any a share is written as it is.
     small_cell : int
         Smallest count of records that may be shown; a measured figure that tells a smaller one is written as a bound.
 
@@ -198,7 +199,7 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
     if result.measured is None:
         return "not measured", f"{result.comparison} {_write(text, result.threshold, _FEWEST_DIGITS)}"
     measured, threshold = _pair(text, result.measured, result.threshold)
-    return _bound(text, result.measured, records, small_cell) or measured, f"{result.comparison} {threshold}"
+    return _bound(text, result, records, small_cell) or measured, f"{result.comparison} {threshold}"
 
 
 def _text_of(result: GateResult) -> MeasureText:
@@ -208,20 +209,29 @@ def _text_of(result: GateResult) -> MeasureText:
         return MeasureText(result.title, result.unit, Scale.COUNT)
 
 
-def _bound(text: MeasureText, measured: float, records: int | None, small_cell: int) -> str | None:
-    """What may be said of a figure that tells a small count, or whose complement does; None for any other."""
-    if not text.counts_people:
+def _bound(text: MeasureText, result: GateResult, records: int | None, small_cell: int) -> str | None:
+    """What may be said of a figure that tells a small count, or whose complement does; None for any other.
+
+    Where a sample was measured, the figure is the upper end of an interval, from which the count follows as well.
+    Shared ties make counts fractional; one between 0 and 1 tells of few people too.
+    """
+    measured = result.measured
+    if not text.counts_people or measured is None:
         return None
     if text.scale is Scale.COUNT:
         return f"fewer than {small_cell} {text.unit}" if 0 < measured < small_cell else None
-    if records is None:
+    people = result.people or records
+    if not people:
         return None
-    count = round(measured * records)
-    share = min(1.0, small_cell / records) if records else 1.0
-    if 0 < count < small_cell:
-        return f"under {_write(text, share, _FEWEST_DIGITS)}"
-    if 0 < records - count < small_cell:
-        return f"over {_write(text, 1 - share, _FEWEST_DIGITS)}"
+
+    def share_of(count: int) -> float:
+        return count / people if result.interval is None else wilson(count, people)[1]
+
+    low, high = share_of(min(small_cell, people)), share_of(max(people - small_cell, 0))
+    if share_of(0) + _ROUNDING < measured < low - _ROUNDING:
+        return f"under {_write(text, low, _FEWEST_DIGITS)}"
+    if high + _ROUNDING < measured < share_of(people) - _ROUNDING:
+        return f"over {_write(text, high, _FEWEST_DIGITS)}"
     return None
 
 

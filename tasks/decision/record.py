@@ -45,6 +45,7 @@ class GateResult(Fact):
     unit: str = ""
     measured: float | None = Field(description="None where the stage that measures it did not run.")
     interval: Interval | None = Field(default=None, description="None for exact figures.")
+    people: int | None = Field(default=None, description="People that a share is of, where a sample was measured.")
     comparison: Literal["at most", "at least", "is"]
     threshold: float
     passed: bool

@@ -90,16 +90,16 @@ def _least_certain(attack: AttackFact) -> float:
     return wilson(figure.certain, figure.people)[0] if attack.sampled else figure.certain_share
 
 
-def gate_intervals(fact: LinkageFact) -> dict[Measure, Interval]:
-    """Intervals of the shares that come from a sample of the people."""
-    named = {
-        Measure.LINKED_UNINFORMED: fact.strongest_uninformed,
-        Measure.LINKED_INFORMED: fact.strongest_informed,
-        Measure.LINKED_MASKED: fact.strongest_masked,
-    }
-    attacks = {measure: fact.attack(name) for measure, name in named.items() if name}
-    return {
-        measure: Interval(low=attack.figure.low, high=attack.figure.high, level=CONFIDENCE)
-        for measure, attack in attacks.items()
-        if attack.sampled
-    }
+def gate_intervals(fact: LinkageFact) -> dict[Measure, tuple[Interval, int]]:
+    """Intervals of the shares that come from a sample of the people, and how many these are."""
+    found: dict[Measure, tuple[Interval, int]] = {}
+    for measure in gate_figures(fact):
+        attack = judged_attack(fact, measure)
+        if attack is None or not attack.sampled:
+            continue
+        figure = attack.figure
+        low, high = figure.low, figure.high
+        if measure in (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED):
+            low, high = wilson(figure.certain, figure.people)
+        found[measure] = Interval(low=low, high=high, level=CONFIDENCE), figure.people
+    return found
