@@ -1,0 +1,389 @@
+"""The attack on a whole release: what the intruder holds, which attacks are made, and what gates judge of them."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tasks.decision.linkage_facts import AttackFact, LinkageFact
+from tasks.errors import StageFailed
+from tasks.linkage.battery import MASKED_ALONE, Battery, attack_unchanged
+from tasks.linkage.figure import Linkage, wilson
+from tasks.linkage.holdings import Holdings, holdings, known_attributes
+from tasks.linkage.judged import (
+    gate_figures,
+    gate_intervals,
+    judged_attack,
+    judged_certain,
+    judged_share,
+    least_figures,
+    link_figure,
+)
+from tasks.request.model import Measure, Method
+from tests.support.numeric import drawn, masking, numeric_request
+from tests.support.stages import Made, made
+from tests.support.tiny import Change, changed, tiny_request
+
+SWAP = masking("rank-swapping", "dose", p=10)
+GROUPS = masking("mdav", "income", "visits", k=3)
+RULELESS = {"groups-matching", "groups-nearest", "groups-likeliest"}
+Release = Callable[..., Made]
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    def make(*maskings: dict[str, Any], records: int = 60, changes: Collection[Change] = ()) -> Made:
+        return made(numeric_request(tmp_path, *changes, maskings=maskings, frame=drawn(records)))
+
+    return make
+
+
+def known(*names: str, **terms: Any) -> Change:
+    """What the intruder holds; without learning, which is tested by itself."""
+    return changed("policy", "linkage", to={"learned": False} | ({"known": list(names)} if names else {}) | terms)
+
+
+def held(one: Made) -> Holdings:
+    return holdings(
+        one.request, one.prepared, one.table, one.played, one.kept, one.columns, lambda: one.setting.own_cells
+    )
+
+
+def ids(fact: LinkageFact, knows: str | None = None) -> set[str]:
+    return {attack.id for attack in fact.attacks if knows in (None, attack.knows)}
+
+
+# What is known.
+
+
+def test_the_intruder_knows_what_others_may_know(release: Release) -> None:
+    sure = changed("attributes", "ward", "known_probability", to=1)
+    likely = changed("attributes", "diagnosis", "known_probability", to=0.99)
+    assert known_attributes(release().request) == ("zip", "age", "sex")
+    assert known_attributes(release(SWAP).request) == ("zip", "age", "sex", "dose")
+    assert known_attributes(release(GROUPS, SWAP, changes=[sure, likely]).request) == (
+        "zip",
+        "age",
+        "sex",
+        "income",
+        "dose",
+        "visits",
+        "ward",
+    )
+
+
+def test_the_policy_says_what_the_intruder_knows(release: Release) -> None:
+    one = release(SWAP, changes=[known("ward", "dose", "age")])
+    assert known_attributes(one.request) == ("age", "dose", "ward")
+    have = held(one)
+    assert (have.quasi, have.unchanged, have.masked_names) == ((1,), ("ward",), (("dose",),))
+    assert not have.knows_the_cell
+    assert have.compared == ("age", "dose")
+    assert len(np.unique(have.unchanged_codes)) == 3
+    assert have.parts[0].complete
+
+
+def test_a_column_of_numbers_that_is_not_masked_leaves_as_it_is(release: Release) -> None:
+    have = held(release(changes=[known("dose", "sex")]))
+    assert (have.unchanged, have.parts) == (("dose",), ())
+    dose = drawn(60)["dose"]
+    assert len(np.unique(have.unchanged_codes)) == dose.nunique()
+
+
+def test_an_attribute_that_masking_makes_one_value_is_left_out(release: Release) -> None:
+    have = held(release(masking("mdav", "income", "visits", k=40), SWAP))
+    assert have.masked_names == (("dose",),)
+    alone = held(release(masking("individual-ranking", "dose", k=40)))
+    assert (alone.parts, alone.number_names, alone.compared) == ((), (), ("zip", "age", "sex"))
+
+
+def test_who_lacks_one_of_the_attributes_cannot_run_the_method_again(release: Release) -> None:
+    """Of two attributes masked together, one is known only, or is the same everywhere once it is rounded."""
+    assert not held(release(GROUPS, changes=[known("visits")])).parts[0].complete
+    frame = drawn(60)
+    frame["visits"] = ["1", *["0"] * 59]
+    rounded = made(numeric_request(release().loaded.base, maskings=(GROUPS,), frame=frame))
+    assert set(rounded.columns.masked[:, 1]) == {0}
+    (part,) = held(rounded).parts
+    assert (part.complete, part.original.shape) == (False, (60, 1))
+
+
+def test_holding_less(release: Release) -> None:
+    have = held(release(GROUPS, SWAP, changes=[known("zip", "age", "sex", "ward", "income", "dose", "visits")]))
+    some = have.only({"visits", "dose", "sex"})
+    assert some.names == ("sex", "dose", "visits")
+    assert (some.quasi, some.unchanged, some.unchanged_codes.shape) == ((2,), (), (60, 0))
+    assert some.masked_names == (("visits",), ("dose",))
+    assert [part.complete for part in some.parts] == [False, True]
+    assert (some.parts[0].masked[:, 0] == have.parts[0].masked[:, 1]).all()
+    assert some.parts[1] is have.parts[1]
+    assert have.only({"visits"}).parts[0] is some.parts[0]
+    same = have.only(set(have.names))
+    assert (same.names, same.parts, same.quasi) == (have.names, have.parts, have.quasi)
+    assert have.only({"ward"}).unchanged == ("ward",)
+    assert (have.only({"ward"}).unchanged_codes == have.unchanged_codes).all()
+
+
+# Which attacks are made.
+
+
+@pytest.mark.parametrize(
+    ("maskings", "names", "uninformed", "informed"),
+    [
+        ((), (), RULELESS, {"own-cell"}),
+        ((), ("zip", "sex"), RULELESS, {"own-cell"}),
+        ((), ("ward",), {"unchanged"}, set()),
+        ((), ("zip", "age", "sex", "ward"), {*RULELESS, "unchanged"}, {"own-cell"}),
+        ((SWAP,), ("dose",), {"numbers-nearest", "numbers-probabilistic"}, {"numbers-candidates", "numbers-joint"}),
+        (
+            (SWAP,),
+            ("dose", "ward"),
+            {"numbers-nearest", "numbers-probabilistic", "unchanged"},
+            {"numbers-candidates", "numbers-joint", "all-candidates", "all-joint"},
+        ),
+        (
+            (SWAP, GROUPS),
+            (),
+            {*RULELESS, "numbers-nearest", "numbers-probabilistic", "all-matching", "all-nearest"},
+            {"own-cell", "numbers-candidates", "numbers-joint", "all-candidates", "all-joint"},
+        ),
+        (
+            (SWAP,),
+            ("age", "dose"),
+            {*RULELESS, "numbers-nearest", "numbers-probabilistic", "all-matching", "all-nearest"},
+            {"own-cell", "numbers-candidates", "numbers-joint"},
+        ),
+    ],
+)
+def test_every_attack_that_the_knowledge_allows_is_made(
+    maskings: Any, names: tuple[str, ...], uninformed: set[str], informed: set[str], release: Release
+) -> None:
+    fact = release(*maskings, changes=[known(*names)]).attacked(quick=True).fact
+    assert (ids(fact, "uninformed"), ids(fact, "informed")) == (uninformed, informed)
+    assert fact.untried == ()
+    assert fact.records == 60
+    assert {name for attack in fact.attacks for name in attack.attributes} == set(fact.known)
+    for attack in fact.attacks:
+        assert 0 <= attack.figure.low <= attack.figure.share <= attack.figure.high <= 1
+        assert 0 <= attack.figure.certain_share <= attack.figure.share + 1e-12
+        assert not attack.sampled
+        assert attack.figure.people == 60
+    assert (fact.strongest_masked in MASKED_ALONE) if maskings else fact.strongest_masked is None
+
+
+def test_what_leaves_as_it_is_is_compared_by_hand(release: Release) -> None:
+    one = release(changes=[known("ward", "diagnosis")])
+    frame, battery = drawn(60), Battery()
+    attack_unchanged(battery, held(one))
+    pairs = list(zip(frame["ward"], frame["diagnosis"], strict=True))
+    (attack,) = battery.attacks
+    assert attack.figure.share == pytest.approx(len(set(pairs)) / 60)
+    assert attack.figure.certain == sum(pairs.count(pair) == 1 for pair in pairs)
+    fact = one.attacked().fact
+    assert fact.strongest_uninformed == fact.strongest_informed == "unchanged"
+    assert [point.attributes for point in fact.partial] == [1, 2]
+
+
+def test_suppressed_records_are_no_candidates(release: Release) -> None:
+    one = release(SWAP, changes=[known(), changed("policy", "generalization", to={"minimum_class_size": 14})])
+    left = int(one.kept[one.prepared.tuple_of_record].sum())
+    assert 0 < left < 60
+    fact = one.attacked().fact
+    assert fact.records == left
+    assert {attack.figure.people for attack in fact.attacks} == {left}
+    assert {attack.figure.baseline for attack in fact.attacks} == {1 / left}
+
+
+def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.linkage.informed._MOST_PAIRS", 20)
+    fact = release(SWAP, changes=[known("dose")]).attacked(quick=True).fact
+    assert [(one.knows, "at once" in one.reason) for one in fact.untried] == [("informed", True)]
+    assert "numbers-joint" not in ids(fact)
+    assert fact.strongest_informed in {"numbers-candidates", "numbers-nearest", "numbers-probabilistic"}
+
+
+def test_where_nothing_that_is_known_varies_the_release_is_blocked(release: Release) -> None:
+    one = release(masking("individual-ranking", "dose", k=40), changes=[known("dose")])
+    with pytest.raises(StageFailed, match="no attack could be made") as caught:
+        one.attacked()
+    assert caught.value.where == "policy.linkage.known"
+
+
+def test_the_same_chance_gives_the_same_attacks(release: Release) -> None:
+    one = release(SWAP, records=150, changes=[known(individuals=100)])
+    assert one.attacked(methods=()) == one.attacked(methods=())
+
+
+# What is judged.
+
+
+def attack_fact(name: str, knows: str, correct: float, people: int, *, sampled: bool, certain: int = 0) -> AttackFact:
+    return AttackFact.model_validate(
+        {
+            "id": name,
+            "title": name,
+            "knows": knows,
+            "attributes": ("age",),
+            "sampled": sampled,
+            "figure": link_figure(Linkage(correct, people, 1 / 1000, certain, certain)),
+        }
+    )
+
+
+def linkage_fact(*attacks: AttackFact, masked: str | None = None) -> LinkageFact:
+    def judged(knows: tuple[str, ...]) -> str:
+        return max((one for one in attacks if one.knows in knows), key=judged_share).id
+
+    return LinkageFact(
+        known=("age",),
+        records=1000,
+        attacks=attacks,
+        strongest_uninformed=judged(("uninformed",)),
+        strongest_informed=judged(("uninformed", "informed")),
+        strongest_masked=masked,
+    )
+
+
+def test_a_sample_is_judged_by_the_upper_end_of_its_interval() -> None:
+    everybody = attack_fact("groups-matching", "uninformed", 40, 1000, sampled=False, certain=7)
+    few = attack_fact("numbers-candidates", "informed", 3, 100, sampled=True, certain=1)
+    assert judged_share(everybody) == 0.04
+    assert judged_share(few) == wilson(3, 100)[1] > 0.08
+    assert (judged_certain(everybody), judged_certain(few)) == (0.007, wilson(1, 100)[1])
+    fact = linkage_fact(everybody, few, masked="numbers-candidates")
+    assert fact.strongest_informed == "numbers-candidates"
+    assert gate_figures(fact) == {
+        Measure.LINKED_UNINFORMED: 0.04,
+        Measure.LINKED_INFORMED: wilson(3, 100)[1],
+        Measure.LINKED_MASKED: wilson(3, 100)[1],
+        Measure.CERTAIN_UNINFORMED: 0.007,
+        Measure.CERTAIN_INFORMED: wilson(1, 100)[1],
+    }
+
+
+def test_only_estimates_have_an_interval() -> None:
+    everybody = attack_fact("groups-matching", "uninformed", 40, 1000, sampled=False)
+    few = attack_fact("all-candidates", "informed", 30, 100, sampled=True)
+    intervals = gate_intervals(linkage_fact(everybody, few))
+    assert Measure.LINKED_UNINFORMED not in intervals
+    assert Measure.LINKED_MASKED not in intervals
+    around, people = intervals[Measure.LINKED_INFORMED]
+    assert (around.low, around.high, around.level, people) == (*wilson(30, 100), 0.95, 100)
+    around, people = intervals[Measure.CERTAIN_INFORMED]
+    assert (around.low, around.high, people) == (*wilson(0, 100), 100)
+    assert not gate_intervals(linkage_fact(everybody, masked="groups-matching"))
+
+
+@pytest.mark.parametrize("figures", [gate_figures, least_figures])
+def test_the_judged_attack_is_the_one_that_the_figure_is_of(figures: Any) -> None:
+    everybody = attack_fact("groups-matching", "uninformed", 40, 1000, sampled=False, certain=30)
+    few = attack_fact("numbers-candidates", "informed", 30, 100, sampled=True, certain=1)
+    fact = linkage_fact(everybody, few, masked="numbers-candidates")
+    judged = {measure: judged_attack(fact, measure) for measure in gate_figures(fact)}
+    assert {measure: attack.id for measure, attack in judged.items() if attack} == {
+        Measure.LINKED_UNINFORMED: "groups-matching",
+        Measure.LINKED_INFORMED: "numbers-candidates",
+        Measure.LINKED_MASKED: "numbers-candidates",
+        Measure.CERTAIN_UNINFORMED: "groups-matching",
+        Measure.CERTAIN_INFORMED: "numbers-candidates",
+    }
+    assert judged_attack(fact, Measure.UTILITY_LOSS) is None
+    expected = figures(fact)
+    assert expected[Measure.LINKED_INFORMED] == wilson(30, 100)[figures is gate_figures]
+    assert expected[Measure.CERTAIN_UNINFORMED] == 0.03
+
+
+def test_who_knows_the_method_is_judged_no_weaker(release: Release) -> None:
+    """An informed intruder has the uninformed attacks too."""
+    strong = attack_fact("groups-matching", "uninformed", 90, 1000, sampled=False, certain=9)
+    weak = attack_fact("own-cell", "informed", 10, 1000, sampled=False)
+    figures = gate_figures(linkage_fact(strong, weak))
+    assert figures[Measure.LINKED_INFORMED] == figures[Measure.LINKED_UNINFORMED] == 0.09
+    assert figures[Measure.CERTAIN_INFORMED] == figures[Measure.CERTAIN_UNINFORMED] == 0.009
+    assert figures[Measure.LINKED_MASKED] == 0
+    for maskings in ((), (SWAP, GROUPS)):
+        found = release(*maskings, changes=[known()]).attacked(methods=()).figures
+        assert found[Measure.LINKED_INFORMED] >= found[Measure.LINKED_UNINFORMED]
+        assert found[Measure.LINKED_INFORMED] >= found[Measure.LINKED_MASKED]
+        assert found[Measure.CERTAIN_INFORMED] >= found[Measure.CERTAIN_UNINFORMED]
+
+
+def test_the_costlier_attacks_try_a_sample(release: Release) -> None:
+    found = release(SWAP, records=300, changes=[known(individuals=100)]).attacked(quick=True)
+    people = {attack.id: (attack.figure.people, attack.sampled) for attack in found.fact.attacks}
+    assert people == {
+        **dict.fromkeys([*RULELESS, "numbers-nearest", "own-cell", "numbers-joint", "all-joint"], (300, False)),
+        **dict.fromkeys(
+            ["numbers-probabilistic", "all-matching", "all-nearest", "numbers-candidates", "all-candidates"],
+            (100, True),
+        ),
+    }
+    masked = found.fact.attack(found.fact.strongest_masked or "")
+    assert found.figures[Measure.LINKED_MASKED] == judged_share(masked)
+    assert found.figures[Measure.LINKED_MASKED] == max(
+        judged_share(attack) for attack in found.fact.attacks if attack.id in MASKED_ALONE
+    )
+
+
+# Less knowledge, other policies, learned weights.
+
+
+def test_who_knows_more_finds_no_fewer(release: Release) -> None:
+    fact = release(SWAP, GROUPS, changes=[known()]).attacked(methods=()).fact
+    assert [point.attributes for point in fact.partial] == [1, 2, 3, 4, 5, 6]
+    assert all(1 <= point.sets <= 3 and point.people == 60 for point in fact.partial)
+    last = fact.partial[-1]
+    for point in fact.partial:
+        assert 0 <= point.uninformed <= point.informed <= 1
+        assert last.uninformed >= point.uninformed
+        assert last.informed >= point.informed
+    assert last.sets == 1
+    assert last.informed == max(attack.figure.share for attack in fact.attacks)
+    assert last.uninformed == max(attack.figure.share for attack in fact.attacks if attack.knows == "uninformed")
+
+
+def test_a_rule_with_whole_cells_for_pre_images_gives_nothing_away(tmp_path: Path) -> None:
+    fact = made(tiny_request(tmp_path)).attacked().fact
+    by_method = {one.method: one for one in fact.policies}
+    assert by_method.keys() == {method.value for method in Method}
+    assert [name for name, one in by_method.items() if one.chosen] == ["no-attack-partition"]
+    for name in ("no-attack-partition", "basic-partition", "common"):
+        one = by_method[name]
+        assert one.narrowed_share == 0
+        assert one.naive_attacked_share == one.transparent_attacked_share
+        assert one.informed == pytest.approx(one.uninformed)
+    told = by_method["no-attack"]
+    assert told.narrowed_share == pytest.approx(1 / 6)
+    assert (told.naive_attacked_share, told.transparent_attacked_share) == (0, pytest.approx(1 / 6))
+
+
+def test_a_policy_that_leaves_a_record_no_strategy_is_left_out(tmp_path: Path) -> None:
+    """Stakes under which every group is worth an attempt."""
+    stakes = {"benefit": 90, "loss": 60, "cost": 0.5}
+
+    def greedy(document: dict[str, Any]) -> None:
+        document["recipients"][0] |= {"stakes": stakes, "method": "safe-harbor"}
+
+    fact = made(tiny_request(tmp_path, greedy)).attacked().fact
+    methods = {one.method for one in fact.policies}
+    assert "safe-harbor" in methods
+    assert not methods & {"no-attack", "no-attack-partition"}
+
+
+def test_weights_are_learned_from_some_and_tried_on_others(release: Release) -> None:
+    fact = release(SWAP, GROUPS, changes=[changed("policy", "linkage", to={"learned": True})]).attacked(methods=()).fact
+    assert [one.kind for one in fact.learned] == ["weighted mean"]
+    (learned,) = fact.learned
+    assert learned.people == 30
+    assert learned.in_sample.share >= learned.equal.share
+    assert sum(learned.shares.values()) == pytest.approx(1)
+    assert learned.shares.keys() == {"zip", "age", "sex", "dose", "income", "visits"}
+    attack = fact.attack("all-learned")
+    assert (attack.sampled, attack.figure.people, attack.knows) == (True, 30, "uninformed")
+    few = release(SWAP, records=36).attacked(methods=()).fact
+    assert few.learned == ()
+    assert "all-learned" not in ids(few)
