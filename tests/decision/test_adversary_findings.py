@@ -15,6 +15,7 @@ from tasks.decision.record import (
     CheckFact,
     CodeFact,
     DecisionRecord,
+    Interval,
     NotAssessed,
     ValidationFact,
     Verdict,
@@ -263,3 +264,25 @@ def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: 
     path.unlink()
     with pytest.raises(StageFailed, match="intermediate file"):
         load_finding(path, kind)
+
+
+def test_a_share_of_a_sample_is_judged_with_its_interval(complete: Complete) -> None:
+    """By the upper end; the record tells both ends, and of how many people the share is."""
+    assert complete.findings.linkage is not None
+    fact, figures = complete.findings.linkage
+    sampled = tuple(
+        attack.model_copy(update={"sampled": True}) if attack.id == fact.strongest_informed else attack
+        for attack in fact.attacks
+    )
+    fact = fact.model_copy(update={"attacks": sampled})
+    figure = fact.attack(fact.strongest_informed).figure
+    assert figure.share <= 0.5 < figure.high
+    judged = figures | {Measure.LINKED_INFORMED: figure.high}
+    record = complete.decided(linkage=(fact, judged), output=None)
+    (gate,) = (gate for gate in record.gates if gate.id == "linkage.informed_share")
+    assert (gate.measured, gate.passed, gate.people) == (figure.high, False, figure.people)
+    assert gate.interval == Interval(low=figure.low, high=figure.high, level=0.95)
+    others = [gate for gate in record.gates if gate.id != "linkage.informed_share"]
+    assert all(gate.interval is None and gate.people is None for gate in others)
+    assert all(gate.interval is None for gate in complete.decided().gates)
+    assert record.decision is Verdict.BLOCKED
