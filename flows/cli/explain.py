@@ -1,14 +1,17 @@
 """``releasegate explain``: why this verdict, and the smallest change that would turn it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flows.cli.explained import Explained, rendered, turns
+from flows.cli.explained import Explained, closing_attacks, rendered, turns
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.identity import code_fact
@@ -18,11 +21,14 @@ from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.resolve import Plays
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Switch
 from tasks.decision.record import DecisionRecord
-from tasks.errors import BadInput
+from tasks.delivery.seed import masking_generator, seed_commitment
+from tasks.errors import BadInput, WorkspaceError
 from tasks.generalization.setting import game_table
 from tasks.guard import guarded
+from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
+from tasks.request.model import Measure, ReleaseRequest
 
 Say = Callable[[str], None]
 
@@ -45,8 +51,10 @@ def explain_release(
 ) -> int:
     """Say why a release was approved or blocked, and the smallest change that would turn the verdict.
 
-    The game is solved again under other stakes, thresholds, methods and class sizes, on the data that were decided on;
-    nothing is released, and the decision stays as it is. Each change that is named was tried.
+    The game is solved again under other stakes, thresholds, methods and class sizes, and numbers are masked with other
+    strengths, on the data that were decided on; nothing is released, and the decision stays as it is. Each change that
+    is named was tried. Figures marked ≈ are estimates: record linkage was tried anew, on other people than a release
+    would draw.
     """
     with guarded("explanation"), _progress(quiet=as_json) as say:
         say("verifying the bundle")
@@ -54,7 +62,7 @@ def explain_release(
         bundle = find_bundle(release, place)
         with ledger_of(bundle, place) as ledger:
             recalled = recall(bundle, ledger)
-        explained = _explained(recalled, _chosen(recalled, recipient), say)
+        explained = _explained(recalled, _chosen(recalled, recipient), _key_of(recalled, place), say)
     notes = _notes(recalled)
     if as_json:
         print_json(
@@ -64,7 +72,7 @@ def explain_release(
                 "release_id": recalled.release_id,
                 "bundle": str(bundle),
                 "notes": notes,
-                "recipients": [_document(one.explanation) for one in explained],
+                "recipients": [_document(one) for one in explained],
             }
         )
         return ExitCode.APPROVED
@@ -96,12 +104,51 @@ def _chosen(recalled: Recalled, recipient: str | None) -> list[DecisionRecord]:
     return chosen
 
 
-def _explained(recalled: Recalled, records: list[DecisionRecord], say: Say) -> list[Explained]:
+def _key_of(recalled: Recalled, place: Workspace) -> Path:
+    """The key that the release was made with; numbers are masked again as it masked them.
+
+    Raises
+    ------
+    WorkspaceError
+        If numbers are masked and the key is not at hand.
+    """
+    own = Workspace(recalled.bundle.parent.parent)
+    path = (own if own.ledger.is_file() else place).key_file
+    if recalled.loaded.request.masking and not _made_with(path, recalled):
+        raise WorkspaceError(
+            "the key that numbers were masked with is not at hand",
+            where=str(path),
+            expected="the key of the workspace that the release was made in",
+            got="another key" if path.is_file() else "no such file",
+            fix="name that workspace with --workspace, or restore its key",
+        )
+    return path
+
+
+def _made_with(path: Path, recalled: Recalled) -> bool:
+    made = recalled.records[0].seed_commitment_sha256
+    return path.is_file() and seed_commitment(path, recalled.release_id) == made
+
+
+def _masked_for(frame: pd.DataFrame, key_file: Path) -> Callable[[ReleaseRequest], MaskedColumns]:
+    """Gives the masked columns of a request, each masking of its strengths made once."""
+    made: dict[str, MaskedColumns] = {}
+
+    def masked_for(request: ReleaseRequest) -> MaskedColumns:
+        name = "\n".join(masking.model_dump_json() for masking in request.masking)
+        if name not in made:
+            made[name] = mask_columns(request, frame, partial(masking_generator, key_file))
+        return made[name]
+
+    return masked_for
+
+
+def _explained(recalled: Recalled, records: list[DecisionRecord], key_file: Path, say: Say) -> list[Explained]:
     request = recalled.loaded.request
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(recalled.loaded, frame)
-    plays = Plays(game_table(request, prepared), prepared)
+    plays = Plays(game_table(request, prepared), prepared, _masked_for(frame, key_file))
     return [
         Explained(
             record,
@@ -128,12 +175,17 @@ def _notes(recalled: Recalled) -> list[str]:
     ]
 
 
-def _document(explanation: Explanation) -> dict[str, Any]:
+def _document(one: Explained) -> dict[str, Any]:
+    explanation = one.explanation
     agreement = explanation.agreement
     return {
         "recipient": explanation.recipient,
         "decision": explanation.verdict.value,
         "reasons": list(explanation.strongest_reasons),
+        "attacks": {
+            gate.id: {"id": attack.id, "title": attack.title, "attributes": list(attack.attributes)}
+            for gate, attack in closing_attacks(one.record)
+        },
         "fixed": explanation.fixed,
         "figures": _figures(explanation.figures),
         "smallest": _flip(explanation.smallest) if explanation.smallest else None,
@@ -154,6 +206,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
         "figures": _figures(flip.figures),
         "failure": flip.failure,
         "deterrent": flip.deterrent,
+        "estimated": _names(flip.estimated),
     }
 
 
@@ -165,6 +218,7 @@ def _switch(explanation: Explanation, switch: Switch) -> dict[str, Any]:
         "decision": switch.verdict.value,
         "figures": _figures(switch.figures),
         "failure": switch.failure,
+        "estimated": _names(switch.estimated),
         "deterred": [_flip(flip) for flip in switch.deterred],
     }
 
@@ -175,3 +229,7 @@ def _change(change: Change) -> dict[str, Any]:
 
 def _figures(figures: Figures) -> dict[str, float]:
     return {measure.value: figure for measure, figure in figures.items()}
+
+
+def _names(measures: Collection[Measure]) -> list[str]:
+    return sorted(measure.value for measure in measures)

@@ -10,14 +10,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tasks.decision.explain.linking import LINKAGE
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Switch
 from tasks.decision.gates import judge_gates
+from tasks.decision.linkage_facts import AttackFact
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.request.model import Gate
+from tasks.linkage.judged import judged_attack
+from tasks.request.model import Gate, Measure
 
 _STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
-_FAMILIES = {"sequential", "combined"}
+_FAMILIES = {"sequential", "combined", "linkage", "utility"}
+_ESTIMATED = (
+    "≈ estimated: record linkage was tried anew, on other people than a release would draw and without learned "
+    "distances; a release decides."
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ def rendered(one: Explained) -> Group:
             (f"  {record.recipient.organisation}", "dim"),
         ),
         *(_indented(Text(reason)) for reason in explanation.strongest_reasons),
+        *(_indented(Text(line)) for line in _attacks(one)),
         Text(),
         *(_indented(Text(sentence, style="bold")) for sentence in sentences(explanation)),
         Text(),
@@ -53,7 +61,26 @@ def rendered(one: Explained) -> Group:
     unturned = (agreement, *explanation.no_flips) if isinstance(agreement, NoFlip) else explanation.no_flips
     if unturned:
         parts += [_indented(_unturned(unturned)), Text()]
+    if any(flip.estimated for flip in flips) or any(switch.estimated for switch in explanation.switches):
+        parts += [_indented(Text(_ESTIMATED, style="dim")), Text()]
     return Group(*parts)
+
+
+def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact]]:
+    """The closed gates on record linkage, each with the attack whose figure it judged."""
+    fact = record.risk.linkage if record.risk else None
+    if fact is None:
+        return []
+    closed = [gate for gate in record.gates if not gate.passed and gate.id in {one.value for one in LINKAGE}]
+    found = ((gate, judged_attack(fact, Measure(gate.id))) for gate in closed)
+    return [(gate, attack) for gate, attack in found if attack]
+
+
+def _attacks(one: Explained) -> list[str]:
+    return [
+        f"{_short(one, gate.id).capitalize()}: by the attack “{attack.title}”, with {', '.join(attack.attributes)}."
+        for gate, attack in closing_attacks(one.record)
+    ]
 
 
 def sentences(explanation: Explanation) -> list[str]:
@@ -111,6 +138,7 @@ def turns(explanation: Explanation, switch: Switch) -> bool:
 
 def _in_words(flip: Flip) -> str:
     size = "" if flip.relative_change is None else f" ({_percent(flip.relative_change)})"
+    size += ", by an estimate" if flip.estimated else ""
     if len(flip.changes) == 1:
         return f"{flip.lever} {_step(flip.changes[0].current, flip.changes[0].needed)}{size}"
     steps = (f"{change.where} {_step(change.current, change.needed)}" for change in flip.changes)
@@ -139,12 +167,15 @@ def _then(one: Explained, flip: Flip) -> str:
     if flip.failure:
         return flip.failure
     before, after = _results(one, one.explanation.figures), _results(one, flip.figures)
+    sign = {measure.value: "≈ " for measure in flip.estimated}
+    measured = [new for new in after if new.measured is not None]
     if not before:
-        return "\n".join(_told(one, result) for result in after)
+        return "\n".join(_told(one, new, sign.get(new.id, "")) for new in measured)
+    now = {old.id: _written(one, old) for old in before}
     changed = [
-        f"{_told(one, new)} (now {_written(one, old)})"
-        for old, new in zip(before, after, strict=True)
-        if _written(one, old) != _written(one, new)
+        f"{_told(one, new, sign.get(new.id, ''))} (now {now[new.id]})"
+        for new in measured
+        if now[new.id] != _written(one, new)
     ]
     return "\n".join(changed) or "the same figures"
 
@@ -156,7 +187,11 @@ def _methods(one: Explained) -> Table:
     for gate in one.gates:
         table.add_column(_short(one, gate.measure.value).replace(" ", "\n"), justify="right")
     for switch in one.explanation.switches:
-        cells = [_written(one, result) for result in _results(one, switch.figures)] or ["–"] * len(one.gates)
+        sign = {measure.value: "≈ " for measure in switch.estimated}
+        cells = [
+            "–" if result.measured is None else f"{sign.get(result.id, '')}{_written(one, result)}"
+            for result in _results(one, switch.figures)
+        ] or ["–"] * len(one.gates)
         decision = Text(switch.verdict.value, style=_STYLES[switch.verdict])
         table.add_row(switch.method.value, decision, *cells)
     return table
@@ -184,8 +219,8 @@ def _written(one: Explained, result: GateResult) -> str:
     return write_result(result, records=one.record.dataset.rows_in, small_cell=one.record.policy.small_cell)[0]
 
 
-def _told(one: Explained, result: GateResult) -> str:
-    return f"{_short(one, result.id)} {_written(one, result)}"
+def _told(one: Explained, result: GateResult, sign: str) -> str:
+    return f"{_short(one, result.id)} {sign}{_written(one, result)}"
 
 
 def _short(one: Explained, measure: str) -> str:

@@ -7,6 +7,8 @@ import hashlib
 import hmac
 from pathlib import Path
 
+import numpy as np
+
 
 def derive_seed(key_file: Path, release_id: str, purpose: str) -> bytes:
     """Seed of one purpose within one release, 32 bytes."""
@@ -17,3 +19,8 @@ def derive_seed(key_file: Path, release_id: str, purpose: str) -> bytes:
 def seed_commitment(key_file: Path, release_id: str) -> str:
     """SHA-256 that binds the record to the key without telling it."""
     return hashlib.sha256(derive_seed(key_file, release_id, "commitment")).hexdigest()
+
+
+def masking_generator(key_file: Path, name: str) -> np.random.Generator:
+    """The generator of one masking, by the name that its values and terms determine; the same in every release."""
+    return np.random.default_rng(int.from_bytes(derive_seed(key_file, "masking", name)))

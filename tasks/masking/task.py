@@ -1,13 +1,13 @@
 """Door of the masking stage: mask the numeric columns that the request names, once for all recipients."""
 
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, written
-from tasks.delivery.seed import derive_seed
+from tasks.delivery.seed import masking_generator
 from tasks.guard import guarded
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.masking.masked_file import save_masked
@@ -36,14 +36,11 @@ def mask_data(release_id: str, request: str, roots: list[str], key_file: str, fo
         loaded = load_request(Path(request), [Path(root) for root in roots])
         asked = loaded.request
 
-        def generator(name: str) -> np.random.Generator:
-            return np.random.default_rng(int.from_bytes(derive_seed(Path(key_file), "masking", name)))
-
         columns = NOTHING_MASKED
         if asked.masking:
             frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
-            columns = mask_columns(asked, frame, generator)
+            columns = mask_columns(asked, frame, partial(masking_generator, Path(key_file)))
         target = Path(folder) / "masked.npz"
-        with written(target) as partial:
-            save_masked(columns, partial)
+        with written(target) as unfinished:
+            save_masked(columns, unfinished)
         return artifact(target)

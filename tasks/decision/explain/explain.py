@@ -1,21 +1,24 @@
 """Explaining a verdict: for each lever of a request, the smallest change that turns it, found by re-solving.
 
-What is re-solved is what depends on terms: the game, its risk, the recipient who plans, the combined score, the
-policy's gates and the agreement's date. Reading the written file back belongs to a release itself; “would be approved”
-therefore means that nothing stands in the way of running it. Takes codes, numbers and a date; reads no file and no
-clock.
+What is re-solved is what depends on terms: the game, its risk, the recipient who plans, the combined score, the loss,
+the attacks by record linkage, the policy's gates and the agreement's date. Reading the written file back belongs to a
+release itself; “would be approved” therefore means that nothing stands in the way of running it. Takes codes, numbers
+and a date; reads no file and no clock.
 """
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
 from tasks.decision.explain import terms
 from tasks.decision.explain.deterring import search_deterrents, trial_deterrents
+from tasks.decision.explain.linking import LINKAGE, TooManyAttacks
+from tasks.decision.explain.masking import search_masking
 from tasks.decision.explain.resolve import Judgement, Plays
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, Switch
-from tasks.decision.explain.trial import Progress, Trial, flip, unsearched
+from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, flip, unsearched
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -51,7 +54,8 @@ def explain(
 ) -> Explanation:
     """Find what turns the verdict on one recipient's release.
 
-    1. Solve the recorded terms again; the figures must be the recorded ones.
+    1. Solve the recorded terms again; the figures must be the recorded ones. What the attacks of record linkage gave is
+       taken from the record; under other terms it is estimated (``linking``), with a bound on the work.
     2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term
        can turn the verdict, and the explanation says so.
     3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
@@ -60,7 +64,8 @@ def explain(
        downwards if not, each term alone, around the least value that deters him from the whole file
        (``planning.deterrence``). The game is not played again for it.
     6. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
-    7. Every other method is played; where then only gates on the recipient who plans stay closed, step 5 for it.
+    7. Where a gate judges record linkage: each masking is made stronger if the release is blocked, weaker if not.
+    8. Every other method is played; where then only gates on the recipient who plans stay closed, step 5 for it.
 
     Parameters
     ----------
@@ -69,8 +74,8 @@ def explain(
     recipient : Recipient
         One of its recipients.
     plays : Plays or Table
-        Data and population; ``Plays`` to share games among recipients, and for gates on the combined score, which
-        needs the records.
+        Data and population; ``Plays`` to share games among recipients, and for gates on the combined score and on
+        record linkage, which need the records.
     decided : Decided
         The decision.
     progress : callable
@@ -110,6 +115,7 @@ class _Inquiry:
         if self._failed(VALIDATION_PASSED):
             return self._fixed("The data did not pass validation; a change of terms does not make them pass.")
         self.progress("solving the recorded terms again")
+        self._remember()
         now = self.trial.judge(())
         _check_figures(self.decided.gates, now)
         if now.passes and not self.passes:
@@ -121,11 +127,15 @@ class _Inquiry:
             raise _contradiction("the verdict of the recorded terms")
         renewed = self.trial.judge(self.renewal) if self.renewal else now
         agreement = self._agreement(renewed)
-        if renewed.passes != self.passes:
-            results: list[Flip | NoFlip] = self._hopeless()
-        else:
-            searched = (*self._stakes(), *self._class_size(), *search_deterrents(self.trial, renewed))
-            results = [*searched, *self._thresholds(renewed)]
+        alone = self._hopeless() if renewed.passes != self.passes else []
+        # What is likeliest to help comes first: the work that attacks may take is bounded.
+        maskings = [] if alone else search_masking(self.trial, renewed)
+        switches, untried = self._switches()
+        searched: list[Flip | NoFlip] = []
+        if not alone:
+            searched = [*self._stakes(), *self._class_size(), *search_deterrents(self.trial, renewed)]
+            searched += [*maskings, *self._thresholds(renewed)]
+        results = [*alone, *searched, *untried]
         flips = [result for result in results if isinstance(result, Flip)]
         return Explanation(
             recipient=self.recipient.id,
@@ -134,11 +144,22 @@ class _Inquiry:
             figures=now.figures,
             flips=tuple(sorted(flips, key=_size)),
             no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
-            switches=self._switches(),
+            switches=switches,
             agreement=agreement,
             fixed="",
             games_played=self.plays.count - played_before,
         )
+
+    def _remember(self) -> None:
+        """Keep what attacks gave at the decision, so that they are not made again on the same outcome."""
+        recorded = {measure: gate.measured for gate in self.decided.gates for measure in LINKAGE if measure == gate.id}
+        figures = {measure: figure for measure, figure in recorded.items() if figure is not None}
+        measurements = self.plays.measurements
+        measurements.linking.renew()
+        if figures:
+            with suppress(StageFailed):  # told when the recorded terms are judged
+                played = self.plays.outcome(self.request, self.recipient)
+                measurements.remember(self.request, self.recipient, played, figures)
 
     def _failed(self, identifier: str) -> bool:
         return any(gate.id == identifier and not gate.passed for gate in self.decided.gates)
@@ -220,9 +241,18 @@ class _Inquiry:
 
     # Methods
 
-    def _switches(self) -> tuple[Switch, ...]:
-        present = self.request.method_for(self.recipient)
-        return tuple(self._switch(present, method) for method in Method if method is not present)
+    def _switches(self) -> tuple[tuple[Switch, ...], list[NoFlip]]:
+        """Every other method, and those that could not be tried."""
+        present, switches, untried = self.request.method_for(self.recipient), [], []
+        for method in Method:
+            if method is not present:
+                try:
+                    switches.append(self._switch(present, method))
+                except TooManyAttacks:
+                    where = f"{terms.recipient_path(self.request, self.recipient)}.method"
+                    name, now = f"method {method.value}", present.value
+                    untried.append(NoFlip(name, where, now, now, now, TOO_MANY_ATTACKS))
+        return tuple(switches), untried
 
     def _switch(self, present: Method, method: Method) -> Switch:
         self.progress(f"method {method.value}")
@@ -230,7 +260,8 @@ class _Inquiry:
         changes = (*self.renewal, Change(where, present.value, method.value))
         judgement = self.trial.judge(changes)
         deterred = () if self.passes or judgement.passes else self._deterred_by(changes, judgement)
-        return Switch(method, changes, judgement.verdict, judgement.figures, judgement.failure, deterred)
+        figures, estimated = judgement.figures, judgement.estimated
+        return Switch(method, changes, judgement.verdict, figures, judgement.failure, deterred, estimated)
 
     def _deterred_by(self, changes: tuple[Change, ...], judgement: Judgement) -> tuple[Flip, ...]:
         """What deters the recipient once the method is another."""

@@ -1,19 +1,24 @@
 """Figures of played outcomes under many terms, each measured once for what it depends on.
 
 The risk of an identity depends on the outcome and the stakes; the recipient who plans on the sizes of the outcome's
-groups and on his profile; the combined score on the outcome and the policy of that score. The last two are measured
+groups and on his profile; the combined score on the outcome, the maskings and the policy of that score; the loss on the
+outcome and the weights; what is linked on the outcome, the maskings and what is known. All but the first are measured
 only where a gate of the policy judges them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.decision.explain.linking import LINKAGE, Linking, MaskedFor, nothing_masked
+from tasks.decision.gates import judge_gates
 from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import payoffs_of
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.masking.masked_columns import with_masked
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 from tasks.risk import combined_score, score, sequential
@@ -22,15 +27,26 @@ from tasks.risk.groups import Groups, released_groups
 from tasks.risk.planning.terms import Term
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score_table import released_table
+from tasks.utility.generalization_loss import generalization_loss, released
 
 SEQUENTIAL = frozenset(measure for measure in Measure if measure.value.startswith("sequential."))
 """What a recipient who plans comes to."""
 COMBINED = frozenset(measure for measure in Measure if measure.value.startswith("combined."))
 """Identity and attributes in one score."""
+UTILITY = frozenset(measure for measure in Measure if measure.value.startswith("utility."))
+"""What generalization loses."""
 
 Figures = dict[Measure, float]
 _Key = tuple[object, ...]
 _Deterring = Mapping[Term, float | None]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one stage measured, and which of it is an estimate."""
+
+    figures: Figures
+    estimated: frozenset[Measure] = frozenset()
 
 
 class Measurements:
@@ -40,18 +56,21 @@ class Measurements:
     ----------
     table : Table
     prepared : Prepared or None
-        The records; needed only where a gate judges the combined score.
+        The records; needed only where a gate judges the combined score or what is linked.
+    masked_for : callable, optional
+        Gives the masked columns of a request.
     """
 
-    def __init__(self, table: Table, prepared: Prepared | None = None) -> None:
-        self.table, self.prepared = table, prepared
+    def __init__(self, table: Table, prepared: Prepared | None = None, masked_for: MaskedFor = nothing_masked) -> None:
+        self.table, self.prepared, self.masked_for = table, prepared, masked_for
+        self.linking = Linking(table, prepared, masked_for)
         self._figures: dict[_Key, Figures] = {}
         self._deterring: dict[_Key, _Deterring] = {}
 
     def measured(
         self, request: ReleaseRequest, recipient: Recipient, played: Played, *, exact: bool = True
-    ) -> Iterator[Figures]:
-        """What gates judge of an outcome, stage by stage in the order of a release.
+    ) -> Iterator[Measured]:
+        """What gates judge of an outcome, stage by stage; attacks last, and only if no gate is closed by then.
 
         Parameters
         ----------
@@ -66,9 +85,11 @@ class Measurements:
         Raises
         ------
         StageFailed
-            If nothing is left to release.
+            If nothing is left to release, or no attack can be made on it.
         ParameterError
             If the plan of the recipient cannot be solved.
+        TooManyAttacks
+            If it would take more attacks than may be made for one explanation.
         """
         policy = request.policy
         kept = score.released_tuples(self.table, played, policy.generalization.minimum_class_size)
@@ -79,15 +100,36 @@ class Measurements:
             risk = score.residual_risk(self.table, played, kept, payoffs, threshold, small_cell=small_cell)
             return score.gate_figures(self.table, played, kept, payoffs, risk)
 
-        yield self._once(("identity", outcome, payoffs, threshold, small_cell), identity)
+        figures = self._once(("identity", outcome, payoffs, threshold, small_cell), identity)
+        yield Measured(figures)
         judged = {gate.measure for gate in policy.gates}
         if judged & SEQUENTIAL:
             profile = recipient_profile(recipient, played, kept).profile
             planned = partial(self._sequential, profile, played, kept, exact=exact)
-            yield self._once(("sequential", outcome, profile, exact), planned)
+            found = self._once(("sequential", outcome, profile, exact), planned)
+            figures = figures | found
+            yield Measured(found)
         if judged & COMBINED:
-            key = ("combined", outcome, policy.combined.model_dump_json())
-            yield self._once(key, partial(self._combined, request, played, kept))
+            masking = tuple(one.model_dump_json() for one in request.masking)
+            key = ("combined", outcome, masking, policy.combined.model_dump_json())
+            found = self._once(key, partial(self._combined, request, played, kept))
+            figures = figures | found
+            yield Measured(found)
+        if judged & UTILITY:
+            smallest, weights = policy.generalization.minimum_class_size, weights_of(request)
+            lost = partial(self._lost, played, kept, weights, smallest)
+            found = self._once(("utility", outcome, smallest, weights.tobytes()), lost)
+            figures = figures | found
+            yield Measured(found)
+        if judged & LINKAGE:
+            anew = not is_shut(request, figures)
+            linked = self.linking.linked(request, recipient, played, kept, outcome, anew=anew)
+            yield Measured(dict(linked.figures), linked.estimated)
+
+    def remember(self, request: ReleaseRequest, recipient: Recipient, played: Played, figures: Figures) -> None:
+        """Keep what a decision recorded of attacks on its outcome, which are not made again for it."""
+        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        self.linking.remember(request, recipient, played, kept, _digest(played, kept), figures)
 
     def deterring(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> _Deterring:
         """The least value of each term, the others as they are, at which no record is attacked; None where none is.
@@ -115,13 +157,27 @@ class Measurements:
         if self.prepared is None:
             raise ValueError("the combined score needs the records")
         policy = request.policy.combined
-        table = released_table(request, self.prepared, self.table, played, kept)
+        hidden = with_masked(self.prepared, request, self.masked_for(request))
+        table = released_table(request, hidden, self.table, played, kept)
         return combined_score.gate_figures(combined_score.score_figure(combined_score.scores(table, policy), policy))
+
+    def _lost(self, played: Played, kept: NDArray[np.bool_], weights: NDArray[np.float64], smallest: int) -> Figures:
+        lost = generalization_loss(
+            released(self.table, played, kept),
+            weights=weights if weights.any() else None,
+            minimum_class_size=smallest,
+        )
+        return {Measure.UTILITY_LOSS: lost.loss or 0.0}
 
     def _once(self, key: _Key, measure: Callable[[], Figures]) -> Figures:
         if key not in self._figures:
             self._figures[key] = measure()
         return self._figures[key]
+
+
+def is_shut(request: ReleaseRequest, figures: Figures) -> bool:
+    """Whether a gate on one of the figures is closed."""
+    return not all(gate.passed for gate in judge_gates(request.policy.gates, figures) if gate.measured is not None)
 
 
 def _digest(played: Played, kept: NDArray[np.bool_]) -> bytes:

@@ -23,7 +23,8 @@ from datetime import date
 
 import numpy as np
 
-from tasks.decision.explain.measuring import Measurements
+from tasks.decision.explain.linking import MaskedFor, nothing_masked
+from tasks.decision.explain.measuring import Measurements, is_shut
 from tasks.decision.explain.result import Figures
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
@@ -53,8 +54,10 @@ class Judgement:
     figures: Figures
     """What was measured before a stage failed; empty where nothing can be released at all."""
     failure: str = ""
-    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, or the plan
-    of the recipient cannot be solved."""
+    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, the plan of
+    the recipient cannot be solved, or no attack can be made."""
+    estimated: frozenset[Measure] = frozenset()
+    """Which figures are estimates: what another draw of people is linked by, as in ``linking``."""
 
     @property
     def passes(self) -> bool:
@@ -81,14 +84,23 @@ class Plays:
     ----------
     table : Table
     prepared : Prepared, optional
-        The records; needed where a gate judges the combined score.
+        The records; needed where a gate judges the combined score or what is linked.
+    masked_for : callable, optional
+        Gives the masked columns of a request.
     kept_bytes : int
         The bound.
     """
 
-    def __init__(self, table: Table, prepared: Prepared | None = None, *, kept_bytes: int = _KEPT_BYTES) -> None:
+    def __init__(
+        self,
+        table: Table,
+        prepared: Prepared | None = None,
+        masked_for: MaskedFor = nothing_masked,
+        *,
+        kept_bytes: int = _KEPT_BYTES,
+    ) -> None:
         self.table = table
-        self.measurements = Measurements(table, prepared)
+        self.measurements = Measurements(table, prepared, masked_for)
         """What was measured on them."""
         bytes_each = 2 * table.data.codes.nbytes + 3 * table.data.counts.nbytes
         self._most_kept = max(_FEWEST_KEPT, kept_bytes // max(1, bytes_each))
@@ -171,25 +183,27 @@ def judge(
     exact : bool
         As in ``Plays.outcome`` and ``Measurements.measured``. If not, the first gate that is closed ends the
         measurements, and the others are taken as closed as well: enough to know whether the release passes.
+
+    Raises
+    ------
+    TooManyAttacks
+        If it would take more attacks than may be made for one explanation.
     """
     recipient = request.recipient(recipient_id)
     failure = ""
     figures: dict[Measure, float] = {}
+    estimated: frozenset[Measure] = frozenset()
     try:
         played = plays.outcome(request, recipient, exact=exact)
         for part in plays.measurements.measured(request, recipient, played, exact=exact):
-            figures |= part
-            if not exact and _is_shut(request, part):
+            figures |= part.figures
+            estimated |= part.estimated
+            if not exact and is_shut(request, part.figures):
                 break
     except (StageFailed, ParameterError) as error:
         failure = error.what
     gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
     if failure or not all(gate.passed for gate in gates):
-        return Judgement(Verdict.BLOCKED, gates, figures, failure)
+        return Judgement(Verdict.BLOCKED, gates, figures, failure, estimated)
     verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
-    return Judgement(verdict, gates, figures)
-
-
-def _is_shut(request: ReleaseRequest, figures: Figures) -> bool:
-    """Whether a gate on one of the figures is closed."""
-    return not all(gate.passed for gate in judge_gates(request.policy.gates, figures) if gate.measured is not None)
+    return Judgement(verdict, gates, figures, estimated=estimated)

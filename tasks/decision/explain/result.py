@@ -63,6 +63,8 @@ class Flip:
     """Why nothing can then be released; empty where something can."""
     deterrent: bool = False
     """Whether it acts on the recipient's reasons to attack alone, so that the file stays as it is."""
+    estimated: frozenset[Measure] = frozenset()
+    """Which of the figures are estimates: the attacks were made on other people than a release would draw."""
 
     @property
     def relative_change(self) -> float | None:
@@ -107,6 +109,8 @@ class Switch:
     deterred: tuple[Flip, ...] = ()
     """Where a blocked release would still be blocked because of the recipient who plans alone: what deters him then,
     each with the method's own changes."""
+    estimated: frozenset[Measure] = frozenset()
+    """As in ``Flip``."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Trying changes on one recipient's verdict: judged as a release would be, each change beside nothing else."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
 from tasks.decision.explain import terms
+from tasks.decision.explain.linking import TooManyAttacks
 from tasks.decision.explain.resolve import Judgement, Plays, judge
 from tasks.decision.explain.result import Change, Flip, NoFlip
 from tasks.decision.explain.search import nearest_flip, outwards
@@ -13,6 +15,10 @@ from tasks.decision.explain.terms import Term
 from tasks.request.model import Recipient, ReleaseRequest
 
 Progress = Callable[[str], None]
+
+TOO_MANY_ATTACKS = (
+    "Not searched to its end: each try attacks the file anew. Try values by hand with “releasegate assess linkage”."
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Trial:
         ------
         RequestError
             If a request may not have such terms.
+        TooManyAttacks
+            As ``resolve.judge``.
         """
         request = terms.apply(self.request, changes) if changes else self.request
         return judge(request, self.recipient.id, self.plays, self.decided_on, exact=exact)
@@ -67,8 +75,13 @@ class Trial:
         why : str
             Why nothing turns the verdict, should nothing do so.
         """
-        found = {up: self._nearest(term, up=up, deterrent=deterrent) for up in directions}
+        found: dict[bool, Flip | None] = {}
+        with suppress(TooManyAttacks):
+            for up in directions:
+                found[up] = self._nearest(term, up=up, deterrent=deterrent)
         results: list[Flip | NoFlip] = [flip for flip in found.values() if flip is not None]
+        if len(found) < len(directions):
+            return [*results, unsearched(term, TOO_MANY_ATTACKS)]
         kept = {term.current}.union(*(outwards(term, up=up) for up, flip in found.items() if flip is None))
         lowest, highest = min(kept), max(kept)
         if lowest < highest:
@@ -96,7 +109,8 @@ class Trial:
 
 def flip(lever: str, changes: tuple[Change, ...], judgement: Judgement, *, deterrent: bool = False) -> Flip:
     """A lever that turns the verdict."""
-    return Flip(lever, changes, judgement.verdict, judgement.figures, judgement.failure, deterrent)
+    figures, estimated = judgement.figures, judgement.estimated
+    return Flip(lever, changes, judgement.verdict, figures, judgement.failure, deterrent, estimated)
 
 
 def unsearched(term: Term, why: str) -> NoFlip:
