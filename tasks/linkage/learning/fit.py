@@ -27,7 +27,7 @@ WEIGHT_LINES = 1_500
 """Most lines for weights."""
 ROUNDS = 4
 """Parts of the search, after each of which the rivals that were missed are added."""
-CELLS = 4_000
+CELLS = 8_000
 """Most cells of a proof for weights."""
 _NEAR = 30
 _MISSED = 3
@@ -56,7 +56,8 @@ def fitted_and_certified(kind: Kind, pairs: Pairs, generator: np.random.Generato
     if kind in {Kind.ARITHMETIC_MEAN, Kind.MAHALANOBIS}:
         return fitted(kind, pairs, generator), None
     fit = Fit(kind, pairs, generator)
-    return fit.parameters, fit.certificate()
+    certificate = fit.certificate()
+    return fit.parameters, certificate
 
 
 class Fit:
@@ -120,11 +121,10 @@ class Fit:
 
     def certificate(self) -> Certificate:
         """How good the parameters are; first bettered, if a better choice of weights is met on the way."""
-        bound = np.inf
+        bound = winnable(self._rows, self._allowed, self.parameters)
         if self._kind in _WEIGHTS:
-            parameters, bound = best_weights(self._rows, self.parameters, CELLS)
+            parameters, bound = best_weights(self._rows, self.parameters, bound, CELLS)
             self._offer(parameters)
-        bound = min(bound, winnable(self._rows, self._allowed, self.parameters))
         credit = self._offer(self.parameters)
         found = math.fsum(credit[credit * self._ties >= _WHOLE].tolist())
         return Certificate(found, max(found, bound))

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from tasks.linkage.figure import Floats
 from tasks.linkage.learning.cone import Cone
-from tasks.linkage.learning.rows import Rows, unit
+from tasks.linkage.learning.rows import Rows, lowest, unit
 
 _ROUNDS = 4
 _WORST = 3
@@ -29,7 +29,7 @@ def hinge(rows: Rows, cone: Cone, start: Floats) -> list[Floats]:
     """
     parameters, chosen, found = start, np.zeros(len(rows.of), dtype=bool), []
     for _ in range(_ROUNDS):
-        worst = _worst(rows, parameters)
+        worst = lowest(rows.scores(unit(parameters)), rows.of, _WORST)
         if chosen[worst].all():
             break
         chosen[worst] = True
@@ -39,12 +39,6 @@ def hinge(rows: Rows, cone: Cone, start: Floats) -> list[Floats]:
         parameters = solved
         found.append(parameters)
     return found
-
-
-def _worst(rows: Rows, parameters: Floats) -> NDArray[np.intp]:
-    order = np.lexsort((rows.scores(unit(parameters)), rows.of))
-    place = np.arange(len(order)) - rows.starts[rows.of]
-    return order[place < _WORST]
 
 
 def _solved(rows: Rows, cone: Cone, chosen: NDArray[np.intp]) -> Floats | None:

@@ -86,6 +86,13 @@ def rows_of(kind: Kind, pairs: Pairs, rivals: Rivals, ties: NDArray[np.int64]) -
     return Rows(np.ascontiguousarray(gains.T), starts, of, record, ties)
 
 
+def lowest(scores: Floats, of: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Positions of the lowest scores of each record, ``most`` a record; ``of`` is in ascending order."""
+    order = np.lexsort((scores, of))
+    place = np.arange(len(order)) - np.searchsorted(of, of)
+    return order[place < most]
+
+
 def unit(parameters: Floats) -> Floats:
     """The same direction with a largest entry of 1; zero stays zero."""
     largest = np.abs(parameters).max()

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from tasks.linkage.figure import Floats
 from tasks.linkage.learning.program import most_credit
-from tasks.linkage.learning.rows import MARGIN, Rows, unit
+from tasks.linkage.learning.rows import MARGIN, Rows, lowest, unit
 
 LEAST_STEP = 1e-4
 """Credits that differ by less are equal."""
 _FEW_ROWS = 150
+_FEW_RECORDS = 4
+_WORST = 3
+_TOWARDS_CORNER = 0.7
 _PROGRAM_NODES = 200
 
 
@@ -36,7 +39,7 @@ class _Cell:
     """Credit that no weights in the cell exceed."""
 
 
-def best_weights(rows: Rows, weights: Floats, cells: int) -> tuple[Floats, float]:
+def best_weights(rows: Rows, weights: Floats, bound: float, cells: int) -> tuple[Floats, float]:
     """Better weights than those given, if there are any, and the credit that none exceeds.
 
     Parameters
@@ -45,6 +48,8 @@ def best_weights(rows: Rows, weights: Floats, cells: int) -> tuple[Floats, float
         Of a family whose parameters are any weights from 0.
     weights : array of shape (n_weights,)
         The best that are known.
+    bound : float
+        Credit that none is known to exceed.
     cells : int
         Cells to look into, from 0. The result depends on nothing else: not on the time that it takes.
 
@@ -57,7 +62,7 @@ def best_weights(rows: Rows, weights: Floats, cells: int) -> tuple[Floats, float
     """
     best = _Best(rows, weights, rows.value(weights))
     number = count()
-    opened = [(-cell.bound, next(number), cell) for cell in [_whole(rows)] if cell.bound > best.needed]
+    opened = [(-cell.bound, next(number), cell) for cell in [_whole(best, bound)] if cell.bound > best.needed]
     for _ in range(cells):
         if not opened or -opened[0][0] <= best.needed:
             break
@@ -85,10 +90,25 @@ class _Best:
             self.weights, self.credit = unit(weights), credit
 
 
-def _whole(rows: Rows) -> _Cell:
-    """All weights, of which only the direction matters: those that add up to 1."""
+def _whole(best: _Best, bound: float) -> _Cell:
+    """All weights, of which only the direction matters: those that add up to 1.
+
+    Where few records are in question, the program of the worst rivals alone may settle them at once.
+    """
+    rows = best.rows
     everything = rows.sure + float(rows.credit.sum())
-    return _reduced(rows, np.eye(len(rows.gains)), rows.gains - MARGIN, rows.of, everything)
+    cell = _reduced(rows, np.eye(len(rows.gains)), rows.gains - MARGIN, rows.of, everything)
+    if best.needed < bound <= best.credit + _FEW_RECORDS:
+        bound = min(bound, _settled(_worst(cell, best.weights / best.weights.sum()), best).bound)
+    return replace(cell, bound=min(cell.bound, bound))
+
+
+def _worst(cell: _Cell, weights: Floats) -> _Cell:
+    """The whole with the worst rivals of each record alone, for the weights and for mixtures near each corner."""
+    n = len(weights)
+    mixtures = np.vstack([weights, np.full(n, 1 / n), _TOWARDS_CORNER * np.eye(n) + (1 - _TOWARDS_CORNER) / n])
+    kept = np.unique(np.concatenate([lowest(mixture @ cell.values, cell.of, _WORST) for mixture in mixtures]))
+    return replace(cell, values=cell.values[:, kept], of=cell.of[kept])
 
 
 def _reduced(rows: Rows, corners: Floats, values: Floats, of: NDArray[np.intp], bound: float) -> _Cell:
