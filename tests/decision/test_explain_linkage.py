@@ -1,0 +1,227 @@
+"""Verdicts on record linkage and loss, explained: what is recorded, what is estimated, how strongly numbers are masked.
+
+The table of ``tests.support.explaining`` with 30 records a leaf and two amounts, each different in every record. A
+holder of amounts that are swapped with one at most a rank away knows nearly whose record is whose.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tasks.decision.explain import linking
+from tasks.decision.explain.explain import Decided, explain
+from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.explain.result import Explanation, Flip, NoFlip
+from tasks.decision.explain.terms import apply
+from tasks.decision.explain.trial import TOO_MANY_ATTACKS
+from tasks.decision.record import Verdict
+from tasks.linkage.attack import Setting, attack
+from tasks.masking.masked_columns import MaskedColumns, mask_columns
+from tasks.microdata.coded import Prepared
+from tasks.request.model import Measure, ReleaseRequest
+from tasks.utility.generalization_loss import generalization_loss, released
+from tests.support.explaining import MAXIMUM, TODAY, asked, decided, table
+from tests.support.worlds import People
+
+EACH = 30
+RECORDS: People = {(leaf,): EACH for leaf in "abcd"}
+PEOPLE: People = {("a",): 100, ("b",): 200, ("c",): 300, ("d",): 400}
+SWAPPED = {"attributes": ["amount"], "method": "rank-swapping", "p": 1}
+STRENGTH = "masking[0].p"
+
+
+def gate(measure: str, limit: float) -> dict[str, Any]:
+    return {"measure": measure, "at_most": limit, "because": "a test"}
+
+
+def request_for(
+    *gates: dict[str, Any],
+    masking: tuple[dict[str, Any], ...] = (SWAPPED,),
+    known: tuple[str, ...] | None = None,
+    **terms: Any,
+) -> ReleaseRequest:
+    document = asked(gates=(MAXIMUM, *gates), **terms).model_dump()
+    document["attributes"] |= {name: {"role": "insensitive", "type": "integer"} for name in ("amount", "other")}
+    document["masking"] = masking
+    document["policy"]["linkage"] = {"known": known}
+    return ReleaseRequest.model_validate(document)
+
+
+def seeded(name: str) -> np.random.Generator:
+    return np.random.default_rng(list(name.encode()))
+
+
+def masked(request: ReleaseRequest) -> MaskedColumns:
+    """Amounts in no order of the leaves, so that they tell nothing of them."""
+    order = np.random.default_rng(5)
+    frame = pd.DataFrame({name: order.permutation(4 * EACH).astype(str) for name in ("amount", "other")}, dtype="str")
+    return mask_columns(request, frame, seeded)
+
+
+def plays() -> Plays:
+    of = table(people=PEOPLE, records=RECORDS)
+    records = Prepared(
+        hierarchies={tree.name: tree for tree in of.hierarchies},
+        data=of.data,
+        population=of.population,
+        tuple_of_record=np.repeat(np.arange(len(of.data)), of.data.counts).astype(np.int32),
+        distinct_values={},
+        columns={},
+    )
+    return Plays(of, records, masked)
+
+
+def explained(request: ReleaseRequest, change: Callable[[Decided], Decided] = lambda decision: decision) -> Explanation:
+    decision = change(decided(request, plays()))
+    explanation = explain(request, request.recipients[1], plays(), decision)
+    passes = explanation.verdict is not Verdict.BLOCKED
+    for flip in explanation.flips:
+        if flip.estimated:
+            judgement = judge(apply(request, flip.changes), "institute", plays(), TODAY)
+            assert judgement.passes is not passes, flip
+    return explanation
+
+
+def strengths(explanation: Explanation, where: str = STRENGTH) -> list[Flip]:
+    return [flip for flip in explanation.flips if flip.changes[-1].where == where]
+
+
+def unmoved(explanation: Explanation, where: str = STRENGTH) -> list[NoFlip]:
+    return [result for result in explanation.no_flips if result.where == where]
+
+
+def test_numbers_that_are_masked_too_little() -> None:
+    """Nearer strengths than the one that is named were tried before it and do not pass."""
+    request = request_for(gate("linkage.masked_share", 0.3))
+    explanation = explained(request)
+    assert explanation.verdict is Verdict.BLOCKED
+    assert explanation.figures[Measure.LINKED_MASKED] > 0.9
+    (flip,) = strengths(explanation)
+    assert flip.changes[0].current == 1
+    assert flip.estimated == {Measure.LINKED_MASKED}
+    assert flip.figures[Measure.LINKED_MASKED] <= 0.3
+    for nearer in (value for value in (1.25, 1.5, 2, 3, 5) if value < float(flip.changes[0].needed)):
+        weaker = apply(request, (replace(flip.changes[0], needed=nearer),))
+        assert judge(weaker, "institute", plays(), TODAY).verdict is Verdict.BLOCKED
+
+
+def test_masking_less_would_block() -> None:
+    explanation = explained(request_for(gate("linkage.masked_share", 0.1), masking=({**SWAPPED, "p": 10},)))
+    assert explanation.verdict is Verdict.APPROVED
+    (flip,) = strengths(explanation)
+    assert float(flip.changes[0].needed) < 10
+    assert flip.figures[Measure.LINKED_MASKED] > 0.1
+
+
+def test_the_recorded_figure_is_kept_for_the_recorded_outcome() -> None:
+    """Another draw gave another figure at the decision: thresholds follow it, and no attack gainsays it."""
+    request = request_for(gate("linkage.masked_share", 0.3))
+
+    def recorded(decision: Decided) -> Decided:
+        gates = tuple(
+            one.model_copy(update={"measured": 0.87654}) if one.id == "linkage.masked_share" else one
+            for one in decision.gates
+        )
+        return replace(decision, gates=gates)
+
+    explanation = explained(request, recorded)
+    assert explanation.figures[Measure.LINKED_MASKED] == 0.87654
+    (threshold,) = (flip for flip in explanation.flips if flip.changes[0].where == "policy.gates[1].at_most")
+    assert threshold.changes[0].needed == 0.8766
+    assert threshold.estimated == frozenset()
+
+
+def test_the_estimate_is_what_the_attack_finds() -> None:
+    request, shared = request_for(gate("linkage.masked_share", 1), gate("linkage.informed_share", 1)), plays()
+    judgement = judge(request, "institute", shared, TODAY)
+    assert judgement.estimated == {Measure.LINKED_MASKED, Measure.LINKED_INFORMED}
+    recipient = request.recipients[1]
+    played = shared.outcome(request, recipient)
+    records = shared.measurements.prepared
+    assert records is not None
+    setting = Setting(request, recipient, records, shared.table, played, masked(request))
+    found = attack(setting, np.random.default_rng(1), quick=True).figures
+    for measure in judgement.estimated:
+        assert judgement.figures[measure] == pytest.approx(found[measure])
+
+
+def test_what_is_linked_without_the_numbers_no_masking_can_help() -> None:
+    explanation = explained(request_for(gate("linkage.uninformed_share", 0.001)))
+    assert [one.reason for one in unmoved(explanation)] == ["Too many are linked without these numbers."]
+
+
+def test_numbers_that_nobody_holds() -> None:
+    explanation = explained(request_for(gate("linkage.uninformed_share", 0.001), known=("q0",)))
+    assert [one.reason for one in unmoved(explanation)] == ["The intruder is not taken to hold what it masks."]
+
+
+def test_other_gates_are_closed_as_well() -> None:
+    explanation = explained(request_for(gate("linkage.masked_share", 0.3), gate("transparent.mean_risk", 0)))
+    assert [one.reason for one in unmoved(explanation)] == ["Other gates are closed as well."]
+
+
+def test_two_maskings_that_only_help_together() -> None:
+    """Either amount alone gives people away, whatever happens to the other."""
+    other = {"attributes": ["other"], "method": "individual-ranking", "k": 3}
+    explanation = explained(request_for(gate("linkage.masked_share", 0.35), masking=(SWAPPED, other)))
+    alone = [one.reason for one in (*unmoved(explanation), *unmoved(explanation, "masking[1].k"))]
+    assert alone == ["No strength tried turns it."] * 2
+    (together,) = strengths(explanation, "masking[1].k")
+    assert [change.where for change in together.changes] == [STRENGTH, "masking[1].k"]
+    assert together.figures[Measure.LINKED_MASKED] <= 0.35
+
+
+def test_a_strength_that_the_records_are_too_few_for() -> None:
+    """Groups of 100 take 100 records at least, and there are 120: ten times as many cannot be tried."""
+    groups = {"attributes": ["amount"], "method": "mdav", "k": 100}
+    explanation = explained(request_for(gate("linkage.masked_share", 0), masking=(groups,)))
+    (result,) = unmoved(explanation, "masking[0].k")
+    assert result.current == 100
+    assert float(result.searched_to) <= 120
+
+
+def test_a_change_that_opens_one_gate_and_closes_another_is_none() -> None:
+    """Less generalization would keep enough information, and everybody would be linked by the groups."""
+    kept = {"measure": "released.information_kept", "at_least": 0.9, "because": "a test"}
+    loose, strict = gate("linkage.uninformed_share", 1), gate("linkage.uninformed_share", 0.02)
+    terms: dict[str, Any] = {"masking": (), "cost": 0.5}
+    costs = [
+        [flip for flip in explained(request_for(kept, one, **terms)).flips if flip.changes[0].where.endswith("cost")]
+        for one in (loose, strict)
+    ]
+    assert [len(found) for found in costs] == [1, 0]
+
+
+def test_the_loss_is_solved_again() -> None:
+    request, shared = request_for(gate("utility.loss", 0.01), masking=(), cost=0.5), plays()
+    explanation = explained(request)
+    played = shared.outcome(request, request.recipients[1])
+    kept = np.ones(len(shared.table.data), dtype=bool)
+    lost = generalization_loss(released(shared.table, played, kept), minimum_class_size=1).loss
+    assert lost is not None
+    assert explanation.figures[Measure.UTILITY_LOSS] == lost > 0.01
+    assert any(flip.figures[Measure.UTILITY_LOSS] <= 0.01 for flip in explanation.flips)
+
+
+def test_nothing_masked_takes_no_attack() -> None:
+    request = asked(gates=(MAXIMUM, gate("linkage.masked_share", 0.09)))
+    assert judge(request, "institute", Plays(table()), TODAY).figures[Measure.LINKED_MASKED] == 0
+    with pytest.raises(ValueError, match="needs the records"):
+        judge(asked(gates=(MAXIMUM, gate("linkage.informed_share", 1))), "institute", Plays(table()), TODAY)
+
+
+def test_attacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not tried is not said to have been."""
+    request = request_for(gate("linkage.masked_share", 0.3))
+    decision = decided(request, plays())
+    monkeypatch.setattr(linking, "_MOST_WORK", 0)
+    monkeypatch.setattr(linking, "_FEWEST_ATTACKS", 3)
+    explanation = explain(request, request.recipients[1], plays(), decision)
+    (result,) = unmoved(explanation)
+    assert result.reason == TOO_MANY_ATTACKS
+    assert float(result.searched_to) < 3
+    assert strengths(explanation) == []
