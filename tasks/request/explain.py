@@ -322,8 +322,8 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         f"a reading for {masking['method']}",
         "remove it, or mask by rank-swapping",
     ),
-    "an attribute is named twice in one masking": lambda _: (("attributes",), "a repeated name", "name each once"),
-    "masking names a column": lambda request: (
+    "a masking names each attribute once": lambda _: (("attributes",), "a repeated name", "name each once"),
+    "masking names attributes": lambda request: (
         _masked_place(request, lambda attribute: attribute is None),
         "another name",
         "spell the column as under attributes",
@@ -346,7 +346,7 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "another role",
         "leave it out: a direct identifier never leaves, and a quasi-identifier is generalized",
     ),
-    "an attribute is masked by two methods": lambda _: (("masking",), "a column twice", "name it in one place"),
+    "an attribute is masked by one method at most": lambda _: (("masking",), "a column twice", "name it in one place"),
     "policy.linkage.known names": lambda request: (
         _first_withheld(request),
         "a name that is not among the columns that leave",

@@ -64,7 +64,7 @@ class Masking(Part):
         if self.reading is not None and self.method is not MaskingName.RANK_SWAPPING:
             raise ValueError("reading is a parameter of rank-swapping alone")
         if len(set(self.attributes)) != len(self.attributes):
-            raise ValueError("an attribute is named twice in one masking")
+            raise ValueError("a masking names each attribute once")
         return self
 
     @property

@@ -155,22 +155,22 @@ class ReleaseRequest(Part):
         for name in (name for masking in self.masking for name in masking.attributes):
             attribute = self.attributes.get(name)
             if attribute is None:
-                raise ValueError("masking names a column that is not among the attributes")
+                raise ValueError("masking names attributes of the request")
             if attribute.type not in (ValueType.INTEGER, ValueType.NUMBER):
                 raise ValueError("masking changes numbers, so it takes attributes of type integer or number")
             if attribute.role in (Role.DIRECT, Role.QUASI):
                 raise ValueError("masking takes sensitive or insensitive attributes")
             if name in seen:
-                raise ValueError("an attribute is masked by two methods")
+                raise ValueError("an attribute is masked by one method at most")
             seen.add(name)
 
     def _check_known(self) -> None:
         outbound = set(self.outbound)
         if not outbound.issuperset(self.policy.linkage.known or ()):
-            raise ValueError("policy.linkage.known names a column that does not leave")
+            raise ValueError("policy.linkage.known names columns that leave")
         target = self.policy.utility.target
         if target is not None and target not in outbound:
-            raise ValueError("policy.utility.target names a column that does not leave")
+            raise ValueError("policy.utility.target names a column that leaves")
 
     @property
     def masked(self) -> tuple[str, ...]:

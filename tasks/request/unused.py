@@ -42,6 +42,13 @@ def _of_recipients(request: ReleaseRequest) -> Iterator[str]:
 
 def _of_policy(request: ReleaseRequest) -> Iterator[str]:
     policy = request.policy
+    held = set(request.masked if policy.linkage.known is None else policy.linkage.known)
+    unheld = [name for name in request.masked if name not in held]
+    if unheld:
+        yield (
+            f"masking ({_listed(unheld)}) is not attacked; policy.linkage.known takes no intruder to hold these "
+            "attributes, so that linkage.* says nothing of them"
+        )
     if policy.generalization.cell_weights == "data" and not any(
         request.method_for(recipient) in _PARTITIONS for recipient in request.recipients
     ):

@@ -534,3 +534,19 @@ def test_suggestions_hold_no_values(clinic: pd.DataFrame) -> None:
     for name in ("sex", "raceGroup", "admitted", "contact", "remarks", "zip"):
         for value in clinic[name].unique():
             assert value not in told, name
+
+
+def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFrame) -> None:
+    drafted = draft_request(clinic, "clinic.csv")
+    masked = re.search(r"Numbers leave as they are \(([^)]*)\)", " ".join(drafted.text.split()))
+    numbers = {
+        one.profile.name
+        for one in drafted.suggestions
+        if one.role in (Role.SENSITIVE, Role.INSENSITIVE) and one.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
+    }
+    assert numbers
+    assert masked is not None
+    assert set(masked[1].replace("# ", "").split(", ")) == numbers
+    assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
+    words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
+    assert "Numbers leave" not in words.text

@@ -133,12 +133,12 @@ SWAP = "{attributes: [stay], method: rank-swapping, p: 5}"
         (
             "{attributes: [stay, stay], method: mdav, k: 3}",
             "[0].attributes",
-            ("named twice in one masking", "a repeated name", "name each once"),
+            ("names each attribute once", "a repeated name", "name each once"),
         ),
         (
             "{attributes: [stay, length], method: mdav, k: 3}",
             "[0].attributes[1]",
-            ("not among the attributes", "another name", "spell the column as under attributes"),
+            ("names attributes of the request", "another name", "spell the column as under attributes"),
         ),
         (
             "{attributes: [diagnosis], method: mdav, k: 3}",
@@ -184,7 +184,7 @@ def test_a_parameter_without_a_value_is_none(asking: Any, accepted: Any) -> None
 def test_an_attribute_is_masked_once(asking: Any, refused: Refused) -> None:
     error = refused(asking(SWAP, "{attributes: [bill, stay], method: additive-noise, noise: 0.1}"))
     assert [problem.path for problem in error.problems] == ["masking"]
-    assert (error.expected, error.got) == ("an attribute is masked by two methods", "a column twice")
+    assert (error.expected, error.got) == ("an attribute is masked by one method at most", "a column twice")
     assert error.fix == "name it in one place"
 
 
@@ -192,7 +192,7 @@ def test_an_attribute_is_masked_once(asking: Any, refused: Refused) -> None:
 def test_the_intruder_knows_columns_that_leave(name: str, asking: Any, refused: Refused) -> None:
     error = refused(asking(SWAP, linkage=f"{{known: [age, {name}]}}"))
     assert [problem.path for problem in error.problems] == ["policy.linkage.known[1]"]
-    assert error.expected == "policy.linkage.known names a column that does not leave"
+    assert error.expected == "policy.linkage.known names columns that leave"
     assert error.got == "a name that is not among the columns that leave"
     assert error.fix == "name quasi-identifiers, sensitive or insensitive attributes"
 
@@ -215,7 +215,7 @@ def test_terms_of_the_intruder(terms: str, path: str, expected: str, asking: Any
 def test_classes_are_predicted_of_a_column_that_leaves(name: str, asking: Any, refused: Refused) -> None:
     error = refused(asking(utility=f"{{target: {name}}}"))
     assert [problem.path for problem in error.problems] == ["policy.utility.target"]
-    assert error.expected == "policy.utility.target names a column that does not leave"
+    assert error.expected == "policy.utility.target names a column that leaves"
     assert "name a quasi-identifier" in error.fix
 
 

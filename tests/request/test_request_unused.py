@@ -43,6 +43,18 @@ def test_a_term_without_effect_is_named(tmp_path: Path, change: Change, told: st
     assert note.startswith(told)
 
 
+def test_masked_numbers_that_nobody_is_taken_to_hold_are_named(tmp_path: Path) -> None:
+    """Held by default, and not where the policy lists what is held and leaves them out."""
+    amounts = [
+        changed("attributes", name, to={"role": "insensitive", "type": "integer"}) for name in ("amount", "length")
+    ]
+    masking = changed("masking", to=[{"attributes": ["amount", "length"], "method": "mdav", "k": 3}])
+    assert unused_terms(tiny_request(tmp_path, *amounts, masking).request) == ()
+    known = changed("policy", "linkage", to={"known": ["zip", "length"]})
+    (note,) = unused_terms(tiny_request(tmp_path, *amounts, masking, known).request)
+    assert note.startswith("masking (amount) is not attacked; policy.linkage.known")
+
+
 def test_weights_of_the_data_count_in_a_partition(tmp_path: Path) -> None:
     partition = changed("policy", "generalization", to={"cell_weights": "data", "method": "basic-partition"})
     assert unused_terms(tiny_request(tmp_path, partition).request) == ()

@@ -47,6 +47,17 @@ _STAKES = {
     "cost": "recipient's cost of one attempt on a record, such as 4",
 }
 
+_MASKING = (
+    "Numbers leave as they are ({names}). Where others may hold them too, add “masking:” before this, a list of "
+    "“attributes:” with a “method:”, such as rank-swapping with “p: 10” or mdav with “k: 5”."
+)
+_POLICY = (
+    "The gates every release is held to; these are the defaults.",
+    "The file is attacked by somebody who holds the quasi-identifiers and the masked attributes of everybody; where "
+    "others hold different ones, add “linkage:” with “known:”, a list of all of them. If users of the file will "
+    "predict an attribute, add “utility:” with “target:”, and classifiers are compared before and after.",
+)
+
 
 @dataclass(frozen=True)
 class DataFile:
@@ -99,6 +110,9 @@ def compose(
         _above(root["attributes"], name, remarks, indent=2)
     _above(root, "attributes", _sets_told(sets, suggestions[0].profile.records))
     root["population"] = _population(population)
+    numbers = [one.profile.name for one in suggestions if _can_be_masked(one)]
+    if numbers:
+        _above(root, "population", [_MASKING.format(names=", ".join(map(printable, numbers)))])
     root["recipients"] = CommentedSeq([_recipient()])
     _above(
         root,
@@ -110,8 +124,14 @@ def compose(
         ],
     )
     root["policy"] = _policy()
-    _above(root, "policy", ["The gates every release is held to; these are the defaults."])
+    _above(root, "policy", _POLICY)
     return _dumped(root)
+
+
+def _can_be_masked(suggestion: Suggestion) -> bool:
+    numbers = suggestion.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
+    complete = not suggestion.profile.missing and suggestion.profile.distinct > 1
+    return numbers and complete and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE)
 
 
 def _dumped(root: CommentedMap) -> str:
