@@ -50,12 +50,18 @@ def _attacks(who: str, fact: LinkageFact) -> Group:
         if attacks:
             table.add_row("", Text(f"with {told}", style="bold"))
         for one in attacks:
-            table.add_row(_mark(fact, one), f"{one.title}: {', '.join(one.attributes)}", *_figures(one.figure))
+            table.add_row(_mark(fact, one), f"{one.title}{_used(fact, one)}", *_figures(one.figure))
+    idle = any(not one.figure.proves_something for one in fact.attacks)
     return between(
         f"{who}: who holds the original file links it to the release\nheld: {', '.join(fact.known)}",
         table,
-        f"{judged}: what gates judge\n* no better than guessing: proves nothing",
+        f"{judged}: what gates judge" + ("\n* no better than guessing: proves nothing" if idle else ""),
     )
+
+
+def _used(fact: LinkageFact, attack: AttackFact) -> str:
+    """The attributes that an attack uses, where these are not all that are held."""
+    return "" if set(attack.attributes) == set(fact.known) else f": {', '.join(attack.attributes)}"
 
 
 def _mark(fact: LinkageFact, attack: AttackFact) -> str:
@@ -98,7 +104,7 @@ def _partial(fact: LinkageFact) -> Group:
 def _learned(facts: Sequence[LearnedFact]) -> Group:
     table = untitled_table(("",), tuple(one.kind for one in facts))
     for name in facts[0].shares:
-        table.add_row(name, *(numbers.percent(one.shares[name]) for one in facts))
+        table.add_row(name, *(f"{one.shares[name]:.1%}" for one in facts))
     table.add_row("linked, equal weights", *(numbers.percent(one.equal.share) for one in facts))
     table.add_row("linked, learned from them", *(numbers.percent(one.in_sample.share) for one in facts))
     table.add_row("linked, other people", *(_share(one.out_of_sample) for one in facts))

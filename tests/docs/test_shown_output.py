@@ -20,9 +20,10 @@ EXAMPLES = [
 ]
 
 
-def test_the_risk_assessments_are_shown() -> None:
+def test_the_assessments_are_shown() -> None:
     commands = {example.values[0] for example in EXAMPLES}
-    assert {f"assess {method} examples/clinic/request-clean.yaml" for method in ("fmdp", "combined")} <= commands
+    methods = ("fmdp", "combined", "linkage", "utility")
+    assert {f"assess {method} examples/clinic/request-clean.yaml" for method in methods} <= commands
 
 
 @pytest.mark.parametrize(("arguments", "shown"), EXAMPLES)
