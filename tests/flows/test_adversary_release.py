@@ -40,7 +40,9 @@ FREE = recipient("free", agreement={"id": "DUA-free", "expires": "2030-12-31"})
 UNSOLVABLE = recipient("unsolvable", adversary={"prior": 1e-300, "penalty": 1e12})
 """Products of these terms leave the range of numbers, so that no plan can be solved."""
 WEIGHTS = {SENSITIVE_MARK: 1.0, "influenza": 0.1}
-PRIVATE = {"prepared.npz", "combined.json"} | {f"{stage}-fined.json" for stage in ("sequential", "combined", "score")}
+PRIVATE = {"prepared.npz", "masked.npz", "combined.json"} | {
+    f"{stage}-fined.json" for stage in ("sequential", "combined", "score", "linkage", "utility")
+}
 
 
 def write_register(world: World, divisor: int = 2) -> Path:

@@ -121,6 +121,20 @@ REQUESTS = [
         RequestError,
         "recipients",
     ),
+    Case(
+        "masking of text",
+        lambda world: world.ask(masking=[{"attributes": ["note"], "method": "mdav", "k": 3}]),
+        RequestError,
+        "masking[0].attributes[0]",
+        got="another type",
+    ),
+    Case(
+        "masking by another's parameter",
+        lambda world: world.ask(masking=[{"attributes": ["visits"], "method": "mdav", "p": 3}]),
+        RequestError,
+        "masking[0]",
+        got="p",
+    ),
     Case("unknown role", lambda world: world.ask(attributes={"note": {"role": "harmless"}}), RequestError, "note.role"),
     Case("no YAML", lambda world: world.request.write_text("a: [\n"), RequestError, "request.yaml", "YAML"),
     Case("empty request", lambda world: world.request.write_text(""), RequestError, "request.yaml", "empty"),
@@ -184,7 +198,39 @@ def torn_archive(world: World) -> None:
     world.ask(dataset={"path": "data.csv.gz"})
 
 
+def masking(**terms: object) -> Callable[[World], object]:
+    return lambda world: world.ask(masking=[{"attributes": ["visits"]} | terms])
+
+
+def masked_gap(world: World) -> None:
+    world.spoil(visits={3: "", 8: ""})
+    masking(method="rank-swapping", p=10)(world)
+
+
+def masked_constant(world: World) -> None:
+    world.spoil(visits=dict.fromkeys(range(240), "731"))
+    masking(method="additive-noise", noise=0.1)(world)
+
+
 DATA = [
+    Case("gap in a masked column", masked_gap, DataError, "data.csv, column visits, rows 4, 9", "missing or no number"),
+    Case("masked column without variety", masked_constant, DataError, "data.csv, column visits", "does not vary"),
+    Case(
+        "larger groups than the file",
+        masking(method="mdav", k=241),
+        DataError,
+        "masking[0] (mdav of visits)",
+        "too few records",
+        "240",
+    ),
+    Case(
+        "a swap past less than a record",
+        masking(method="rank-swapping", p=0.4),
+        DataError,
+        "masking[0] (rank-swapping of visits): p",
+        "less than one",
+        "0.4",
+    ),
     Case("missing column", without("note"), DataError, "data.csv", "columns", "missing: note"),
     Case(
         "extra column",

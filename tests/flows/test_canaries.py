@@ -27,6 +27,7 @@ PLANTED = {
     "record_id": {10: f"{MARK}-7", 11: f"{MARK}-7"},
     "diagnosis": {12: f"{MARK} of the bones"},
 }
+OPEN = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "a test of what comes after the gates"}]
 FAILED = {
     "population coverage",
     "type",
@@ -116,7 +117,10 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "tasks.microdata.task.prepare",
         "tasks.validation.run.validate",
         "tasks.risk.task.plan",
+        "tasks.masking.task.mask_columns",
         "tasks.risk.task.combine",
+        "tasks.linkage.task.attack",
+        "tasks.utility.task.measure",
         "tasks.delivery.task.score_again",
         "flows.gate.seal",
     ],
@@ -137,7 +141,11 @@ def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
 
     monkeypatch.setattr(place, quote)
     caplog.set_level(logging.DEBUG)
-    world.ask(recipients=[recipient("university")])
+    world.ask(
+        recipients=[recipient("university")],
+        masking=[{"attributes": ["visits"], "method": "rank-swapping", "p": 10}],
+        policy={"gates": OPEN},
+    )
     with pytest.raises(StageFailed) as caught:
         world.run(engine)
     assert caught.value.got == "ValueError"

@@ -46,10 +46,11 @@ main()
 
 STEPS = {
     "validating": {"prepared.npz"},
-    "generalizing": {"validation-fact.json", "validation-positions.json", "combined.json"},
+    "generalizing": {"validation-fact.json", "validation-positions.json", "masked.npz", "combined.json"},
     "scoring": {"played-university.npz"},
-    "weighing identity and attributes for": {"score-university.json", "sequential-university.json"},
-    "writing": {"combined-university.json"},
+    "linking": {"score-university.json", "sequential-university.json", "combined-university.json"},
+    "measuring": {"linkage-university.json"},
+    "writing": {"utility-university.json"},
     "deciding": {"released-university.csv"},
     "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
     "after sealing": set(),

@@ -10,6 +10,14 @@ from tasks.guard import guarded
 from tasks.ledger.store import Ledger
 from tests.support.world import World
 
+CRASHES = {
+    "masking": "tasks.masking.task.mask_columns",
+    "risk": "tasks.risk.task.score",
+    "record linkage": "tasks.linkage.task.attack",
+    "utility": "tasks.utility.task.measure",
+}
+"""Stages, with the function of each that is made to fail."""
+
 
 def crash(error: BaseException) -> StageFailed:
     with pytest.raises(StageFailed) as caught, guarded("risk"):
@@ -45,12 +53,15 @@ def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards
     def lack_memory(*_arguments: object, **_options: object) -> Never:
         raise MemoryError
 
-    with monkeypatch.context() as broken:
-        broken.setattr("tasks.risk.task.score", lack_memory)
-        with pytest.raises(StageCrashed, match="ran out of memory"):
-            world.run(engine)
-    assert list(world.workspace.releases.iterdir()) == []
+    world.ask(masking=[{"attributes": ["visits"], "method": "mdav", "k": 30}])
+    for stage, place in CRASHES.items():
+        with monkeypatch.context() as broken:
+            broken.setattr(place, lack_memory)
+            with pytest.raises(StageCrashed, match="ran out of memory") as caught:
+                world.run(engine)
+        assert caught.value.where == stage
+        assert list(world.workspace.releases.iterdir()) == []
     with Ledger.open(world.workspace.ledger, create=False) as ledger:
-        assert [entry.event.value for entry in ledger.entries()] == ["requested", "failed"]
+        assert [entry.event.value for entry in ledger.entries()] == ["requested", "failed"] * len(CRASHES)
 
     assert Verdict.APPROVED in {record.decision for record in world.run(engine).records}
