@@ -225,3 +225,14 @@ def test_attacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.reason == TOO_MANY_ATTACKS
     assert float(result.searched_to) < 3
     assert strengths(explanation) == []
+
+
+@pytest.mark.parametrize("strength", [1, 4, 20])
+def test_a_search_in_haste_never_finds_more_than_is_there(strength: float) -> None:
+    """What it shows to be closed is closed; what it leaves open is attacked thoroughly before it is named."""
+    gates = gate("linkage.masked_share", 0.3), gate("linkage.informed_share", 1)
+    request = request_for(*gates, masking=({**SWAPPED, "p": strength},))
+    hasty = judge(request, "institute", plays(), TODAY, exact=False).figures
+    exact = judge(request, "institute", plays(), TODAY).figures
+    assert hasty[Measure.LINKED_MASKED] <= exact[Measure.LINKED_MASKED]
+    assert hasty[Measure.LINKED_INFORMED] <= exact[Measure.LINKED_INFORMED]

@@ -80,7 +80,8 @@ class Measurements:
         played : Played
         exact : bool
             Whether sums over records must be added up as the stage does, tuple by tuple. Else equal groups are
-            counted first, which is faster by as much as there are fewer of them, and may differ in the last digits.
+            counted first, which is faster by as much as there are fewer of them, and may differ in the last digits;
+            and attacks are made in haste alone.
 
         Raises
         ------
@@ -123,7 +124,7 @@ class Measurements:
             yield Measured(found)
         if judged & LINKAGE:
             anew = not is_shut(request, figures)
-            linked = self.linking.linked(request, recipient, played, kept, outcome, anew=anew)
+            linked = self.linking.linked(request, recipient, played, kept, outcome, anew=anew, exact=exact)
             yield Measured(dict(linked.figures), linked.estimated)
 
     def remember(self, request: ReleaseRequest, recipient: Recipient, played: Played, figures: Figures) -> None:
