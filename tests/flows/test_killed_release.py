@@ -47,8 +47,8 @@ main()
 STEPS = {
     "validating": {"prepared.npz"},
     "generalizing": {"validation-fact.json", "validation-positions.json", "masked.npz", "combined.json"},
-    "scoring": {"played-university.npz"},
-    "linking": {"score-university.json", "sequential-university.json", "combined-university.json"},
+    "linking": {f"{stage}-university.json" for stage in ("score", "sequential", "combined")}
+    | {"played-university.npz"},
     "measuring": {"linkage-university.json"},
     "writing": {"utility-university.json"},
     "deciding": {"released-university.csv"},

@@ -21,7 +21,7 @@ from tasks.delivery.verification import verify_bundle
 from tasks.errors import StageFailed
 from tasks.ledger.store import Ledger
 from tasks.linkage.attack import Attacked, Setting, attack
-from tests.support.search import files_holding, pdf_parts
+from tests.support.search import holds, pdf_parts
 from tests.support.world import (
     COLUMNS,
     ID_MARK,
@@ -34,8 +34,8 @@ from tests.support.world import (
     recipient,
 )
 
-PARTNER = recipient("partner", stakes={"benefit": 1200, "loss": 300, "cost": 2})
-"""Half the cost of an attempt asks for groups twice as large, so for other cells."""
+PARTNER = recipient("partner", stakes={"benefit": 1200, "loss": 300, "cost": 1})
+"""A quarter of the cost of an attempt asks for groups four times as large: in them, fewer are linked."""
 UNLUCKY = recipient("unlucky")
 """Its attack fails; see ``attack_or_fail``."""
 MASKING = [
@@ -46,8 +46,10 @@ NUMBERS = {
     "bill": {"role": "sensitive", "type": "integer"},
     "dose": {"role": "insensitive", "type": "number", "description": "Milligrams a day"},
 }
-LINKED = {"measure": "linkage.informed_share", "at_most": 0.02, "because": "a test"}
+LINKED = {"measure": "linkage.informed_share", "at_most": 0.7, "because": "a test"}
 RISK = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}
+KEY = bytes(range(32))
+"""What is drawn follows from it, and with it who is linked."""
 UNMASKED = ("diagnosis", "note")
 LONG = re.compile(rb"(?=(\d{12}))")
 """Bills have twelve digits, so that none is met by chance."""
@@ -78,40 +80,73 @@ def attack_or_fail(setting: Setting, generator: np.random.Generator, **options: 
 
 @dataclass(frozen=True)
 class Masked:
-    """A release to two recipients who are approved and one whose attack failed."""
+    """Two releases of the same records: one of three recipients is approved; the other is for one of the blocked."""
 
     world: World
     frame: pd.DataFrame
-    outcome: Outcome
+    first: Outcome
+    """For the partner, approved; for the university, which could link too many; for one whose attack failed."""
+    second: Outcome
+    """For the university alone, under the default policy, which it passes."""
 
     def record(self, who: str) -> DecisionRecord:
-        return next(record for record in self.outcome.records if record.recipient.id == who)
+        return next(record for record in self.first.records if record.recipient.id == who)
 
-    def delivered(self, who: str) -> pd.DataFrame:
-        path = self.outcome.bundle / "delivery" / who / "data.csv"
-        return pd.read_csv(path, dtype=str, keep_default_na=False)
+    def copies(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """What the partner and the university got."""
+        delivered = self.first.bundle / "delivery" / "partner", self.second.bundle / "delivery" / "university"
+        first, second = (pd.read_csv(path / "data.csv", dtype=str, keep_default_na=False) for path in delivered)
+        return first, second
 
 
 @pytest.fixture(scope="module")
-def masked(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Masked]:
+def masked(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Masked:
     world = make_world(tmp_path_factory.mktemp("masked") / "world")
     frame = write_numbers(world)
-    ask(world, UNIVERSITY, PARTNER, UNLUCKY)
+    world.workspace.private.mkdir(parents=True)
+    world.workspace.key_file.write_bytes(KEY)
+    ask(
+        world,
+        PARTNER,
+        UNIVERSITY,
+        UNLUCKY,
+        title="Visits, before",
+        policy={"gates": [RISK, LINKED], "linkage": {"learned": False}},
+    )
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("tasks.linkage.task.attack", attack_or_fail)
-        yield Masked(world, frame, world.run(engine))
+        first = world.run(engine)
+    ask(world, UNIVERSITY)
+    return Masked(world, frame, first, world.run(engine))
 
 
 def test_each_recipient_is_decided_by_what_its_own_file_gives_away(masked: Masked) -> None:
-    assert {record.recipient.id: record.decision for record in masked.outcome.records} == {
-        "university": Verdict.APPROVED,
+    assert {record.recipient.id: record.decision for record in masked.first.records} == {
         "partner": Verdict.APPROVED,
+        "university": Verdict.BLOCKED,
         "unlucky": Verdict.BLOCKED,
     }
-    assert sorted(path.name for path in (masked.outcome.bundle / "delivery").iterdir()) == ["partner", "university"]
+    assert [record.decision for record in masked.second.records] == [Verdict.APPROVED]
+    assert masked.first.release_id != masked.second.release_id
     with Ledger.open(masked.world.workspace.ledger, create=False) as ledger:
         ledger.verify()
-        assert list(verify_bundle(masked.outcome.bundle, ledger).delivered) == ["partner", "university"]
+        for outcome, who in ((masked.first, "partner"), (masked.second, "university")):
+            assert list(verify_bundle(outcome.bundle, ledger).delivered) == [who]
+
+
+def test_too_many_people_linked_block_the_release(masked: Masked) -> None:
+    record = masked.record("university")
+    (closed,) = (gate for gate in record.gates if not gate.passed)
+    assert closed.id == "linkage.informed_share"
+    assert closed.measured is not None
+    assert record.risk is not None
+    assert record.risk.linkage is not None
+    strongest = record.risk.linkage.attack(record.risk.linkage.strongest_informed)
+    assert closed.measured == strongest.figure.share > LINKED["at_most"]
+    (reason,) = record.reasons
+    assert reason.startswith("Records that the strongest informed intruder links correctly: ")
+    assert reason.endswith(" measured; at most 70% allowed.")
+    assert (record.dataset.output_sha256, record.dataset.rows_out) == (None, None)
 
 
 def test_a_failed_attack_blocks_its_recipient_and_says_why(masked: Masked) -> None:
@@ -119,16 +154,16 @@ def test_a_failed_attack_blocks_its_recipient_and_says_why(masked: Masked) -> No
     assert record.risk is not None
     assert (record.risk.linkage, record.utility) == (None, None)
     assert record.reasons == (
-        "Records that an informed intruder links correctly by masked numbers alone: not measured; at most 9% allowed.",
+        "Records that the strongest informed intruder links correctly: not measured; at most 70% allowed.",
         "These stages did not finish: record linkage, utility, delivery.",
         "record linkage: the attack met its match; where: a test; expected: luck; got: none; to do: try again",
     )
     assert "record linkage" in {one.stage for one in record.not_assessed}
-    assert (masked.outcome.bundle / "report" / "unlucky.pdf").stat().st_size > 10_000
+    assert (masked.first.bundle / "report" / "unlucky.pdf").stat().st_size > 10_000
 
 
 def test_the_record_tells_how_numbers_were_masked_and_attacked(masked: Masked) -> None:
-    record = masked.record("university")
+    (record,) = masked.second.records
     assert [(one.attributes, one.method) for one in record.masking] == [
         (("bill",), "mdav"),
         (("dose", "visits"), "rank-swapping"),
@@ -155,18 +190,20 @@ def test_the_record_tells_how_numbers_were_masked_and_attacked(masked: Masked) -
     }
 
 
-def test_everybody_gets_the_same_masked_values(masked: Masked) -> None:
+def test_everybody_gets_the_same_masked_values_in_every_release(masked: Masked) -> None:
     """In other rows and beside other cells; so nothing is gained by averaging copies."""
     names = [*UNMASKED, "visits", "bill", "dose"]
-    copies = [masked.delivered(who) for who in ("university", "partner")]
-    first, second = (Counter(copy[names].itertuples(index=False, name=None)) for copy in copies)
-    assert first == second
-    assert copies[0]["bill"].tolist() != copies[1]["bill"].tolist()
-    assert copies[0]["age"].value_counts().to_dict() != copies[1]["age"].value_counts().to_dict()
+    first, second = masked.copies()
+    assert Counter(first[names].itertuples(index=False, name=None)) == Counter(
+        second[names].itertuples(index=False, name=None)
+    )
+    assert first["bill"].tolist() != second["bill"].tolist()
+    assert first["age"].value_counts().to_dict() != second["age"].value_counts().to_dict()
 
 
 def test_what_leaves_is_masked(masked: Masked) -> None:
-    copy, frame = masked.delivered("university"), masked.frame
+    _, copy = masked.copies()
+    frame = masked.frame
     assert copy["bill"].nunique() == 4
     assert copy["bill"].value_counts().min() >= 60
     assert sum(copy["bill"].astype(int)) == pytest.approx(sum(frame["bill"].astype(int)), rel=1e-9)
@@ -176,7 +213,7 @@ def test_what_leaves_is_masked(masked: Masked) -> None:
     joined = unique.merge(copy.assign(note=copy["note"].str.removeprefix("'")), on=list(UNMASKED))
     assert len(joined) > 10
     assert (joined["dose_x"].astype(float) != joined["dose_y"].astype(float)).mean() > 0.5
-    told = json.loads((masked.outcome.bundle / "delivery" / "university" / "dictionary.json").read_bytes())
+    told = json.loads((masked.second.bundle / "delivery" / "university" / "dictionary.json").read_bytes())
     treatments = {column["name"]: column["treatment"] for column in told["columns"]}
     assert treatments["dose"] == "masked: rank-swapping, p = 80"
     assert treatments["bill"] == "masked: mdav, k = 60"
@@ -189,30 +226,21 @@ def readable(path: Path) -> Iterator[bytes]:
         yield from pdf_parts(content)
 
 
-def test_no_original_number_is_in_anything_that_is_left(masked: Masked, engine: Any) -> None:
-    """Bundle, ledger, logs, and the orchestrator's database and results."""
-    originals, searched = {text.encode() for text in masked.frame["bill"]}, 0
-    for folder in (masked.world.workspace.root, engine.home):
-        for path in folder.rglob("*"):
-            if path.is_file():
-                searched += 1
-                found = {match for part in readable(path) for match in LONG.findall(part)}
-                assert not found & originals, path.name
-    assert searched > 20
-    assert {text.encode() for text in masked.frame["bill"]} <= set(LONG.findall(masked.world.data.read_bytes()))
-
-
 def test_no_value_is_in_anything_but_the_delivered_files(masked: Masked, engine: Any) -> None:
-    root = masked.world.workspace.root
-    delivered = sorted(
-        (masked.outcome.bundle / "delivery" / who / "data.csv").relative_to(root).as_posix()
-        for who in ("university", "partner")
-    )
-    assert files_holding(root, SENSITIVE_MARK) == delivered
-    assert files_holding(engine.home, SENSITIVE_MARK) == []
-    for folder in (root, engine.home):
-        assert files_holding(folder, ID_MARK) == []
-    assert [path.suffix for path in (masked.world.workspace.private / "runs").rglob("*")] == [".lock"]
+    """Bundles, ledger, logs, the orchestrator's database and results; originals of masked numbers nowhere at all."""
+    root, originals = masked.world.workspace.root, {text.encode() for text in masked.frame["bill"]}
+    bundles = (masked.first.bundle, "partner"), (masked.second.bundle, "university")
+    delivered = {bundle / "delivery" / who / "data.csv" for bundle, who in bundles}
+    searched = 0
+    for path in (path for folder in (root, engine.home) for path in folder.rglob("*") if path.is_file()):
+        searched += 1
+        parts = list(readable(path))
+        assert not originals & {number for part in parts for number in LONG.findall(part)}, path.name
+        assert not any(holds(part, ID_MARK) for part in parts), path.name
+        assert any(holds(part, SENSITIVE_MARK) for part in parts) is (path in delivered), path.name
+    assert searched > 30
+    assert originals <= set(LONG.findall(masked.world.data.read_bytes()))
+    assert {path.suffix for path in (masked.world.workspace.private / "runs").rglob("*")} == {".lock"}
 
 
 def test_the_same_request_gives_the_same_bytes(masked: Masked, engine: Any, tmp_path: Path) -> None:
@@ -223,40 +251,17 @@ def test_the_same_request_gives_the_same_bytes(masked: Masked, engine: Any, tmp_
     steps: list[str] = []
     with listening(steps.append):
         again = masked.world.run(engine, other.root)
-    assert (again.release_id, again.repeated) == (masked.outcome.release_id, False)
+    assert (again.release_id, again.repeated) == (masked.second.release_id, False)
     assert "masking" in steps
     assert "linking the release for university to its originals" in steps
-    files = [path.relative_to(masked.outcome.bundle) for path in masked.outcome.bundle.rglob("*") if path.is_file()]
-    for name in files:
-        assert (again.bundle / name).read_bytes() == (masked.outcome.bundle / name).read_bytes(), name
-
-
-def test_another_release_of_the_same_values_masks_them_the_same(masked: Masked, engine: Any) -> None:
-    """Another title makes another release, blocked here by what an informed intruder links; the masking is the same."""
-    world = masked.world
-    seen: dict[str, bytes] = {}
-
-    def look(step: str) -> None:
-        if step.startswith("deciding"):
-            for path in (world.workspace.private / "runs").rglob("masked.npz"):
-                with np.load(path) as arrays:
-                    seen["masked"] = arrays["masked"].tobytes()
-
-    try:
-        ask(world, UNIVERSITY, title="Visits, once more", policy={"gates": [RISK, LINKED]})
-        with listening(look):
-            (record,) = world.run(engine).records
-    finally:
-        ask(world, UNIVERSITY, PARTNER, UNLUCKY)
-    table = np.frombuffer(seen["masked"]).reshape(RECORDS, 3)
-    copy = masked.delivered("university")
-    before = Counter(copy[["bill", "dose", "visits"]].astype(float).itertuples(index=False, name=None))
-    assert Counter(map(tuple, table.tolist())) == before
-    assert record.release_id != masked.outcome.release_id
-    assert record.decision is Verdict.BLOCKED
-    (closed,) = (gate for gate in record.gates if not gate.passed)
-    assert closed.id == "linkage.informed_share"
-    assert closed.measured is not None
-    assert closed.measured > 0.02
-    assert record.reasons[0].startswith("Records that the strongest informed intruder links correctly: ")
-    assert not (world.workspace.bundle(record.release_id) / "delivery" / "university").exists()
+    assert "measuring the utility of the release for university" in steps
+    bundle = masked.second.bundle
+    names = [
+        path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file() and path.suffix in {".csv", ".json"}
+    ]
+    for name in names:
+        if name.parts[0] not in ("decision", "manifest.json"):
+            assert (again.bundle / name).read_bytes() == (bundle / name).read_bytes(), name
+    (record,), (repeated,) = masked.second.records, again.records
+    chained = {"prev_record_sha256": None}
+    assert repeated.model_copy(update=chained) == record.model_copy(update=chained)
