@@ -22,14 +22,14 @@ from tasks.linkage.learning.simplex import best_weights
 WORK = 80_000_000
 """Comparisons that the search for parameters looks at in all: lines times rows …"""
 FEWEST_LINES, MOST_LINES = 200, 10_000
-"""… within these numbers of lines."""
+"""… within these numbers of lines, and no more than three a parameter and record."""
 WEIGHT_LINES = 1_500
 """Most lines for weights."""
-ROUNDS = 4
-"""Parts of the search, after each of which the rivals that were missed are added."""
+ROUNDS, MATRIX_ROUNDS = 4, 6
+"""Parts of the search, after each of which the rivals that were missed are added; under a matrix more are missed."""
 CELLS = 8_000
 """Most cells of a proof for weights."""
-_NEAR = 30
+_NEAR = 15
 _MISSED = 3
 _SINGULAR = 1e-12
 _WHOLE = 1 - 1e-9
@@ -95,16 +95,19 @@ class Fit:
     def _search(self, known: Sequence[Floats], generator: np.random.Generator) -> None:
         starts = [*known, *(found for start in known for found in hinge(self._rows, self._allowed, start))]
         starts = [self._allowed.inside(start) for start in starts]
+        bound = winnable(self._rows, self._allowed, self.parameters)
         most = WEIGHT_LINES if self._kind in _WEIGHTS else MOST_LINES
-        for _ in range(ROUNDS):
-            lines = max(min(WORK // max(len(self._rivals), 1), most), FEWEST_LINES)
-            parameters = search(self._rows, self._allowed, starts, generator, -(-lines // ROUNDS))
+        most = min(most, 3 * len(self._rows.gains) * len(self._ties))
+        rounds = MATRIX_ROUNDS if self._kind in MATRICES else ROUNDS
+        for _ in range(rounds):
+            lines = max(min(WORK // max(len(self._rivals), 1), most), FEWEST_LINES) // rounds
+            parameters = search(self._rows, self._allowed, starts, generator, lines=lines, bound=bound)
             self._look_at_missed(parameters, self._offer(parameters))
             starts = [parameters]
 
     def _offer(self, parameters: Floats) -> Floats:
         """Keep the parameters if they are better, all rivals considered; what they win of each record."""
-        credit = LearnedDistance(self._kind, parameters, ()).credit(self._pairs)
+        credit = self._credit(parameters)
         total = math.fsum(credit.tolist())
         if total > self._won:
             self.parameters, self._won = unit(parameters), total
@@ -125,9 +128,16 @@ class Fit:
         if self._kind in _WEIGHTS:
             parameters, bound = best_weights(self._rows, self.parameters, bound, CELLS)
             self._offer(parameters)
-        credit = self._offer(self.parameters)
-        found = math.fsum(credit[credit * self._ties >= _WHOLE].tolist())
+        found = self.won_alone(self.parameters)
         return Certificate(found, max(found, bound))
+
+    def won_alone(self, parameters: Floats) -> float:
+        """Credit of the records that are nearer to their own masked record than to any rival, in records."""
+        credit = self._credit(parameters)
+        return math.fsum(credit[credit * self._ties >= _WHOLE].tolist())
+
+    def _credit(self, parameters: Floats) -> Floats:
+        return LearnedDistance(self._kind, parameters, ()).credit(self._pairs)
 
 
 def mahalanobis(pairs: Pairs) -> Floats:

@@ -58,7 +58,9 @@ def best_stretches(rows: Rows, scores: Floats, rates: Floats, low: float, high: 
     return [Stretch(float(total[place]), float(ends[place]), float(ends[place + 1])) for place in at]
 
 
-def search(rows: Rows, cone: Cone, starts: Sequence[Floats], generator: np.random.Generator, lines: int) -> Floats:
+def search(
+    rows: Rows, cone: Cone, starts: Sequence[Floats], generator: np.random.Generator, *, lines: int, bound: float
+) -> Floats:
     """Improve on the best of several starts; the worse half of them is given up again and again.
 
     Parameters
@@ -70,13 +72,15 @@ def search(rows: Rows, cone: Cone, starts: Sequence[Floats], generator: np.rando
     generator : numpy Generator
     lines : int
         Lines to search in all.
+    bound : float
+        Credit that no parameters exceed; who reaches it stops.
 
     Returns
     -------
     array of shape (n_parameters,)
         Allowed parameters, the largest 1 in size, that win no less than any start.
     """
-    runs = [_Run(rows, cone, start) for start in starts]
+    runs = [_Run(rows, cone, start, bound) for start in starts]
     rounds = len(runs).bit_length()
     for _ in range(rounds):
         for run in runs:
@@ -88,33 +92,36 @@ def search(rows: Rows, cone: Cone, starts: Sequence[Floats], generator: np.rando
 class _Run:
     """One walk through the parameters; it moves among equals and never to fewer records."""
 
-    def __init__(self, rows: Rows, cone: Cone, start: Floats) -> None:
-        self._rows, self._cone = rows, cone
+    def __init__(self, rows: Rows, cone: Cone, start: Floats, bound: float) -> None:
+        self._rows, self._cone, self._bound = rows, cone, bound
         self._lines = 0
         self.parameters = unit(start)
         self._scores = rows.scores(self.parameters)
         self.credit = self._won(self._scores)
 
     def _won(self, scores: Floats) -> float:
-        return float(self._rows.credit @ self._rows.won(scores)) if len(scores) else 0.0
+        return self._rows.sure + (float(self._rows.credit @ self._rows.won(scores)) if len(scores) else 0.0)
 
     def search(self, generator: np.random.Generator, lines: int) -> None:
-        """Search so many lines through where the walk stands."""
-        if len(self._scores):
-            for _ in range(lines):
-                self._lines += 1
-                self._step(generator)
+        """Search so many lines through where the walk stands, or until no more can be won."""
+        for _ in range(lines):
+            if self.credit >= self._bound - _LEAST_GAIN:
+                break
+            self._lines += 1
+            self._step(generator)
 
     def _step(self, generator: np.random.Generator) -> None:
         direction = _direction(self.parameters, generator)
         rates = combined(direction, self._rows.gains)
         low, high = self._cone.step_range(self.parameters, direction)
         found = best_stretches(self._rows, self._scores, rates, max(low, -_FARTHEST), min(high, _FARTHEST))
-        if not found or found[0].credit < self.credit - _LEAST_GAIN:
+        if not found or self._rows.sure + found[0].credit < self.credit - _LEAST_GAIN:
             return
         t = _point(found, generator)
         moved = self.parameters + t * direction
         size = np.abs(moved).max()
+        if not size > 0:
+            return
         if self._lines % _REFRESH:
             scores = (self._scores + MARGIN + t * rates) / size - MARGIN
         else:

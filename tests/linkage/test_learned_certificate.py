@@ -1,0 +1,89 @@
+"""Certificates of learned weights against every cell of the weights, and what they say of the reference problems."""
+
+import numpy as np
+import pytest
+
+from tasks.linkage.files import files_to_link
+from tasks.linkage.learning.components import components_to_link
+from tasks.linkage.learning.family import Kind
+from tasks.linkage.learning.fit import Fit
+from tasks.linkage.learning.learn import learn
+from tasks.linkage.learning.pairs import pairs_of
+from tasks.linkage.learning.rivals import minimal_rivals
+from tasks.linkage.learning.rows import rows_of, unit
+from tasks.linkage.learning.simplex import best_weights
+from tests.support.learning_problems import sampled_problem
+from tests.support.slow_distances import most_won
+
+
+@pytest.mark.parametrize(("n", "m", "seeds"), [(12, 2, 5), (5, 3, 4)])
+def test_the_best_weights_of_all_cells(n: int, m: int, seeds: int) -> None:
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        distances = rng.random((n, n, m))
+        distances[2, 5] = distances[2, 2]
+        given = components_to_link(distances)
+        learned = learn(given, Kind.WEIGHTED_MEAN, np.random.default_rng(seed), certificate=True)
+        assert learned.certificate is not None
+        assert learned.certificate.proven
+        assert learned.certificate.found == pytest.approx(most_won(given.distances))
+
+
+def test_the_best_owa_of_all_cells() -> None:
+    rng = np.random.default_rng(9)
+    given = components_to_link(rng.random((10, 10, 2)))
+    learned = learn(given, Kind.OWA, rng, certificate=True)
+    assert learned.certificate is not None
+    assert learned.certificate.found == pytest.approx(most_won(np.sort(given.distances, axis=2)))
+
+
+def test_from_poor_weights_to_the_best() -> None:
+    files = sampled_problem("M4-82", 0)
+    pairs = pairs_of(files, Kind.WEIGHTED_MEAN)
+    ties = np.bincount(pairs.own)[pairs.own]
+    rows = rows_of(Kind.WEIGHTED_MEAN, pairs, minimal_rivals(Kind.WEIGHTED_MEAN, pairs), ties)
+    equal = np.ones(4)
+    same, nothing_proven = best_weights(rows, equal, np.inf, 0)
+    assert same.tolist() == equal.tolist()
+    better, some_bound = best_weights(rows, equal, np.inf, 30)
+    best, proven = best_weights(rows, equal, np.inf, 5_000)
+    assert rows.value(equal) < rows.value(better) <= rows.value(best)
+    assert proven == rows.value(best) <= some_bound <= nothing_proven
+    found = learn(files, Kind.WEIGHTED_MEAN, np.random.default_rng(0)).in_sample.expected_correct
+    assert found == proven
+
+
+@pytest.mark.parametrize("kind", [Kind.CHOQUET, Kind.BILINEAR, Kind.SEMIDEFINITE_BILINEAR])
+def test_no_parameters_exceed_the_bound(kind: Kind) -> None:
+    rng = np.random.default_rng(4)
+    original = rng.standard_normal((30, 3))
+    files = files_to_link(original, original + rng.standard_normal((30, 3)))
+    pairs = pairs_of(files, kind)
+    fit = Fit(kind, pairs, rng)
+    certificate = fit.certificate()
+    assert certificate.found <= certificate.upper_bound <= 30
+    assert certificate.gap == certificate.upper_bound - certificate.found
+    for _ in range(200):
+        matrix = rng.standard_normal((3, 3))
+        if kind is Kind.CHOQUET:
+            parameters = np.maximum.accumulate(rng.random(7))
+            parameters[[2, 4, 5]] = [parameters[:2].max(), parameters[[0, 3]].max(), parameters[[1, 3]].max()]
+            parameters[6] = parameters[:6].max()
+        else:
+            matrix = matrix @ matrix.T if kind is Kind.SEMIDEFINITE_BILINEAR else matrix + matrix.T
+            parameters = matrix[np.triu_indices(3)]
+        assert fit.won_alone(unit(parameters)) <= certificate.upper_bound
+
+
+def test_who_can_never_be_linked_is_known() -> None:
+    # The second record is nearer to the first's masked record in both attributes, whatever the weights.
+    distances = np.array([[[1.0, 1.0], [2.0, 3.0]], [[1.0, 1.0], [2.0, 2.0]]])
+    for kind in (Kind.WEIGHTED_MEAN, Kind.CHOQUET):
+        certificate = learn(components_to_link(distances), kind, np.random.default_rng(0), certificate=True).certificate
+        assert certificate is not None
+        assert (certificate.found, certificate.upper_bound) == (1, 1)
+
+
+def test_nothing_is_certified_where_nothing_is_learned() -> None:
+    given = components_to_link(1 - np.eye(3)[:, :, None])
+    assert learn(given, Kind.ARITHMETIC_MEAN, np.random.default_rng(0), certificate=True).certificate is None

@@ -1,0 +1,45 @@
+"""The table of Torra 2016, slide 40, as expected for these samples: all of it is in the benchmark of learned distances."""
+
+import numpy as np
+import pytest
+
+from tasks.linkage.figure import mean_share
+from tasks.linkage.learning.family import Kind
+from tasks.linkage.learning.learn import learn
+from tests.support.learning_problems import SAMPLES, sampled_problem
+
+# Percent of correct links by the arithmetic mean.
+UNWEIGHTED = {"M4-33": 84.1, "M4-28": 74.7, "M4-82": 72.4, "M5-38": 36.5, "M6-385": 77.6, "M6-853": 79.2}
+
+
+def percent(name: str, kind: Kind) -> float:
+    figures = [
+        learn(sampled_problem(name, seed), kind, np.random.default_rng(seed)).in_sample for seed in range(SAMPLES)
+    ]
+    return round(100 * mean_share(figures), 1)
+
+
+@pytest.mark.parametrize("name", UNWEIGHTED)
+def test_arithmetic_mean(name: str) -> None:
+    assert percent(name, Kind.ARITHMETIC_MEAN) == UNWEIGHTED[name]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("M4-33", 95.9), ("M4-82", 94.7)])
+def test_weighted_mean(name: str, expected: float) -> None:
+    assert percent(name, Kind.WEIGHTED_MEAN) >= expected
+
+
+@pytest.mark.parametrize("kind", [Kind.CHOQUET, Kind.BILINEAR])
+def test_richer_families_reach_what_none_exceeds(kind: Kind) -> None:
+    learned = learn(sampled_problem("M6-385", 0), kind, np.random.default_rng(0), certificate=True)
+    assert learned.certificate is not None
+    assert learned.certificate.proven
+    assert learned.in_sample.expected_correct == 397
+
+
+def test_weights_are_proven_the_best() -> None:
+    learned = learn(sampled_problem("M6-853", 0), Kind.WEIGHTED_MEAN, np.random.default_rng(0), certificate=True)
+    assert learned.certificate is not None
+    assert learned.certificate.proven
+    assert learned.in_sample.expected_correct == learned.certificate.found == 397
+    assert max(learned.distance.attribute_shares, key=learned.distance.attribute_shares.__getitem__) == "attribute 5"
