@@ -64,7 +64,9 @@ class Release:
     def score(self, people: Positions, candidates: Positions, truth: Positions, *, likelihood: bool) -> Score:
         """The sum of what the maskings say of a pair."""
         parts = tuple(known.likelihood if likelihood else known.inside for known in self.known)
-        return SummedScore(parts, self.released[people], self.released[candidates], truth)
+        none = np.empty((len(candidates), 0))
+        masked = np.hstack([none, *(part.masked[self.released[candidates]] for part in self.parts)])
+        return SummedScore(parts, self.released[people], self.released[candidates], truth, masked)
 
 
 def candidate_linkage(release: Release, people: Positions) -> Linkage:

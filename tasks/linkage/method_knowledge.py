@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tasks.errors import ParameterError
 from tasks.linkage.displacement import displacement_score, simulated_displacement
+from tasks.linkage.distinct import distinct_rows
 from tasks.linkage.figure import Floats
 from tasks.linkage.files import Files, Positions
 from tasks.linkage.intersection import rank_window_bounds, window_of
@@ -67,6 +68,8 @@ class SummedScore:
     """Position in the file of each released record."""
     truth: Positions
     """Position among the candidates of each of the intruder's own."""
+    masked: Floats
+    """All masked values of the candidates, shape (n_candidates, n_values); equal ones have equal scores."""
 
     def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
         """Sum over the parts."""
@@ -78,15 +81,16 @@ class SummedScore:
 
     def credit_anywhere(self, records: Positions) -> Floats:
         """Credit of the best of all released records."""
-        n_candidates, credit = len(self.candidates), np.empty(len(records))
-        step = max(1, _BLOCK_PAIRS // n_candidates)
+        points, credit = distinct_rows(self.masked), np.empty(len(records))
+        n_points = len(points.first)
+        step = max(1, _BLOCK_PAIRS // n_points)
         for start in range(0, len(records), step):
             block = records[start : start + step]
-            pairs = np.repeat(block, n_candidates), np.tile(np.arange(n_candidates), len(block))
-            scores = self.of_pairs(*pairs).reshape(len(block), n_candidates)
+            pairs = np.repeat(block, n_points), np.tile(points.first, len(block))
+            scores = self.of_pairs(*pairs).reshape(len(block), n_points)
             tie = scores <= tie_limit(scores.min(axis=1))[:, None]
-            own = tie[np.arange(len(block)), self.truth[block]]
-            credit[start : start + step] = np.where(own, 1 / tie.sum(axis=1), 0.0)
+            own = tie[np.arange(len(block)), points.of[self.truth[block]]]
+            credit[start : start + step] = np.where(own, 1 / (tie @ points.counts), 0.0)
         return credit
 
 
