@@ -37,7 +37,10 @@ def test_two_notes_of_the_clinic_hold_an_identifier() -> None:
     assert [number for number, row in notes if row["mrn"] in row["note"]] == [213]
 
 
-@pytest.mark.parametrize("request_file", ["clinic/request.yaml", "clinic/request-clean.yaml", "adult-tn/request.yaml"])
+@pytest.mark.parametrize(
+    "request_file",
+    ["clinic/request.yaml", "clinic/request-clean.yaml", "adult-tn/request.yaml", "adult-tn/request-masked.yaml"],
+)
 def test_every_column_of_an_example_is_declared(request_file: str) -> None:
     from tasks.request.load import load_request
 
