@@ -1,4 +1,4 @@
-"""The table of Torra 2016, slide 40, as expected for these samples: all of it is in the benchmark of learned distances."""
+"""The table of Torra 2016, slide 40, as expected for these samples; a benchmark has all of it, and seconds."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_arithmetic_mean(name: str) -> None:
     assert percent(name, Kind.ARITHMETIC_MEAN) == UNWEIGHTED[name]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("M4-33", 95.9), ("M4-82", 94.7)])
+@pytest.mark.parametrize(("name", "expected"), [("M4-82", 94.7)])
 def test_weighted_mean(name: str, expected: float) -> None:
     assert percent(name, Kind.WEIGHTED_MEAN) >= expected
 

@@ -38,12 +38,13 @@ class Certificate:
         return self.gap <= LEAST_STEP
 
 
-def winnable(rows: Rows, allowed: Cone, parameters: Floats) -> float:
+def winnable(rows: Rows, allowed: Cone, parameters: Floats, programs: int) -> float:
     """Credit of the records that some parameters win, each on its own: a bound for any family.
 
-    A linear program a record that ``parameters`` do not win says whether any do.
+    A linear program a record that ``parameters`` do not win says whether any do; records beyond so many programs are
+    taken to be won by some.
     """
-    lost = np.flatnonzero(~rows.wins(parameters)[rows.records])
+    lost = np.flatnonzero(~rows.wins(parameters)[rows.records])[:programs]
     hopeless = [place for place in lost if not _can_win(rows, allowed, int(place))]
     return rows.sure + float(rows.credit.sum() - rows.credit[hopeless].sum())
 

@@ -27,6 +27,8 @@ WEIGHT_LINES = 1_500
 """Most lines for weights."""
 ROUNDS, MATRIX_ROUNDS = 4, 6
 """Parts of the search, after each of which the rivals that were missed are added; under a matrix more are missed."""
+PROGRAMS, PROOF_PROGRAMS = 60, 1_000
+"""Most records that a linear program looks at, to stop the search where no more can be won, and for a proof."""
 CELLS = 8_000
 """Most cells of a proof for weights."""
 _NEAR = 15
@@ -95,7 +97,7 @@ class Fit:
     def _search(self, known: Sequence[Floats], generator: np.random.Generator) -> None:
         starts = [*known, *(found for start in known for found in hinge(self._rows, self._allowed, start))]
         starts = [self._allowed.inside(start) for start in starts]
-        bound = winnable(self._rows, self._allowed, self.parameters)
+        bound = winnable(self._rows, self._allowed, self.parameters, PROGRAMS)
         most = WEIGHT_LINES if self._kind in _WEIGHTS else MOST_LINES
         most = min(most, 3 * len(self._rows.gains) * len(self._ties))
         rounds = MATRIX_ROUNDS if self._kind in MATRICES else ROUNDS
@@ -124,7 +126,7 @@ class Fit:
 
     def certificate(self) -> Certificate:
         """How good the parameters are; first bettered, if a better choice of weights is met on the way."""
-        bound = winnable(self._rows, self._allowed, self.parameters)
+        bound = winnable(self._rows, self._allowed, self.parameters, PROOF_PROGRAMS)
         if self._kind in _WEIGHTS:
             parameters, bound = best_weights(self._rows, self.parameters, bound, CELLS)
             self._offer(parameters)

@@ -11,6 +11,7 @@ from tasks.linkage.learning.rows import Rows, lowest, unit
 
 _ROUNDS = 4
 _WORST = 3
+_MOST_ENTRIES = 400_000
 
 
 def hinge(rows: Rows, cone: Cone, start: Floats) -> list[Floats]:
@@ -25,11 +26,14 @@ def hinge(rows: Rows, cone: Cone, start: Floats) -> list[Floats]:
     Returns
     -------
     list of arrays of shape (n_parameters,)
-        Up to ``_ROUNDS``; fewer where no new rival is found or the program gives nothing.
+        Up to ``_ROUNDS``; fewer where no new rival is found or the program gives nothing. Where records and
+        parameters are many, some of the records alone make the program.
     """
     parameters, chosen, found = start, np.zeros(len(rows.of), dtype=bool), []
+    every = -(-len(rows.starts) * len(rows.gains) * _WORST * _ROUNDS // _MOST_ENTRIES)
     for _ in range(_ROUNDS):
         worst = lowest(rows.scores(unit(parameters)), rows.of, _WORST)
+        worst = worst[rows.of[worst] % every == 0]
         if chosen[worst].all():
             break
         chosen[worst] = True

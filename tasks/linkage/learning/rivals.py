@@ -10,7 +10,7 @@ from tasks.linkage.files import Positions
 from tasks.linkage.learning.family import MATRICES, Kind
 from tasks.linkage.learning.pairs import Pairs, blocks, distances, same_as_own
 
-_MOST_ROWS = 2**18
+_MOST_ROWS = 2**17
 _MOST_NEAR = 2_000
 _FEWEST = 3
 
@@ -47,17 +47,18 @@ def minimal_rivals(kind: Kind, pairs: Pairs) -> Rivals:
         for place, record in enumerate(range(part.start, part.stop)):
             farther = np.all(apart[place] > apart[place, pairs.own[record]], axis=1)
             near = np.flatnonzero(~farther & ~same[place])
-            found = near[_pareto_minimal(apart[place, near])[:most]]
+            found = near[_pareto_minimal(apart[place, near], most)]
             records.append(np.full(len(found), record))
             points.append(found)
     return Rivals(np.concatenate(records), np.concatenate(points))
 
 
-def _pareto_minimal(values: Floats) -> NDArray[np.intp]:
-    """Rows that no other row is at most as large as in every column, by ascending sum; one of equal rows."""
+def _pareto_minimal(values: Floats, most: int) -> NDArray[np.intp]:
+    """The first ``most`` rows by ascending sum that no other is at most as large as in every column; one of equals."""
+    kept: list[np.intp] = []
     order = np.argsort(values.sum(axis=1), kind="stable")[:_MOST_NEAR]
-    left, kept = values[order], []
-    while len(order):
+    left = values[order]
+    while len(order) and len(kept) < most:
         kept.append(order[0])
         beaten = np.all(left >= left[0], axis=1)
         order, left = order[~beaten], left[~beaten]
