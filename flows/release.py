@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from prefect import Task, flow
-from tasks.linkage.task import attack_release
-from tasks.utility.task import measure_utility
 
 from flows.progress import step
 from flows.reporting import render_reports
@@ -17,9 +15,11 @@ from tasks.decision.task import Found, decide_release, gates_open
 from tasks.delivery.task import write_release
 from tasks.errors import StageCrashed, StageFailed
 from tasks.generalization.task import generalize
+from tasks.linkage.task import attack_release
 from tasks.masking.task import mask_data
 from tasks.microdata.task import prepare_data
 from tasks.risk.task import combine_risks, plan_attack, score_as_collected, score_release
+from tasks.utility.task import measure_utility
 from tasks.validation.task import validate_data
 
 
