@@ -228,9 +228,9 @@ def _bound(text: MeasureText, result: GateResult, records: int | None, small_cel
         return count / people if result.interval is None else wilson(count, people)[1]
 
     low, high = share_of(min(small_cell, people)), share_of(max(people - small_cell, 0))
-    if share_of(0) + _ROUNDING < measured < low - _ROUNDING:
+    if measured < low - _ROUNDING and abs(measured - share_of(0)) > _ROUNDING:
         return f"under {_write(text, low, _FEWEST_DIGITS)}"
-    if high + _ROUNDING < measured < share_of(people) - _ROUNDING:
+    if measured > high + _ROUNDING and abs(measured - share_of(people)) > _ROUNDING:
         return f"over {_write(text, high, _FEWEST_DIGITS)}"
     return None
 

@@ -198,6 +198,7 @@ class TestSmallCells:
 
         def judged(count: int) -> set[tuple[str, str]]:
             fact = alone(count, people, count)
+            interval, of = gate_intervals(fact).get(measure, (None, None))
             gate = (
                 records.approved()
                 .gates[2]
@@ -206,7 +207,8 @@ class TestSmallCells:
                         "id": measure.value,
                         "unit": "share of records",
                         "measured": gate_figures(fact)[measure],
-                        "interval": gate_intervals(fact).get(measure),
+                        "interval": interval,
+                        "people": of,
                     }
                 )
             )
