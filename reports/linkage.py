@@ -16,6 +16,7 @@ from tasks.decision.linkage_facts import AttackFact, Knows, LearnedFact, Linkage
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.errors import StageFailed
 from tasks.linkage.figure import wilson
+from tasks.linkage.judged import judged_certain
 from tasks.request.model import Measure, Role
 
 Kind = Literal["uninformed", "informed", "masked"]
@@ -296,14 +297,9 @@ def gate_text(gate: GateResult, fact: LinkageFact, cells: SmallCellRule) -> str 
         return _bound(attack.figure.share, attack, cells)
     if gate.id in _CERTAIN:
         knows = _CERTAIN[gate.id]
-        certain = max((one for one in fact.attacks if one.knows in knows), key=_judged_certain, default=None)
+        certain = max((one for one in fact.attacks if one.knows in knows), key=judged_certain, default=None)
         return None if certain is None else _bound(certain.figure.certain_share, certain, cells)
     return None
-
-
-def _judged_certain(attack: AttackFact) -> float:
-    figure = attack.figure
-    return wilson(figure.certain, figure.people)[1] if attack.sampled else figure.certain_share
 
 
 def _bound(share: float, attack: AttackFact, cells: SmallCellRule) -> str | None:

@@ -22,6 +22,7 @@ from tasks.linkage.battery import (
     attack_unchanged,
     sample_of,
 )
+from tasks.linkage.figure import Floats, Linkage
 from tasks.linkage.files import Positions
 from tasks.linkage.holdings import Holdings, holdings
 from tasks.linkage.judged import gate_figures, link_figure, strongest
@@ -187,18 +188,28 @@ def _learn(
         facts.append(_learned_fact(found, equal, half))
         if kind is Kind.WEIGHTED_MEAN:
             weights = found.distance.weights
-    if weights is not None and np.isfinite(weights).all() and weights.any():
-        others = np.setdiff1d(people, np.sort(drawn)[teachers])
-        everybody = len(others) == len(held.released)
-        own_weights = weights.tolist()
+    if weights is not None:
+        taught = np.sort(drawn)[teachers]
+        parts = [(np.setdiff1d(people, taught), weights)]
+        if len(drawn) == len(held.released):
+            rest = np.setdiff1d(np.arange(len(drawn)), teachers)
+            parts.append((taught, learn(given, Kind.WEIGHTED_MEAN, generator, records=rest).distance.weights))
         battery.try_one(
             "all-learned",
             "Nearest record by a distance whose weights were learned from other people",
             "uninformed",
             names,
-            lambda: (mixed_linkage(held.mixed(others), own_weights), everybody),
+            lambda: _linked_by(held, parts),
         )
     return tuple(facts)
+
+
+def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> tuple[Linkage, bool]:
+    """Link some people by weights, others by other weights; a small file's halves teach each other's."""
+    found = [mixed_linkage(held.mixed(people), weights.tolist()) for people, weights in parts]
+    n_people = sum(one.n for one in found)
+    linked = Linkage(sum(one.expected_correct for one in found), n_people, found[0].baseline)
+    return linked, n_people == len(held.released)
 
 
 def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:

@@ -7,6 +7,11 @@ from tasks.decision.record import Interval
 from tasks.linkage.figure import CONFIDENCE, Linkage, wilson
 from tasks.request.model import Measure
 
+BY_DISTANCE = frozenset(
+    {"groups-nearest", "numbers-nearest", "numbers-probabilistic", "all-matching", "all-nearest", "all-learned"}
+)
+"""Attacks that rule no record out, and so are never certain."""
+
 
 def link_figure(linkage: Linkage) -> LinkFigure:
     """The figure of an attack as the record keeps it."""
@@ -34,9 +39,11 @@ def judged_share(attack: AttackFact) -> float:
 
 
 def judged_certain(attack: AttackFact) -> float:
-    """Share of certain matches; its interval's upper end where a sample of the people was attacked."""
+    """Share of certain matches; its interval's upper end where a sample was attacked that could have had some."""
     figure = attack.figure
-    return wilson(figure.certain, figure.people)[1] if attack.sampled else figure.certain_share
+    if not attack.sampled or attack.id in BY_DISTANCE:
+        return figure.certain_share
+    return wilson(figure.certain, figure.people)[1]
 
 
 def gate_figures(fact: LinkageFact) -> dict[Measure, float]:

@@ -375,6 +375,7 @@ def test_a_policy_that_leaves_a_record_no_strategy_is_left_out(tmp_path: Path) -
 
 
 def test_weights_are_learned_from_some_and_tried_on_others(release: Release) -> None:
+    """The halves of a small file teach each other's distance, so that everybody is attacked."""
     fact = release(SWAP, GROUPS, changes=[changed("policy", "linkage", to={"learned": True})]).attacked(methods=()).fact
     assert [one.kind for one in fact.learned] == ["weighted mean"]
     (learned,) = fact.learned
@@ -383,7 +384,21 @@ def test_weights_are_learned_from_some_and_tried_on_others(release: Release) -> 
     assert sum(learned.shares.values()) == pytest.approx(1)
     assert learned.shares.keys() == {"zip", "age", "sex", "dose", "income", "visits"}
     attack = fact.attack("all-learned")
-    assert (attack.sampled, attack.figure.people, attack.knows) == (True, 30, "uninformed")
+    assert (attack.sampled, attack.figure.people, attack.knows) == (False, 60, "uninformed")
     few = release(SWAP, records=36).attacked(methods=()).fact
     assert few.learned == ()
     assert "all-learned" not in ids(few)
+
+
+def test_attacks_by_distance_are_never_certain() -> None:
+    """The upper end of an interval around no certain match is no certain match where none was possible."""
+    learned = AttackFact(
+        id="all-learned",
+        title="t",
+        knows="uninformed",
+        attributes=("a",),
+        sampled=True,
+        figure=link_figure(Linkage(3.0, 30, 1 / 60)),
+    )
+    assert judged_certain(learned) == 0
+    assert judged_certain(learned.model_copy(update={"id": "all-candidates"})) == pytest.approx(0.1135, abs=1e-4)
