@@ -1,1 +1,1 @@
-"""Decoy records: real people of the register, in classes of their own for each recipient, and what traces back to them."""
+"""Decoy records: people of the population in classes of their own for each recipient, and what traces to them."""

@@ -19,6 +19,7 @@ Departures
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease, check_minimum
 from tasks.errors import ParameterError
@@ -157,7 +158,7 @@ def find_candidates(release: GeneralizedRelease, minimum: int, *, strict: bool =
     )
 
 
-def close_to_minimum(sizes: Counts, minimum: int) -> int:
+def close_to_minimum(sizes: NDArray[np.integer], minimum: int) -> int:
     """Classes Q with k ≤ |Q| ≤ k + ⌈k/10⌉, the paper's closeToK, among which a decoy of k records does not stand out.
 
     The bound is lost in print and restored.

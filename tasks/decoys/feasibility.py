@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.decoys.candidates import RiskBand, close_to_minimum
-from tasks.decoys.generalized_release import check_minimum
+from tasks.decoys.generalized_release import check_levels, check_minimum
 from tasks.errors import ParameterError
 from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
@@ -187,15 +187,7 @@ def room_at(counts: Counted, levels: Sequence[int], minimum: int, band: RiskBand
         If the minimum is below 1 or the levels are not those of a node.
     """
     check_minimum(minimum)
-    heights = [hierarchy.n_levels for hierarchy in counts.hierarchies]
-    if len(levels) != len(heights) or any(not 0 <= level < height for level, height in zip(levels, heights, strict=True)):
-        raise ParameterError(
-            "the levels do not fit the hierarchies",
-            where="levels",
-            expected=f"one level an attribute, below {', '.join(map(str, heights))}",
-            got=", ".join(map(str, levels)),
-            fix="give the levels of a node of this lattice",
-        )
+    check_levels(levels, counts.hierarchies)
     records, people = counts.node(levels)
     occupied = records > 0
     sizes, links = records[occupied], people[occupied]

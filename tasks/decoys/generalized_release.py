@@ -180,6 +180,7 @@ def recoded_alike(
     population: Tuples,
     hierarchies: Sequence[Hierarchy],
     levels: Sequence[int],
+    *,
     minimum: int,
     listed: Counts | None = None,
 ) -> GeneralizedRelease:
@@ -203,16 +204,7 @@ def recoded_alike(
     ParameterError
         If the levels are not levels of the hierarchies, the minimum is below 1, or the arrays do not fit one another.
     """
-    heights = [hierarchy.n_levels for hierarchy in hierarchies]
-    fitting = len(levels) == len(heights)
-    if not fitting or any(not 0 <= level < height for level, height in zip(levels, heights, strict=True)):
-        raise ParameterError(
-            "the levels do not fit the hierarchies",
-            where="levels",
-            expected=f"one level an attribute, below {', '.join(map(str, heights))}",
-            got=", ".join(map(str, levels)),
-            fix="give the levels of a node of this lattice",
-        )
+    check_levels(levels, hierarchies)
     check_minimum(minimum)
     chosen = np.asarray(levels, dtype=np.int32)
     cells = _canonical(cells_at(data.codes, chosen, hierarchies), hierarchies)
@@ -234,12 +226,12 @@ def recoded_alike(
 
 def recoded_by_class(
     data: Tuples,
-    cells: Codes,
-    kept: Flags,
     population: Tuples,
-    own: Codes,
     hierarchies: Sequence[Hierarchy],
     *,
+    cells: Codes,
+    kept: Flags,
+    own: Codes,
     overlapping: bool,
     axis_sizes: Sequence[int] | None = None,
     listed: Counts | None = None,
@@ -249,6 +241,7 @@ def recoded_by_class(
     Parameters
     ----------
     data, population : Tuples
+    hierarchies : sequence of Hierarchy
     cells : array of shape (n_data_tuples, n_attributes)
         Released cell of each data tuple, also of suppressed ones, equal groups at equal positions
         (``tasks.generalization.play.Played.cells``).
@@ -256,7 +249,6 @@ def recoded_by_class(
         Whether the tuple's records are released.
     own : array of shape (n_population_tuples, n_attributes)
         Cell that the same rule gives each population tuple (``tasks.generalization.play.population_cells``).
-    hierarchies : sequence of Hierarchy
     overlapping : bool
         Whether records are generalized each by itself, so that a person can match several cells. Cells of groups
         outside the hierarchies (Safe Harbor's) never overlap.
@@ -283,6 +275,20 @@ def recoded_by_class(
     )
     _check(release)
     return release
+
+
+def check_levels(levels: Sequence[int], hierarchies: Sequence[Hierarchy]) -> None:
+    """Refuse levels that are not those of a node of the lattice."""
+    heights = [hierarchy.n_levels for hierarchy in hierarchies]
+    fitting = len(levels) == len(heights)
+    if not fitting or any(not 0 <= level < height for level, height in zip(levels, heights, strict=True)):
+        raise ParameterError(
+            "the levels do not fit the hierarchies",
+            where="levels",
+            expected=f"one level an attribute, below {', '.join(map(str, heights))}",
+            got=", ".join(map(str, levels)),
+            fix="give the levels of a node of this lattice",
+        )
 
 
 def check_minimum(minimum: int) -> None:
@@ -325,7 +331,7 @@ def _check(release: GeneralizedRelease) -> None:
             fix="use a population that holds everybody whom the register lists",
         )
     inside = all(
-        codes.size == 0 or (0 <= codes.min() and (codes.max(axis=0) < np.array(release.axis_sizes)).all())
+        codes.size == 0 or (codes.min() >= 0 and (codes.max(axis=0) < np.array(release.axis_sizes)).all())
         for codes in (release.cells, release.own)
     )
     lengths = [hierarchy.axis_length for hierarchy in release.hierarchies]
