@@ -55,7 +55,7 @@ class RiskBand:
         return inside
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidates:
     """Cells that decoy classes can be made of, in the order of their numbers."""
 

@@ -7,7 +7,7 @@ exactly one.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,26 +24,26 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Classes:
-    """Equivalence classes of a file, with the people whom each is linked with."""
+    """Equivalence classes of a file, with the people whom each is linked with; shows nothing of them."""
 
-    cells: Codes
+    cells: Codes = field(repr=False)
     """Axis positions of each class, all different; shape (n_classes, n_attributes)."""
-    sizes: Counts
+    sizes: Counts = field(repr=False)
     """Records of each class, from 1; shape (n_classes,)."""
-    people: Counts
+    people: Counts = field(repr=False)
     """People of the population who match each class; shape (n_classes,)."""
-    effective: Counts
+    effective: Counts = field(repr=False)
     """People whose own cell it is, whom an informed recipient is left with; ``people`` where cells do not overlap."""
-    listed: Counts | None = None
+    listed: Counts | None = field(default=None, repr=False)
     """People of the register who match each class; None without a register."""
 
     def __len__(self) -> int:
         return len(self.sizes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedRelease:
     """Data and population under one generalization; made by ``recoded_alike`` or ``recoded_by_class``."""
 

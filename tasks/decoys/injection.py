@@ -10,7 +10,7 @@ the cell who can be decoys, and none is below k.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -41,7 +41,7 @@ class SizeRule(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DecoysWanted:
     """What one recipient is to get."""
 
     recipient: str
@@ -53,21 +53,21 @@ class Wanted:
 
 @dataclass(frozen=True)
 class DecoyClasses:
-    """The decoy classes of one recipient."""
+    """The decoy classes of one recipient; shows nothing of them."""
 
     recipient: str
-    candidates: Places
+    candidates: Places = field(repr=False)
     """Number of each class among the candidates; shape (n_classes,)."""
-    classes: Classes
+    classes: Classes = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Injection:
-    """Decoy classes of all recipients, in the order in which they were asked for."""
+    """Decoy classes of all recipients, in the order in which they were asked for; shows none."""
 
     minimum: int
     """k; no class is smaller."""
-    decoys: tuple[DecoyClasses, ...]
+    decoys: tuple[DecoyClasses, ...] = field(repr=False)
 
     @property
     def together(self) -> Classes:
@@ -120,7 +120,7 @@ def available(release: GeneralizedRelease, candidates: Candidates, taken: Flags 
 def inject(
     release: GeneralizedRelease,
     candidates: Candidates,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[DecoysWanted],
     generator: np.random.Generator,
     *,
     sizes: SizeRule = SizeRule.LINKED_ALIKE,
@@ -133,7 +133,7 @@ def inject(
     release : GeneralizedRelease
     candidates : Candidates
         Of this release.
-    wanted : sequence of Wanted
+    wanted : sequence of DecoysWanted
         One a recipient.
     generator : numpy.random.Generator
         The same generator gives the same decoys.
@@ -170,7 +170,7 @@ def inject(
     return Injection(candidates.minimum, tuple(decoys))
 
 
-def _check_wanted(wanted: Sequence[Wanted]) -> None:
+def _check_wanted(wanted: Sequence[DecoysWanted]) -> None:
     names = [want.recipient for want in wanted]
     if not names or len(set(names)) < len(names) or any(want.classes < 1 for want in wanted):
         raise ParameterError(
@@ -184,7 +184,7 @@ def _check_wanted(wanted: Sequence[Wanted]) -> None:
 
 
 def _assigned(
-    wanted: Sequence[Wanted], factors: Floats, keys: Floats, generator: np.random.Generator
+    wanted: Sequence[DecoysWanted], factors: Floats, keys: Floats, generator: np.random.Generator
 ) -> list[Places] | None:
     """Cells of each recipient; cells in falling order of keys. None where there are not enough.
 
@@ -223,7 +223,7 @@ def _sizes(candidates: Candidates, cells: Places, rule: SizeRule, generator: np.
     return drawn
 
 
-def _apart(release: GeneralizedRelease, cells: Codes, factors: Floats, wanted: Sequence[Wanted]) -> Places:
+def _apart(release: GeneralizedRelease, cells: Codes, factors: Floats, wanted: Sequence[DecoysWanted]) -> Places:
     """The first cells that share no value combination with one another, as many in each band as all want together."""
     starts = np.column_stack(
         [release.middles[axis][column] - (release.widths[axis][column] - 1) / 2 for axis, column in enumerate(cells.T)]
@@ -246,7 +246,7 @@ def _apart(release: GeneralizedRelease, cells: Codes, factors: Floats, wanted: S
 
 
 def _infeasible(
-    wanted: Sequence[Wanted], candidates: Candidates, usable: Places, release: GeneralizedRelease
+    wanted: Sequence[DecoysWanted], candidates: Candidates, usable: Places, release: GeneralizedRelease
 ) -> ParameterError:
     total = sum(want.classes for want in wanted)
     factors = candidates.risk_factor[usable]
