@@ -63,11 +63,6 @@ class Judge:
     people: tuple[KMap, ...]
     sensitive: tuple[SensitiveCounts, ...]
 
-    @property
-    def firm(self) -> bool:
-        """Whether all constraints are."""
-        return all(counts.constraint.firm for counts in self.sensitive)
-
     def verdict(self, levels: Levels, limit: int) -> Verdict:
         """Judge a node; once firm constraints suppress more than ``limit`` records, no further."""
         classes = self.tally.classes(levels)
@@ -94,7 +89,8 @@ class Judge:
                 row[chosen] = np.arange(len(chosen))
                 found = counts.counts(row[class_of], len(chosen))
                 firm[chosen] |= ~counts.constraint.relaxed(found, counts.whole)
-                withheld[chosen] |= ~counts.constraint.met(found, counts.whole)
+                if not counts.constraint.firm:
+                    withheld[chosen] |= ~counts.constraint.met(found, counts.whole)
         return firm, withheld | firm
 
 

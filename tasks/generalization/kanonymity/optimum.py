@@ -38,7 +38,8 @@ class Optimum:
     """The optimal node and what it releases."""
 
     levels: Levels
-    """Level of each attribute, 0 as collected. Of nodes that lose the same, the first in lexicographic order."""
+    """Level of each attribute, 0 as collected. Of nodes that lose the same, the one that suppresses fewest records; of
+    those the first in lexicographic order (where all records are suppressed at all of them: one of them)."""
     metric: Metric
     value: float
     """What the node loses by the metric, suppressed records included: 0 to 1, or squared records for
@@ -145,7 +146,7 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
         If there is none, or none was found within the budget.
     """
     frontier = Frontier(cost.floor(heights), ranked=cost.ranked)
-    allowed: dict[Levels, float] = {}
+    allowed: list[tuple[float, int, Levels]] = []
     best = np.inf
     levels, evaluated = tuple(height - 1 for height in heights), 0
     while frontier and (budget is None or evaluated < budget):
@@ -155,14 +156,15 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
         frontier.close(levels)
         _settle(frontier, cost, levels, verdict, limit)
         if verdict.records <= limit:
-            allowed[levels] = cost.cost(levels, verdict.classes, verdict.withheld)
-            best = min(best, allowed[levels])
+            own = cost.cost(levels, verdict.classes, verdict.withheld)
+            allowed.append((own, verdict.records, levels))
+            best = min(best, own)
             frontier.close_over(best)
     if not allowed:
         raise _nothing(limit, finished=not frontier)
-    levels = min(node for node, own in allowed.items() if own <= beyond(best))
+    _, levels, own = min((records, node, own) for own, records, node in allowed if own <= beyond(best))
     bound = frontier.least if frontier else np.inf
-    return Found(levels, allowed[levels], judged.verdict(levels, limit), evaluated, bound)
+    return Found(levels, own, judged.verdict(levels, limit), evaluated, bound)
 
 
 def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: Verdict, limit: int) -> None:
