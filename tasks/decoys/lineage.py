@@ -64,8 +64,9 @@ def _lineage(hierarchy: Hierarchy, grouping: Codes | None) -> Lineage:
     level = np.arange(hierarchy.n_levels, dtype=np.int32)
     raised = hierarchy.finest[hierarchy.positions[first[:, None], np.maximum(level, hierarchy.axis_levels[:, None])]]
     own = Lineage(hierarchy.finest, _strict(raised, hierarchy.finest), raised, hierarchy.axis_levels)
-    extra = [] if grouping is None else np.unique(grouping[grouping >= hierarchy.axis_length])
-    for position in extra:
+    if grouping is None:
+        return own
+    for position in np.unique(grouping[grouping >= hierarchy.axis_length]):
         own = _with_group(own, hierarchy, np.flatnonzero(grouping == position))
     return own
 

@@ -1,8 +1,8 @@
 """Same-origin classes: which classes of two files can come from the same original records.
 
-Source: Antonatos et al., *AnonTokens* (2019), Definition 1: in every quasi-identifier the value of one class is a parent
-or a child of the value of the other. The definition leaves out what its own example needs: the values may also be
-equal, and any ancestor counts, not the parent alone. The direction may differ from one quasi-identifier to the next.
+Source: Antonatos et al., *AnonTokens* (2019), Definition 1: in every quasi-identifier the value of one class is a
+parent or a child of the value of the other. The definition leaves out what its own example needs: the values may also
+be equal, and any ancestor counts, not the parent alone. The direction may differ from one quasi-identifier to the next.
 
 Groups of one hierarchy either hold one another or have no value in common, so two classes are of the same origin just
 when some combination of values lies in both. It follows that classes of a file recoded alike are never of the same
@@ -11,6 +11,7 @@ origin; those of a file whose records are generalized each by itself can be.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +133,7 @@ def _blocks(lengths: NDArray[np.int64], width: int) -> list[slice]:
     reach = np.cumsum(lengths) * width // _BLOCK
     ends = np.flatnonzero(np.diff(reach)) + 1
     bounds = [0, *ends.tolist(), len(lengths)]
-    return [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
 def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -143,7 +144,10 @@ def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np
 
 
 def _rows(
-    pairs_left: NDArray[np.int64], pairs_right: NDArray[np.int64], left_of: NDArray[np.int64], right_of: NDArray[np.int64]
+    pairs_left: NDArray[np.int64],
+    pairs_right: NDArray[np.int64],
+    left_of: NDArray[np.int64],
+    right_of: NDArray[np.int64],
 ) -> tuple[Rows, Rows]:
     """Rows that stand for each pair of distinct cells, in order."""
     rows_left, starts_left = np.argsort(left_of, kind="stable"), np.cumsum(np.append(0, np.bincount(left_of)))

@@ -42,9 +42,7 @@ class TestDefinition:
         theirs = np.array([paper_cell("M", "555**", "1981")])
         assert of_same_origin(ours, theirs, lineages(PAPER)).tolist() == [True]
 
-    @pytest.mark.parametrize(
-        "other", [("F", "555**", "1981"), ("M", "555**", "1983"), ("M", "5556*", "1981")]
-    )
+    @pytest.mark.parametrize("other", [("F", "555**", "1981"), ("M", "555**", "1983"), ("M", "5556*", "1981")])
     def test_one_value_apart(self, other):
         ours, theirs = np.array([paper_cell("M", "5555*", "1980+2")]), np.array([paper_cell(*other)])
         assert not of_same_origin(ours, theirs, lineages(PAPER)).any()
