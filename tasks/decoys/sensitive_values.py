@@ -117,7 +117,9 @@ class _Model:
     starts: NDArray[np.intp]
     """First value of each leaf; one more at the end."""
     values: Column
-    """Values ordered by leaf; within a leaf growing where they are drawn between."""
+    """Values ordered by leaf; within a leaf growing, NaN last, where they are drawn between."""
+    known: NDArray[np.intp]
+    """Values of each leaf that are not NaN."""
     between: bool
     decimals: int | None
 
@@ -128,13 +130,15 @@ class _Model:
         if not self.between:
             taken: Column = self.values[start + np.floor(place * (stop - start)).astype(np.intp)]
             return taken
-        exact = start + place * (stop - start - 1)
+        known = self.known[leaf]
+        counted = place * (stop - start)
+        missing = counted >= known
+        exact = start + np.where(missing, 0.0, counted / np.maximum(known, 1) * (known - 1))
         lower = np.floor(exact).astype(np.intp)
-        upper = np.minimum(lower + 1, stop - 1)
-        first, second = self.values[lower], self.values[upper]
-        between = first + (exact - lower) * (second - first)
-        # NaN is last in a leaf; between a number and NaN is the nearer of the two.
-        value = np.where(np.isfinite(second), between, np.where(exact - lower < 0.5, first, second))
+        first, second = self.values[lower], self.values[np.minimum(lower + 1, stop - 1)]
+        # Beside the last known value stands NaN where some are missing; nothing of it is taken.
+        between = first + np.where(exact > lower, (exact - lower) * (second - first), 0.0)
+        value = np.where(missing, np.nan, between)
         drawn: Column = value if self.decimals is None else np.round(value, self.decimals) + 0.0
         return drawn
 
@@ -155,9 +159,9 @@ def _learned(
         order = np.lexsort((values, leaf)) if between else np.argsort(leaf, kind="stable")
         leaves, starts = np.unique(leaf[order], return_index=True)
         bounds = np.append(starts, len(order))
-        models.append(
-            _Model(name, tree, leaves, bounds, values[order], between, _decimals(values) if between else None)
-        )
+        known = np.add.reduceat((~np.isnan(values[order])).astype(np.intp), starts)
+        decimals = _decimals(values) if between else None
+        models.append(_Model(name, tree, leaves, bounds, values[order], known, between, decimals))
         features.append(filled)
     return models
 
