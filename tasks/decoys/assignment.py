@@ -24,7 +24,7 @@ from ortools.sat.python import cp_model
 
 from tasks.decoys.class_table import Rows
 from tasks.decoys.removal import Assignment, Ground, Terms, Wanted, assembled, check_wanted
-from tasks.decoys.stock import Bin, Part, Stock, room_of_files
+from tasks.decoys.stock import Bin, Part, Stock, largest_first, room_of_files
 from tasks.errors import ParameterError, StageFailed
 
 _SEED = 1
@@ -82,7 +82,10 @@ def assign(
             got=f"{effort:g}",
             fix="give the seconds or so that the search may take",
         )
-    stock = Stock(place, ratio, sum(want.decoys for want in wanted), int(rng.integers(2**62)))
+    asked = [sum(want.decoys for want in wanted if want.generalization == file) for file in range(len(place.files))]
+    if any(room < some for room, some in zip(room_of_files(place, ratio, asked), asked, strict=True)):
+        _refuse(place, wanted, ratio)
+    stock = Stock(place, ratio, sum(asked), int(rng.integers(2**62)))
     model, status, bound = _searched(stock, wanted, effort)
     if status == cp_model.INFEASIBLE:
         _refuse(place, wanted, ratio)
@@ -106,6 +109,7 @@ def _searched(stock: Stock, wanted: Sequence[Wanted], effort: float) -> tuple["_
     """
     whole = Part(stock, stock.members)
     simplest = _Model(whole, wanted, relaxed=True)
+    simplest.start_from_largest_first()
     status = simplest.solve(effort)
     if status not in _FOUND or whole.simple:
         return simplest, status, simplest.bound
@@ -238,6 +242,12 @@ class _Model:
         if self._solver.response_proto.status not in _FOUND:
             return 0
         return math.ceil(float(self._solver.best_objective_bound) - 1e-6)
+
+    def start_from_largest_first(self) -> None:
+        """Start the search at the smallest places, spread evenly."""
+        for own, hand in zip(self._places, largest_first(self._part.room, self._wanted), strict=True):
+            for name, count in own.items():
+                self._model.add_hint(count, hand.count(name))
 
     def start_from(self, other: "_Model") -> None:
         """Start the search at what another model found."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from tasks.decoys.assignment import assign
 from tasks.decoys.removal import Ground, Wanted
-from tasks.decoys.stock import Part, Stock
+from tasks.decoys.stock import Part, Stock, largest_first
 from tasks.errors import ParameterError, StageFailed
 
 Limit = Literal["candidates", "real classes", "classes that look alike", "budget"]
@@ -93,11 +93,18 @@ def _loose(place: Ground) -> tuple[np.ndarray, np.ndarray]:
 
 def _optimal(place: Ground, decoys: int, ratio: int, budget: int | None, effort: float) -> tuple[int, Limit]:
     stock = Stock(place, ratio, len(place.offered), 0)
-    most = sum(Part(stock, stock.members).places.values()) // decoys
+    part = Part(stock, stock.members)
+    most = sum(part.places.values()) // decoys
 
     def obstacle(recipients: int) -> Limit | None:
+        wanted = [Wanted(decoys)] * recipients
+        worst, least = _quickly(part, wanted)
+        if part.simple and (budget is None or worst <= budget):
+            return None
+        if budget is not None and least > budget:
+            return "budget"
         try:
-            found = assign(place, [Wanted(decoys)] * recipients, ratio, np.random.default_rng(0), effort=effort)
+            found = assign(place, wanted, ratio, np.random.default_rng(0), effort=effort)
         except (ParameterError, StageFailed):
             return "classes that look alike"
         return None if budget is None or found.worst_missing <= budget else "budget"
@@ -112,6 +119,17 @@ def _optimal(place: Ground, decoys: int, ratio: int, budget: int | None, effort:
         else:
             unsupported, limit = middle, found
     return supported, limit
+
+
+def _quickly(part: Part, wanted: list[Wanted]) -> tuple[int, int]:
+    """Worst missing records of the smallest places spread evenly, and no more than the least possible.
+
+    Where no class is of the same origin as another, the smallest places are the best ones: to exchange a place for a
+    smaller one loses nobody a record more. The worst-off recipient keeps a mean share of them at most.
+    """
+    held = [sum(size for _, size in hand) for hand in largest_first(part.room, wanted)]
+    together = part.stock.ratio * sum(held)
+    return together - part.stock.ratio * min(held), together - together // len(held)
 
 
 def _limit(most: int, place: Ground, decoys: int, ratio: int) -> Limit:

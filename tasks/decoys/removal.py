@@ -96,7 +96,7 @@ class Ground:
     candidates: tuple[ClassTable, ...]
     """Decoy classes that could be made, one table a generalization; rows with equal cells are one class in several
     sizes."""
-    axes: tuple[Lineage, ...]
+    axes: tuple[Lineage, ...] = field(repr=False)
 
     @cached_property
     def real(self) -> ClassTable:

@@ -1,6 +1,6 @@
 """What can be assigned: candidates and real classes by the bins in which an attacker cannot tell them apart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.decoys.class_table import Rows
-from tasks.decoys.removal import Ground
+from tasks.decoys.removal import Ground, Wanted
 
 Bin = tuple[int, int]
 """File and number of a bin; where all classes go with one another, file and size."""
@@ -150,6 +150,32 @@ def room_of_files(place: Ground, ratio: int, asked: Sequence[int]) -> list[int]:
     stock = Stock(place, ratio, sum(asked), 0)
     places = Part(stock, stock.members).places
     return [sum(count for name, count in places.items() if name[0] == file) for file in range(len(place.files))]
+
+
+def largest_first(room: Mapping[Bin, int], wanted: Sequence[Wanted]) -> list[list[Bin]]:
+    """The smallest places of each file, the largest of them given in turn to whoever has least so far.
+
+    Recipients who want the same get their hands in order of what these hold, the most first.
+    """
+    free: dict[int, list[Bin]] = {}
+    for name, places in sorted(room.items(), key=lambda item: item[0][1]):
+        free.setdefault(name[0], []).extend([name] * places)
+    hands: list[list[Bin]] = [[] for _ in wanted]
+    for want in dict.fromkeys(wanted):
+        mine = [number for number, other in enumerate(wanted) if other == want]
+        places_of_file = free.get(want.generalization, [])
+        taken = places_of_file[: want.decoys * len(mine)]
+        del places_of_file[: len(taken)]
+        dealt: list[list[Bin]] = [[] for _ in mine]
+        for name in reversed(taken):
+            min((hand for hand in dealt if len(hand) < want.decoys), key=_held).append(name)
+        for number, hand in zip(mine, sorted(dealt, key=_held, reverse=True), strict=True):
+            hands[number] = hand
+    return hands
+
+
+def _held(hand: Sequence[Bin]) -> int:
+    return sum(size for _, size in hand)
 
 
 def _neighbours(pairs: tuple[Rows, Rows], n_rows: int) -> Callable[[int], Rows]:

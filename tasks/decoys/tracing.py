@@ -131,7 +131,9 @@ def trace(
     ground = _Ground.of(manifest, axes)
     sorted_out = _SortedOut.of(ground, incident, axes)
     hits = [_hits(ground, sorted_out, incident, axes, people, number) for number in range(len(ground.recipients))]
-    order = sorted((one for one in hits if one.decoy_hits or one.kept_hits), key=lambda one: (one.chance, one.recipient))
+    order = sorted(
+        (one for one in hits if one.decoy_hits or one.kept_hits), key=lambda one: (one.chance, one.recipient)
+    )
     sure = [one for one in order if one.chance <= level]
     named = tuple(one.recipient for one in sure if one.decoy_hits)
     suspected = tuple(one.recipient for one in sure if not one.decoy_hits)
@@ -279,9 +281,7 @@ def _together(chances: Sequence[float]) -> float:
     return min(1.0, product * (1 - log(product)))
 
 
-def _share_outside(
-    ground: _Ground, cells: Codes, axes: Sequence[Lineage], people: People, number: int
-) -> float:
+def _share_outside(ground: _Ground, cells: Codes, axes: Sequence[Lineage], people: People, number: int) -> float:
     """Share of the people outside all real classes who lie in a recipient's decoy cells, at the level of some cells.
 
     Real classes that overlap count twice, which can only raise the share.

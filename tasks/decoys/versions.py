@@ -93,7 +93,9 @@ def _matches(cells: Codes, others: Codes) -> tuple[NDArray[np.intp], NDArray[np.
     """Rows of equal cells of two tables in which no cell occurs twice."""
     _, number = np.unique(np.concatenate([cells, others]), axis=0, return_inverse=True)
     number = number.ravel()
-    _, ours, theirs = np.intersect1d(number[: len(cells)], number[len(cells) :], assume_unique=True, return_indices=True)
+    _, ours, theirs = np.intersect1d(
+        number[: len(cells)], number[len(cells) :], assume_unique=True, return_indices=True
+    )
     return ours, theirs
 
 

@@ -66,9 +66,7 @@ def _setting(levels: tuple[int, ...], k: int) -> _Setting:
         for size in range(k, k + _SIZES)
     ]
     people = dense_cube(prepared.population, hierarchies)
-    return _Setting(
-        hierarchies, axes, people, release, ground([real], [offered[0].with_rows(*offered[1:])], axes)
-    )
+    return _Setting(hierarchies, axes, people, release, ground([real], [offered[0].with_rows(*offered[1:])], axes))
 
 
 def _timed(action: Callable[[], _Result]) -> tuple[float, _Result]:
@@ -212,7 +210,11 @@ def _summary(title: str, answers: list[str], seconds: float) -> list[Row]:
     counts = {answer: answers.count(answer) for answer in ("named", "suspected", "nothing", "wrong")}
     shown = ", ".join(f"{count} {answer}" for answer, count in counts.items() if count and answer != "named")
     return [
-        Row(figure=f"{title}: right recipient named{f' ({shown})' if shown else ''}", ours=counts["named"], unit="of 100"),
+        Row(
+            figure=f"{title}: right recipient named{f' ({shown})' if shown else ''}",
+            ours=counts["named"],
+            unit="of 100",
+        ),
         Row(figure=f"{title}: slowest", ours=round(seconds, 3), unit="s"),
     ]
 

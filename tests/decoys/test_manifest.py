@@ -227,7 +227,7 @@ class TestKeyFile:
         with pytest.raises(WorkspaceError, match="others may read"):
             load_keys(path, {})
 
-    @pytest.mark.parametrize("content", [b"", CANARY.encode(), b"\xff\xfe"])
+    @pytest.mark.parametrize("content", [b"", CANARY.encode(), b"\xff\xfe"], ids=["empty", "text", "bytes"])
     def test_no_keys_in_it(self, tmp_path, content):
         path = tmp_path / "decoys.key"
         path.touch(0o600)

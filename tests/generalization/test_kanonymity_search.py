@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.kanonymity import Closeness, EntropyDiversity, KMap, Metric, Optimum, classes, search
-from tasks.microdata.cube import dense_cube
+from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
 from tests.support.lattice_cases import Case, cases
@@ -192,8 +192,13 @@ def test_adult_with_eight_attributes(metric: str, levels: tuple[int, ...], value
     assert found.nodes_evaluated < 1000
 
 
+def _people_of_one_attribute() -> DenseCube:
+    tree = hierarchy_from_rows("q", PAIRS, "a test")
+    return dense_cube(count_tuples({("a1",): 1}, [tree]), [tree])
+
+
 def _refusals() -> list[tuple[dict[str, object], str]]:
-    codes, _ = _small()
+    codes, trees = _small()
     sensitive = np.zeros(6, dtype=int)
     return [
         ({"codes": codes[:, :1]}, "do not fit the hierarchies"),
@@ -213,6 +218,9 @@ def _refusals() -> list[tuple[dict[str, object], str]]:
         ({"constraints": [Closeness(sensitive[:5], 0.1)]}, "do not fit the records"),
         ({"constraints": [Closeness(sensitive - 1, 0.1)]}, "do not fit the records"),
         ({"constraints": [Closeness(sensitive + 0.5, 0.1)]}, "do not fit the records"),
+        ({"constraints": [Closeness(sensitive + 2**40, 0.1)]}, "too large"),
+        ({"constraints": [KMap(_people_of_one_attribute(), 2)]}, "not counted over the same hierarchies"),
+        ({"codes": np.zeros((6, 25), dtype=int), "hierarchies": trees[1:] * 25}, "more nodes than can be searched"),
     ]
 
 

@@ -1,7 +1,7 @@
 """What the search checks of what it is given; nothing it says holds a data value."""
 
 from collections.abc import Sequence
-from math import floor
+from math import floor, prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,8 @@ from tasks.microdata.hierarchy import Hierarchy
 Ints = NDArray[np.int64]
 
 _WHOLE = 1e-9
+_MOST_NODES = 2**24
+_MOST_SENSITIVE = 2**20
 
 
 def refused(what: str, where: str, expected: str, got: str, fix: str = "correct the parameter") -> ParameterError:
@@ -40,6 +42,20 @@ def checked_codes(codes: ArrayLike, hierarchies: Sequence[Hierarchy]) -> Ints:
                 "encode the records with the same hierarchies",
             )
     return given.astype(np.int64)
+
+
+def checked_heights(hierarchies: Sequence[Hierarchy]) -> tuple[int, ...]:
+    """Levels of each attribute, or a refusal of a lattice that is too large to be held."""
+    heights = tuple(tree.n_levels for tree in hierarchies)
+    if prod(heights) > _MOST_NODES:
+        raise refused(
+            "the lattice has more nodes than can be searched",
+            "hierarchies",
+            f"a product of the hierarchies' levels of at most {_MOST_NODES:,}",
+            f"about 2^{prod(heights).bit_length() - 1}",
+            "use fewer quasi-identifiers or hierarchies with fewer levels",
+        )
+    return heights
 
 
 def checked_k(k: int, n_records: int) -> int:
@@ -79,6 +95,14 @@ def checked_sensitive(codes: ArrayLike, n_records: int, where: str) -> Ints:
             where,
             f"{n_records} whole numbers from 0",
             f"an array of shape {given.shape} and type {given.dtype}, or negative numbers",
+        )
+    if given.max() >= _MOST_SENSITIVE:
+        raise refused(
+            "the codes of the sensitive values are too large",
+            where,
+            f"below {_MOST_SENSITIVE:,}",
+            "larger ones",
+            "number the sensitive values from 0, in their order",
         )
     return given.astype(np.int64)
 

@@ -6,8 +6,8 @@ constraint          a class is kept iff                                         
 KMap                at least k people of a population match it                      Sweeney 2002; El Emam & Dankar
                                                                                     2008
 DistinctDiversity   it has at least ℓ sensitive values                              Machanavajjhala et al. 2007
-EntropyDiversity    the entropy of its sensitive values is at least log ℓ           ibid., definition 4.1
-RecursiveDiversity  r₁ < c (r_ℓ + r_ℓ₊₁ + … + r_m), r the counts in falling order   ibid., definition 4.2
+EntropyDiversity    the entropy of its sensitive values is at least log ℓ           ibid., section 4
+RecursiveDiversity  r₁ < c (r_ℓ + r_ℓ₊₁ + … + r_m), r the counts in falling order   ibid., section 4
 Closeness           the earth mover's distance between its sensitive values and     Li, Li & Venkatasubramanian
                     those of the whole file is at most t                            2007
 ==================  ==============================================================  ===============================
@@ -161,7 +161,7 @@ class Closeness:
     """Sensitive values of each class within an earth mover's distance ``t`` of the file's, 0 to 1.
 
     Between two different values the distance is 1; where ``ordered``, it is the difference of their codes over the
-    difference of the largest and smallest code.
+    largest code of the file.
     """
 
     sensitive: ArrayLike

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.checks import Ints, checked_sensitive
+from tasks.generalization.kanonymity.checks import Ints, checked_sensitive, refused
 from tasks.generalization.kanonymity.classes import Classes, Levels, Tally
 from tasks.generalization.kanonymity.constraints import Constraint, KMap, SensitiveConstraint
-from tasks.microdata.cube import cells_at
+from tasks.microdata.cube import DenseCube, cells_at
 from tasks.microdata.hierarchy import Hierarchy
 
 Bools = NDArray[np.bool_]
@@ -118,11 +118,25 @@ def judge(
     rows : array of int, optional
         Records that are judged; all where not given. Distances are to the whole file's distribution even so.
     """
-    people = tuple(constraint for constraint in constraints if isinstance(constraint, KMap))
+    people = tuple(_fitting(constraint, hierarchies) for constraint in constraints if isinstance(constraint, KMap))
     sensitive = tuple(
         _counted(constraint, tally, n_records, rows) for constraint in constraints if not isinstance(constraint, KMap)
     )
     return Judge(tally, tuple(hierarchies), k, people, sensitive)
+
+
+def _fitting(kmap: KMap, hierarchies: Sequence[Hierarchy]) -> KMap:
+    cube = kmap.people
+    counted = cube.counts.shape if isinstance(cube, DenseCube) else tuple(tree.axis_length for tree in cube.hierarchies)
+    if counted != tuple(tree.axis_length for tree in hierarchies):
+        raise refused(
+            "the population is not counted over the same hierarchies",
+            "KMap.people",
+            f"{len(hierarchies)} attributes with the groups of the file's hierarchies",
+            f"{len(counted)} attributes, or other groups",
+            "count the population with the hierarchies of the file, in the same order",
+        )
+    return kmap
 
 
 def _counted(constraint: SensitiveConstraint, tally: Tally, n_records: int, rows: Ints | None) -> SensitiveCounts:

@@ -3,8 +3,7 @@
 Round by round, the node is found at which releasing some of the records that are still suppressed saves most by the
 metric, among classes of those records alone that satisfy every constraint; they are released there, and the next round
 has the rest. Each round is optimal, the whole is greedy: no bound is claimed, and what remains is measured on the
-released file. Source: the idea of Prasser, Eicher, Bild, Spengler & Kuhn, *A Tool for Optimizing De-Identified Health
-Data for Use in Statistical Classification* (local transformation by iterating over suppressed records), CBMS 2017.
+released file. ARX's local transformation rests on the same idea.
 
 A lifted record shares its released cell with at least k records, and where such a cell equals one that is released
 already the two classes are one, which keeps every constraint (``constraints``). A recipient who knows the method can
@@ -18,7 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.generalization.kanonymity.checks import Ints, checked_budget, checked_codes, checked_k, refused
+from tasks.generalization.kanonymity.checks import (
+    Ints,
+    checked_budget,
+    checked_codes,
+    checked_heights,
+    checked_k,
+    refused,
+)
 from tasks.generalization.kanonymity.classes import Levels, compact, number_rows, tally
 from tasks.generalization.kanonymity.constraints import Constraint
 from tasks.generalization.kanonymity.costs import cost_of
@@ -98,7 +104,7 @@ def lift(
             f"{len(optimum.suppressed)} records of {len(optimum.levels)} attributes",
             "search with the same records and hierarchies first",
         )
-    heights = tuple(tree.n_levels for tree in hierarchies)
+    heights = checked_heights(hierarchies)
     file = _File(given, tuple(hierarchies), reference(optimum.metric, given, hierarchies))
     levels = np.tile(np.array(heights, dtype=np.int32) - 1, (len(given), 1))
     levels[~optimum.suppressed] = optimum.levels

@@ -12,6 +12,7 @@ optimum is exact for every metric and constraint.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from tasks.generalization.kanonymity.checks import (
     Ints,
     checked_budget,
     checked_codes,
+    checked_heights,
     checked_k,
     checked_limit,
 )
@@ -117,7 +119,7 @@ def search(
     table = tally(given, hierarchies)
     whole = reference(chosen, given, hierarchies)
     judged = judge(table, hierarchies, least, constraints, n_records=len(given))
-    heights = tuple(tree.n_levels for tree in hierarchies)
+    heights = checked_heights(hierarchies)
     found = minimise(cost_of(table, whole, least), judged, heights, limit, budget)
     sizes = found.verdict.classes.records[~found.verdict.withheld].astype(np.int64)
     classes = class_of_record(judged, found)
@@ -131,7 +133,7 @@ def search(
         classes=classes,
         class_sizes=sizes,
         nodes_evaluated=found.evaluated,
-        nodes_total=int(np.prod(heights)),
+        nodes_total=prod(heights),
         proven_optimal=proven,
         lower_bound=value if proven else min(value, whole.value(found.bound)),
     )
@@ -159,7 +161,7 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
             own = cost.cost(levels, verdict.classes, verdict.withheld)
             allowed.append((own, verdict.records, levels))
             best = min(best, own)
-            frontier.close_over(best)
+        frontier.close_over(best)
     if not allowed:
         raise _nothing(limit, finished=not frontier)
     _, levels, own = min((records, node, own) for own, records, node in allowed if own <= beyond(best))
