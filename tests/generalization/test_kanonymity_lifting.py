@@ -44,20 +44,20 @@ def test_every_class_satisfies_every_constraint_and_the_loss_is_that_of_the_file
 
 
 def test_rounds_worked_by_hand() -> None:
-    """Classes of 3 at the leaves; of the other 5 records, a's share a letter and the rest nothing below the top."""
+    """Thirty records share a leaf; of the other six, three share a letter and the rest nothing below the top."""
     tree = hierarchy_from_rows("q", LETTERS, "a test")
-    values = ["d1"] * 9 + ["a1", "a1", "a2", "b1", "b2", "c1"]
+    values = ["d1"] * 30 + ["a1", "a1", "a2", "b1", "b2", "c1"]
     codes = tree.encode(values)[:, None]
-    found = search(codes, [tree], 3, 0.4, "loss")
+    found = search(codes, [tree], 3, 0.2, "loss")
     assert (found.levels, found.suppressed_records) == ((0,), 6)
-    assert found.value == pytest.approx(6 / 15)
+    assert found.value == pytest.approx(6 / 36)
     lifted = lift(codes, [tree], 3, found)
     # three records lose 1/7 in place of 1; at the top nothing is saved by Loss, so the others stay suppressed
     assert [(one.levels, one.records) for one in lifted.rounds] == [((1,), 3)]
-    assert lifted.value == pytest.approx((3 / 7 + 3) / 15)
-    assert lifted.suppressed.tolist() == [False] * 12 + [True] * 3
-    assert lifted.levels[:, 0].tolist() == [0] * 9 + [1] * 3 + [2] * 3
-    assert lifted.class_sizes[lifted.classes[:12]].tolist() == [9] * 9 + [3] * 3
+    assert lifted.value == pytest.approx((3 / 7 + 3) / 36)
+    assert lifted.suppressed.tolist() == [False] * 33 + [True] * 3
+    assert lifted.levels[:, 0].tolist() == [0] * 30 + [1] * 3 + [2] * 3
+    assert lifted.class_sizes[lifted.classes[:33]].tolist() == [30] * 30 + [3] * 3
 
 
 def test_discernibility_lifts_to_the_top_what_shares_nothing_else() -> None:
