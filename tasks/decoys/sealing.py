@@ -5,8 +5,8 @@ opens it, so old keys stay until everything is sealed anew. The commitment is
 
     SHA-256(format ‖ 0 ‖ nonce ‖ canonical bytes)
 
-and the nonce, 32 bytes that nobody can guess, lies in the sealed content: the commitment can stand in an open record and
-says nothing of the manifest. It does not change when keys rotate.
+and the nonce, 32 bytes that nobody can guess, lies in the sealed content: the commitment can stand in an open record,
+of which nobody learns the manifest. It does not change when keys rotate.
 """
 
 import base64

@@ -3,19 +3,19 @@
 A tuple can come from a class when some combination of values lies in both (``tasks.decoys.same_origin``). Each distinct
 tuple of the incident says one of these things:
 
-=============  ====================================================================================================
+=============  ===============================================================================================
 ordinary       it can come from a real class that several copies have, or that was withheld: it names nobody
 decoy          else, if it can come from decoys of one recipient alone
-kept           else, if it can come from a class that one recipient alone keeps: weaker, for the class is real and
+kept           else, if it can come from a class that one recipient alone keeps: weaker, for the class is real, and
                everybody who had the data before has it
 ambiguous      else, if several recipients could be meant
 outside        it can come from no class of any copy
-=============  ====================================================================================================
+=============  ===============================================================================================
 
-**Likelihood of chance.** Let n be the people or rows that can come from no real class, and q the share of the population
-outside all real classes that lies in the recipient's decoy cells. If the incident did not come from the recipient, people
-outside the real classes fall into its decoy cells as the population does, whatever the rest of the incident is, be it
-our own file from before the decoys, another recipient's or somebody else's:
+**Likelihood of chance.** Let n be the people or rows that can come from no real class, and q the recipient's decoy
+cells' share of the people outside all real classes. If the incident did not come from the recipient, people outside the
+real classes fall into its decoy cells as the population does, whatever the rest of the incident is: our own file from
+before the decoys, another recipient's, or somebody else's:
 
     chance of as many decoy hits = P(Bin(n, q) ≥ hits)
 
@@ -35,6 +35,7 @@ class beyond those that were delivered count as none; a file with each row repea
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from typing import Literal
 
@@ -130,7 +131,8 @@ def trace(
         )
     ground = _Ground.of(manifest, axes)
     sorted_out = _SortedOut.of(ground, incident, axes)
-    hits = [_hits(ground, sorted_out, incident, axes, people, number) for number in range(len(ground.recipients))]
+    share = partial(_share_outside, ground, axes, people)
+    hits = [_hits(ground, sorted_out, incident, share, number) for number in range(len(ground.recipients))]
     order = sorted(
         (one for one in hits if one.decoy_hits or one.kept_hits), key=lambda one: (one.chance, one.recipient)
     )
@@ -236,12 +238,7 @@ def _flags(rows: NDArray[np.intp], n: int) -> Flags:
 
 
 def _hits(
-    ground: _Ground,
-    found: _SortedOut,
-    incident: Incident,
-    axes: Sequence[Lineage],
-    people: People,
-    number: int,
+    ground: _Ground, found: _SortedOut, incident: Incident, share: Callable[[Codes, int], float], number: int
 ) -> Hits:
     """What speaks for one recipient, by its number."""
     mine = found.owner == number
@@ -253,8 +250,7 @@ def _hits(
     chances = []
     loose = int(incident.counts[~found.real].sum()) - (decoy_hits - counted)
     if counted:
-        share = _share_outside(ground, incident.cells[by_decoy], axes, people, number)
-        chances.append(float(stats.binom.sf(counted - 1, loose, share)))
+        chances.append(float(stats.binom.sf(counted - 1, loose, share(incident.cells[by_decoy], number))))
     elif loose:
         chances.append(1.0)
     hit_kept = np.unique(found.kept_pairs[1][(~found.ordinary)[found.kept_pairs[0]]])
@@ -281,7 +277,7 @@ def _together(chances: Sequence[float]) -> float:
     return min(1.0, product * (1 - log(product)))
 
 
-def _share_outside(ground: _Ground, cells: Codes, axes: Sequence[Lineage], people: People, number: int) -> float:
+def _share_outside(ground: _Ground, axes: Sequence[Lineage], people: People, cells: Codes, number: int) -> float:
     """Share of the people outside all real classes who lie in a recipient's decoy cells, at the level of some cells.
 
     Real classes that overlap count twice, which can only raise the share.

@@ -2,7 +2,7 @@
 
 A recipient who holds two versions compares them; recipients who come later compare with those who came before. So
 
-* a holder's decoys and kept classes stay its own in every version, and nobody else ever gets a class of the same origin;
+* a holder's decoys and kept classes stay its own in every version, and nobody else ever gets one of the same origin;
 * a newcomer takes a seat that was planned in the first version: its kept classes are missing from every copy already.
   Without a seat there are none: all that others hold is no longer anybody's own;
 * in a later version, real classes of the same origin as a decoy, of anybody, are withheld from all copies, so that a

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -86,7 +86,9 @@ def _assignments() -> list[Row]:
             title = f"{name}, t={ratio}"
             try:
                 seconds, found = _timed(
-                    lambda place=place, ratio=ratio: assign(place, wanted, ratio, np.random.default_rng(1))
+                    lambda place=place, ratio=ratio, wanted=wanted: assign(
+                        place, wanted, ratio, np.random.default_rng(1)
+                    )
                 )
             except ParameterError:
                 rows.append(Row(figure=f"{title}: places that look alike for all", ours="too few"))
@@ -148,13 +150,17 @@ def _tracing() -> list[Row]:
         names = [f"recipient-{number:02}" for number in range(_RECIPIENTS)]
         manifest = manifest_of(setting.place, found, names, "release", setting.hierarchies)
         rows += _trials(name, setting, manifest, copies(setting.place, found))
-        ring = KeyRing((new_key(),))
-        seconds, _ = _timed(lambda: open_sealed(seal(manifest, ring, bytes(32)).content, ring))
+        seconds, _ = _timed(partial(_sealed_and_opened, manifest))
         rows += [
             Row(figure=f"{name}: manifest sealed and opened", ours=round(seconds, 3), unit="s"),
             Row(figure=f"{name}: manifest", ours=round(len(canonical_bytes(manifest)) / 1024), unit="KiB"),
         ]
     return rows
+
+
+def _sealed_and_opened(manifest: Manifest) -> Manifest:
+    ring = KeyRing((new_key(),))
+    return open_sealed(seal(manifest, ring, bytes(32)).content, ring)
 
 
 def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) -> list[Row]:

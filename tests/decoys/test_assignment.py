@@ -295,7 +295,7 @@ class TestCapacity:
             found = recipients_supported(place, 2, 2, 3, budget=budget)
             assert found.optimal > 1
             assert found.optimal_limit == ("budget" if budget else found.optimal_limit)
-            assign(place, [Wanted(2)] * found.optimal, 2, np.random.default_rng(0), budget=budget, effort=0.2)
+            assign(place, [Wanted(2)] * found.optimal, 2, np.random.default_rng(0), budget=budget, effort=2)
             with pytest.raises(ParameterError):
                 assign(place, [Wanted(2)] * (found.optimal + 1), 2, np.random.default_rng(0), budget=budget)
             assert found.random > 0

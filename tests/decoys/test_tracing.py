@@ -212,17 +212,18 @@ class TestLeaks:
         assert "array" not in repr(trace(HERE.manifest, HERE.axes, incident, HERE.people.count))
 
 
-class TestReading:
-    NAMES = dict(zip(("region", "job", "sex"), HERE.trees, strict=True))
+NAMES = dict(zip(("region", "job", "sex"), HERE.trees, strict=True))
 
+
+class TestReading:
     def frame(self, cells):
         return pd.DataFrame(
-            {name: [t.axis_labels[c] for c in cells[:, axis]] for axis, (name, t) in enumerate(self.NAMES.items())}
+            {name: [t.axis_labels[c] for c in cells[:, axis]] for axis, (name, t) in enumerate(NAMES.items())}
         )
 
     def test_labels_of_any_level(self):
         cells = rows_of(HERE.held[0].classes)
-        by_label = incident_of_labels(self.frame(cells), self.NAMES, HERE.axes, "rows", "leak.csv")
+        by_label = incident_of_labels(self.frame(cells), NAMES, HERE.axes, "rows", "leak.csv")
         by_cell = incident_of_cells(cells, HERE.axes, "rows")
         assert np.array_equal(by_label.cells, by_cell.cells)
         assert np.array_equal(by_label.counts, by_cell.counts)
@@ -232,7 +233,7 @@ class TestReading:
         frame = self.frame(rows_of(HERE.held[0].classes)[:4]).drop(columns="job")
         frame.loc[1, "sex"] = CANARY
         frame.loc[2, "sex"] = None
-        found = incident_of_labels(frame, self.NAMES, HERE.axes, "rows", "leak.csv")
+        found = incident_of_labels(frame, NAMES, HERE.axes, "rows", "leak.csv")
         assert found.unread == {"region": 0, "sex": 2}
         assert (found.cells[:, 1] == HERE.axes[1].top).all()
         assert found.total == 4
@@ -240,7 +241,7 @@ class TestReading:
     def test_no_quasi_identifier(self):
         frame = pd.DataFrame({CANARY: ["x"]})
         with pytest.raises(DataError) as refused:
-            incident_of_labels(frame, self.NAMES, HERE.axes, "rows", "leak.csv")
+            incident_of_labels(frame, NAMES, HERE.axes, "rows", "leak.csv")
         assert_silent(refused.value)
 
 

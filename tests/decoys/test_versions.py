@@ -104,7 +104,9 @@ class TestLaterVersion:
         again, made = extend(grown, HERE.axes, HERE.trees, version=next_version("release-3"))
         assert len(again.versions) == 3
         assert [one.recipient for one in made] == [*HERE.recipients, "late", None]
-        assert all(one.missing == two.missing for one, two in zip(made, deliveries(HERE.manifest, HERE.axes)))
+        assert all(
+            one.missing == two.missing for one, two in zip(made, deliveries(HERE.manifest, HERE.axes), strict=True)
+        )
 
     def test_budget(self):
         worst = max(one.missing for one in deliveries(HERE.manifest, HERE.axes))
