@@ -58,7 +58,7 @@ def _setting(levels: tuple[int, ...], k: int) -> _Setting:
     prepared = adult.prepared()
     hierarchies = tuple(prepared.hierarchies.values())
     axes = lineages(hierarchies)
-    release = recoded_alike(prepared.data, prepared.population, hierarchies, levels, k)
+    release = recoded_alike(prepared.data, prepared.population, hierarchies, levels, minimum=k)
     found = find_candidates(release, k)
     real = ClassTable(release.classes.cells, release.classes.sizes, release.classes.people)
     offered = [
