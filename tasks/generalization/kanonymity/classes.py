@@ -1,0 +1,232 @@
+"""Equivalence classes of lattice nodes, counted from classes already counted, never from records.
+
+The attributes are split into two halves and a distinct tuple is a pair of half tuples, so that the class numbers of a
+node are two lookups in small tables and one sum. A node is counted from the coarsest node below it that is at hand
+(its classes are unions of that node's), into an array with one place a cell where that array is small, else by hash.
+The count cube over all nodes (``tasks.microdata.cube``) would need every cell of every node: with eight attributes
+there are hundreds of millions, of which the tuples reach a few thousand a node.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.microdata.hierarchy import Hierarchy
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Levels = tuple[int, ...]
+
+_KEY_LIMIT = 2**62
+_CELLS_A_ROW = 8
+_CELLS_AT_LEAST = 2**14
+_ROWS_KEPT = 2**23
+"""Rows of class tables kept to count further nodes from; 24 bytes each."""
+
+
+def number_rows(columns: Sequence[Ints], sizes: Sequence[int], n_rows: int) -> tuple[Ints, int]:
+    """Number rows of codes so that equal rows, and only they, have equal numbers.
+
+    Parameters
+    ----------
+    columns : sequence of arrays of shape (n_rows,)
+        Codes from 0.
+    sizes : sequence of int
+        Upper bounds of the codes.
+    n_rows : int
+
+    Returns
+    -------
+    numbers : array of shape (n_rows,)
+        From 0, in no particular order.
+    bound : int
+        Above all numbers.
+    """
+    numbers, bound = np.zeros(n_rows, dtype=np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if bound * size >= _KEY_LIMIT:
+            numbers, bound = compact(numbers, bound)
+        numbers, bound = numbers * size + column, bound * size
+    return numbers, bound
+
+
+def compact(numbers: Ints, bound: int) -> tuple[Ints, int]:
+    """Renumber to 0, 1, …, leaving no number out; returns the new numbers and how many there are."""
+    if _dense(bound, len(numbers)):
+        present = np.zeros(bound, dtype=np.bool_)
+        present[numbers] = True
+        places = np.cumsum(present) - 1
+        return places[numbers], int(places[-1]) + 1 if bound else 0
+    places, distinct = pd.factorize(numbers)
+    return places.astype(np.int64), len(distinct)
+
+
+@dataclass(frozen=True)
+class Half:
+    """Distinct tuples over some of the attributes, and their groups' numbers at each combination of levels."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    codes: Ints
+    """Leaf codes, each row once; shape (n_half_tuples, n_half_attributes)."""
+    _numbered: dict[Levels, tuple[Ints, int]] = field(default_factory=dict, repr=False, compare=False)
+
+    def numbered(self, levels: Levels) -> tuple[Ints, int]:
+        """Number of each half tuple's groups at these levels, from 0 without gaps, and how many there are."""
+        if levels not in self._numbered:
+            columns = [tree.groups[codes, level] for tree, codes, level in self._axes(levels)]
+            sizes = [len(tree.labels[level]) for tree, _, level in self._axes(levels)]
+            self._numbered[levels] = compact(*number_rows(columns, sizes, len(self.codes)))
+        return self._numbered[levels]
+
+    def _axes(self, levels: Levels) -> list[tuple[Hierarchy, Ints, int]]:
+        return list(zip(self.hierarchies, self.codes.T, levels, strict=True))
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The equivalence classes of a lattice node; all arrays of shape (n_classes,)."""
+
+    left: Ints
+    """One half tuple of each class, by its row among the left half's codes."""
+    right: Ints
+    records: Floats
+    """Records of each class, whole numbers."""
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+class Stock:
+    """Classes of nodes counted so far, to count further nodes from; at most ``_ROWS_KEPT`` rows."""
+
+    def __init__(self, n_attributes: int) -> None:
+        self._classes: dict[Levels, Classes] = {}
+        self._levels = np.empty((64, n_attributes), dtype=np.int32)
+        self._sizes = np.empty(64, dtype=np.int64)
+        self._rows = 0
+
+    def get(self, levels: Levels) -> Classes | None:
+        """The classes of a node, if counted."""
+        return self._classes.get(levels)
+
+    def add(self, levels: Levels, classes: Classes) -> None:
+        """Keep the classes of a node; all others are let go where there is no room."""
+        if self._rows + len(classes) > _ROWS_KEPT:
+            self._classes.clear()
+            self._rows = 0
+        number = len(self._classes)
+        if number == len(self._sizes):
+            self._levels = np.concatenate([self._levels, np.empty_like(self._levels)])
+            self._sizes = np.concatenate([self._sizes, np.empty_like(self._sizes)])
+        self._classes[levels] = classes
+        self._levels[number], self._sizes[number] = levels, len(classes)
+        self._rows += len(classes)
+
+    def coarsest_below(self, levels: Levels) -> Classes | None:
+        """The fewest classes among the nodes counted that are more specific in no attribute."""
+        number = len(self._classes)
+        below = np.flatnonzero((self._levels[:number] <= levels).all(axis=1))
+        if len(below) == 0:
+            return None
+        chosen = self._levels[below[self._sizes[below].argmin()]]
+        return self._classes[tuple(chosen.tolist())]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Distinct tuples of a table, as pairs of half tuples, and the classes of the nodes counted so far."""
+
+    left: Half
+    right: Half
+    tuples: Classes
+    """The distinct tuples with their records."""
+    tuple_of_record: Ints
+    stock: Stock = field(repr=False, compare=False)
+
+    def codes(self, classes: Classes) -> Ints:
+        """Leaf codes of one tuple of each class, shape (n_classes, n_attributes)."""
+        return np.concatenate([self.left.codes[classes.left], self.right.codes[classes.right]], axis=1)
+
+    def classes(self, levels: Levels) -> Classes:
+        """The classes of a node."""
+        counted = self.stock.get(levels)
+        if counted is None:
+            source = self._source(levels)
+            counted = _merged(source, *self._cells(source, levels))
+            self.stock.add(levels, counted)
+        return counted
+
+    def class_of_tuple(self, levels: Levels) -> Ints:
+        """Number among ``classes(levels)`` of the class of each distinct tuple."""
+        classes = self.classes(levels)
+        numbers, bound = self._cells(self.tuples, levels)
+        own, _ = self._cells(classes, levels)
+        if _dense(bound, len(numbers)):
+            place = np.empty(bound, dtype=np.int64)
+            place[own] = np.arange(len(own))
+            return place[numbers]
+        return pd.Index(own).get_indexer(pd.Index(numbers)).astype(np.int64)
+
+    def _cells(self, rows: Classes, levels: Levels) -> tuple[Ints, int]:
+        middle = len(self.left.hierarchies)
+        left, n_left = self.left.numbered(levels[:middle])
+        right, n_right = self.right.numbered(levels[middle:])
+        cells = (left * n_right).take(rows.left)
+        cells += right.take(rows.right)
+        return cells, n_left * n_right
+
+    def _source(self, levels: Levels) -> Classes:
+        """The smallest table at hand; that of the left half's levels alone is made, since many nodes share it."""
+        middle = len(self.left.hierarchies)
+        if any(levels[:middle]) and any(levels[middle:]):
+            self.classes((*levels[:middle], *(0 for _ in levels[middle:])))
+        return self.stock.coarsest_below(levels) or self.tuples
+
+
+def _dense(bound: int, n_rows: int) -> bool:
+    """Whether an array with one place a cell costs less than hashing the rows."""
+    return bound <= _CELLS_A_ROW * n_rows + _CELLS_AT_LEAST
+
+
+def _merged(rows: Classes, cells: Ints, bound: int) -> Classes:
+    """Rows with equal cell numbers made one."""
+    if not _dense(bound, len(rows)):
+        cells, bound = compact(cells, bound)
+    records = np.bincount(cells, weights=rows.records, minlength=bound).astype(np.float64, copy=False)
+    one_of = np.empty(bound, dtype=np.int64)
+    one_of[cells] = np.arange(len(cells))
+    present = np.flatnonzero(records > 0)
+    chosen = one_of.take(present)
+    return Classes(rows.left.take(chosen), rows.right.take(chosen), records.take(present))
+
+
+def tally(codes: Ints, hierarchies: Sequence[Hierarchy]) -> Tally:
+    """Fold records into distinct tuples, split for counting.
+
+    Parameters
+    ----------
+    codes : array of shape (n_records, n_attributes)
+        Leaf codes.
+    hierarchies : sequence of Hierarchy
+        One an attribute.
+    """
+    middle = (len(hierarchies) + 1) // 2
+    halves = [_half(codes[:, :middle], hierarchies[:middle]), _half(codes[:, middle:], hierarchies[middle:])]
+    (left, left_of), (right, right_of) = halves
+    numbers, n_tuples = compact(*number_rows([left_of, right_of], [len(left.codes), len(right.codes)], len(codes)))
+    member = np.empty(n_tuples, dtype=np.int64)
+    member[numbers] = np.arange(len(numbers))
+    records = np.bincount(numbers, minlength=n_tuples).astype(np.float64)
+    tuples = Classes(left_of[member], right_of[member], records)
+    return Tally(left, right, tuples, numbers, Stock(len(hierarchies)))
+
+
+def _half(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
+    sizes = [tree.n_leaves for tree in hierarchies]
+    numbers, n_tuples = compact(*number_rows(list(codes.T), sizes, len(codes)))
+    member = np.empty(n_tuples, dtype=np.int64)
+    member[numbers] = np.arange(len(numbers))
+    return Half(tuple(hierarchies), codes[member]), numbers

@@ -1,0 +1,151 @@
+"""Costs of lattice nodes, and the least that nodes not yet counted can cost.
+
+With suppression no metric is monotone over the lattice: a more general node may cost less because it suppresses less.
+What is monotone serves as a bound.
+
+* Without suppression, precision, non-uniform entropy and Loss grow with every level, and a suppressed record never
+  costs less than a released one: a node costs at least what it would cost without suppression.
+* Records that firm constraints suppress at a node are suppressed at every more specific one (``constraints``), where
+  each costs at least as much more than a released record as it does here.
+* Classes only merge towards more general nodes, and N, the cost of a suppressed record in discernibility, is at least
+  the size of any class: Σ size² of all classes bounds the discernibility of a node and of all more general ones, and
+  no record costs less than k.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.kanonymity.classes import Classes, Levels, Tally
+from tasks.generalization.kanonymity.metrics import Floats, Metric, Reference
+
+Bools = NDArray[np.bool_]
+
+
+class Cost(Protocol):
+    """Costs of nodes and bounds on them."""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether ``floor`` tells nodes apart before anything is counted."""
+
+    def floor(self, heights: Levels) -> Floats:
+        """Bound from below on the cost of every node, an array with one axis an attribute."""
+
+    def cost(self, levels: Levels, classes: Classes, withheld: Bools) -> float:
+        """Cost of a node whose classes are counted; ``withheld`` marks those suppressed."""
+
+    def below(self, levels: Levels, classes: Classes, firm: Bools) -> Floats | float:
+        """Bound on a node and all more specific ones; ``firm`` marks the classes that firm constraints suppress."""
+
+    def above(self, classes: Classes) -> float:
+        """Bound on a node with these classes and all more general ones; −inf where ``floor`` says all there is."""
+
+
+@dataclass(frozen=True)
+class AdditiveCost:
+    """Precision, non-uniform entropy and Loss: means over records, attribute by attribute."""
+
+    tally: Tally
+    whole: Reference
+    spent: Floats
+    """What records of the file that are not in ``tally`` cost already, by attribute that counts."""
+    ranked = True
+
+    @cached_property
+    def released(self) -> list[Floats]:
+        """Cost of each attribute that counts at each of its levels, nothing suppressed."""
+        codes, records = self.tally.codes(self.tally.tuples), self.tally.tuples.records
+        means = []
+        for spent, (axis, costs) in zip(self.spent, self.whole.used, strict=True):
+            values = np.bincount(codes[:, axis], weights=records, minlength=len(costs.released))
+            means.append(spent + values @ costs.released)
+        return means
+
+    def floor(self, heights: Levels) -> Floats:
+        """Cost of every node without suppression."""
+        return self._grid(heights, np.zeros(len(self.whole.used)))
+
+    def cost(self, levels: Levels, classes: Classes, withheld: Bools) -> float:
+        """Cost without suppression, and what the suppressed records cost more."""
+        means = [mean[levels[axis]] for mean, (axis, _) in zip(self.released, self.whole.used, strict=True)]
+        return self.whole.cost(np.array(means) + self._more(levels, classes, withheld))
+
+    def below(self, levels: Levels, classes: Classes, firm: Bools) -> Floats:
+        """Costs without suppression, and what these suppressed records cost more here."""
+        return self._grid(tuple(level + 1 for level in levels), self._more(levels, classes, firm))
+
+    def above(self, classes: Classes) -> float:  # noqa: ARG002
+        """Nothing that the floor does not say."""
+        return -np.inf
+
+    def _more(self, levels: Levels, classes: Classes, withheld: Bools) -> Floats:
+        out = np.flatnonzero(withheld)
+        chosen = Classes(classes.left[out], classes.right[out], classes.records[out])
+        codes = self.tally.codes(chosen)
+        return np.array([chosen.records @ costs.more[codes[:, i], levels[i]] for i, costs in self.whole.used])
+
+    def _grid(self, heights: Levels, more: Floats) -> Floats:
+        product = self.whole.metric is Metric.LOSS
+        grid = np.full((1,) * len(heights), float(product))
+        for (axis, _), mean, extra in zip(self.whole.used, self.released, more, strict=True):
+            shape = [-1 if other == axis else 1 for other in range(len(heights))]
+            column = (mean[: heights[axis]] + extra).reshape(shape)
+            grid = grid * (1 + column) if product else grid + column
+        return np.broadcast_to(grid, heights)
+
+
+@dataclass(frozen=True)
+class DiscernibilityCost:
+    """Squared sizes of the classes, and N for each suppressed record."""
+
+    tally: Tally
+    whole: Reference
+    spent: float
+    """What records of the file that are not in ``tally`` cost already."""
+    k: int
+    ranked = False
+
+    @cached_property
+    def n_records(self) -> float:
+        """Records in the tally."""
+        return float(self.tally.tuples.records.sum())
+
+    def floor(self, heights: Levels) -> Floats:
+        """At least k for each record."""
+        return np.full(heights, self.spent + self.n_records * self.k)
+
+    def cost(self, levels: Levels, classes: Classes, withheld: Bools) -> float:  # noqa: ARG002
+        """Σ size², and N for each suppressed record."""
+        kept = classes.records[~withheld]
+        return self.spent + float(kept @ kept) + self.whole.n_records * float(classes.records[withheld].sum())
+
+    def below(self, levels: Levels, classes: Classes, firm: Bools) -> float:  # noqa: ARG002
+        """N for each of these suppressed records, k for the others."""
+        out = float(classes.records[firm].sum())
+        return self.spent + out * self.whole.n_records + (self.n_records - out) * self.k
+
+    def above(self, classes: Classes) -> float:
+        """For each record the size of its class here, and at least k."""
+        return self.spent + float(classes.records @ np.maximum(classes.records, self.k))
+
+
+def cost_of(tally: Tally, whole: Reference, k: int, spent: Floats | None = None) -> Cost:
+    """Costs of the nodes that generalize the records of a tally.
+
+    Parameters
+    ----------
+    tally : Tally
+        All records of the file, or some.
+    whole : Reference
+    k : int
+        Least records of a class, at most the file's.
+    spent : array, optional
+        What the file's other records cost already, as ``Reference.released`` has it.
+    """
+    if whole.metric is Metric.DISCERNIBILITY:
+        return DiscernibilityCost(tally, whole, 0.0 if spent is None else float(spent[0]), k)
+    return AdditiveCost(tally, whole, np.zeros(len(whole.used)) if spent is None else spent)

@@ -1,0 +1,147 @@
+"""Which classes of a node are suppressed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.kanonymity.checks import Ints, checked_sensitive, refused
+from tasks.generalization.kanonymity.classes import Classes, Levels, Tally
+from tasks.generalization.kanonymity.constraints import Constraint, KMap, SensitiveConstraint
+from tasks.microdata.cube import DenseCube, cells_at
+from tasks.microdata.hierarchy import Hierarchy
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+_COUNTS_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is suppressed at a node."""
+
+    classes: Classes
+    firm: Bools
+    """Classes that violate a firm constraint: their records are suppressed at all more specific nodes too."""
+    withheld: Bools
+    """Classes that violate any constraint; not looked for beyond the firm ones where those exceed the limit."""
+    firm_records: int
+    records: int
+    """Records of the withheld classes."""
+
+
+@dataclass(frozen=True)
+class SensitiveCounts:
+    """A constraint on a sensitive attribute with the records of each distinct tuple by sensitive value."""
+
+    constraint: SensitiveConstraint
+    whole: Floats
+    """Records of the whole file with each sensitive value."""
+    tuples: Ints
+    """Distinct tuple of each distinct pair of tuple and sensitive value."""
+    values: Ints
+    records: Floats
+
+    def counts(self, row_of_tuple: Ints, n_rows: int) -> Floats:
+        """Records with each sensitive value in each row; tuples with row −1 are left out."""
+        rows = row_of_tuple[self.tuples]
+        inside = rows >= 0
+        cells = rows[inside] * len(self.whole) + self.values[inside]
+        counted = np.bincount(cells, weights=self.records[inside], minlength=n_rows * len(self.whole))
+        return counted.astype(np.float64, copy=False).reshape(n_rows, len(self.whole))
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The constraints over one table."""
+
+    tally: Tally
+    hierarchies: tuple[Hierarchy, ...]
+    k: int
+    people: tuple[KMap, ...]
+    sensitive: tuple[SensitiveCounts, ...]
+
+    def verdict(self, levels: Levels, limit: int) -> Verdict:
+        """Judge a node; once firm constraints suppress more than ``limit`` records, no further."""
+        classes = self.tally.classes(levels)
+        firm = classes.records < self.k
+        for kmap in self.people:
+            firm |= self._people(kmap, classes, levels) < kmap.k
+        withheld = firm
+        if self.sensitive and classes.records[firm].sum() <= limit:
+            firm, withheld = self._sensitive(classes, firm, levels)
+        return Verdict(classes, firm, withheld, int(classes.records[firm].sum()), int(classes.records[withheld].sum()))
+
+    def _people(self, kmap: KMap, classes: Classes, levels: Levels) -> NDArray[np.int64]:
+        codes = self.tally.codes(classes).astype(np.int32)
+        return kmap.people.count(cells_at(codes, np.array(levels, dtype=np.int32), self.hierarchies))
+
+    def _sensitive(self, classes: Classes, small: Bools, levels: Levels) -> tuple[Bools, Bools]:
+        firm, withheld = small.copy(), small.copy()
+        class_of = self.tally.class_of_tuple(levels)
+        large = np.flatnonzero(~small)
+        for counts in self.sensitive:
+            step = max(_COUNTS_AT_ONCE // len(counts.whole), 1)
+            for chosen in (large[start : start + step] for start in range(0, len(large), step)):
+                row = np.full(len(classes), -1, dtype=np.int64)
+                row[chosen] = np.arange(len(chosen))
+                found = counts.counts(row[class_of], len(chosen))
+                firm[chosen] |= ~counts.constraint.relaxed(found, counts.whole)
+                if not counts.constraint.firm:
+                    withheld[chosen] |= ~counts.constraint.met(found, counts.whole)
+        return firm, withheld | firm
+
+
+def judge(
+    tally: Tally,
+    hierarchies: Sequence[Hierarchy],
+    k: int,
+    constraints: Sequence[Constraint],
+    *,
+    n_records: int,
+    rows: Ints | None = None,
+) -> Judge:
+    """The constraints over a table, or over some records of it.
+
+    Parameters
+    ----------
+    tally : Tally
+        Of the records at ``rows``.
+    hierarchies : sequence of Hierarchy
+    k : int
+    constraints : sequence of Constraint
+        With sensitive values of all ``n_records``.
+    n_records : int
+        Records of the whole file.
+    rows : array of int, optional
+        Records that are judged; all where not given. Distances are to the whole file's distribution even so.
+    """
+    people = tuple(_fitting(constraint, hierarchies) for constraint in constraints if isinstance(constraint, KMap))
+    sensitive = tuple(
+        _counted(constraint, tally, n_records, rows) for constraint in constraints if not isinstance(constraint, KMap)
+    )
+    return Judge(tally, tuple(hierarchies), k, people, sensitive)
+
+
+def _fitting(kmap: KMap, hierarchies: Sequence[Hierarchy]) -> KMap:
+    cube = kmap.people
+    counted = cube.counts.shape if isinstance(cube, DenseCube) else tuple(tree.axis_length for tree in cube.hierarchies)
+    if counted != tuple(tree.axis_length for tree in hierarchies):
+        raise refused(
+            "the population is not counted over the same hierarchies",
+            "KMap.people",
+            f"{len(hierarchies)} attributes with the groups of the file's hierarchies",
+            f"{len(counted)} attributes, or other groups",
+            "count the population with the hierarchies of the file, in the same order",
+        )
+    return kmap
+
+
+def _counted(constraint: SensitiveConstraint, tally: Tally, n_records: int, rows: Ints | None) -> SensitiveCounts:
+    values = checked_sensitive(constraint.sensitive, n_records, constraint.name)
+    whole = np.bincount(values).astype(np.float64)
+    own = values if rows is None else values[rows]
+    pairs, records = np.unique(tally.tuple_of_record * len(whole) + own, return_counts=True)
+    return SensitiveCounts(constraint, whole, pairs // len(whole), pairs % len(whole), records.astype(np.float64))

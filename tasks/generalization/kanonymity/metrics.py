@@ -1,0 +1,165 @@
+"""What a generalized file loses by the metric that the search minimises.
+
+Every metric is a loss: 0 is the file as collected (for discernibility, Σ size² of its distinct records), and a
+suppressed record counts as released with every attribute withheld. All but precision are measures of
+``tasks.utility.generalization_loss`` too; N records, m attributes.
+
+====================  ========================================================  ======================================
+metric                definition                                                source
+====================  ========================================================  ======================================
+precision             mean of level / (levels − 1), 1 for a suppressed record;  Sweeney 2002, 1 − Prec
+                      mean over the attributes
+non-uniform entropy   Σ log₂ (f(g) / f(v)) / Σ log₂ (N / f(v)); mean over the   De Waal & Willenborg 1999;
+                      attributes                                                Gionis & Tassa 2007
+discernibility        Σ size² over classes, N for each suppressed record        Bayardo & Agrawal 2005
+loss                  mean x of (|g| − 1) / (|D| − 1), 1 for a suppressed       Iyengar 2002; ARX's Loss
+                      record; Π (1 + x)^(1/m) − 1
+====================  ========================================================  ======================================
+
+Attributes in which nothing can be lost (a domain of one value; for entropy, one value in the file) are left out.
+
+A file's *cost* is the metric in a form that is quick to compare: the sum of the attributes' means, the product of the
+means plus 1, or the squared records.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.kanonymity.checks import Ints, refused
+from tasks.microdata.hierarchy import Codes, Hierarchy
+
+Floats = NDArray[np.float64]
+
+
+class Metric(StrEnum):
+    """What the search minimises."""
+
+    PRECISION = "precision"
+    NON_UNIFORM_ENTROPY = "non-uniform entropy"
+    DISCERNIBILITY = "discernibility"
+    LOSS = "loss"
+
+    @classmethod
+    def named(cls, name: "str | Metric") -> "Metric":
+        """The metric with a name; capitals, hyphens and underscores do not matter, nor does a leading “ARX's”.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such metric.
+        """
+        plain = str(name).casefold().replace("_", " ").replace("-", " ").replace("’", "'").strip()
+        plain = plain.removeprefix("arx's ").removeprefix("arx ")
+        for metric in cls:
+            if metric.value.replace("-", " ") == plain:
+                return metric
+        raise refused("there is no such metric", "metric", ", ".join(cls), "another name")
+
+
+@dataclass(frozen=True)
+class AxisCost:
+    """What records cost in one attribute; 1 in all for a file with everything withheld."""
+
+    released: Floats
+    """Cost of a record by leaf and level, shape (n_leaves, n_levels); never falls with the level."""
+    more: Floats
+    """What it costs more when suppressed; never grows with the level."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a metric refers to in the whole file, whichever of its records are generalized."""
+
+    metric: Metric
+    axes: tuple[AxisCost | None, ...]
+    """Costs of each attribute, None where nothing can be lost in it; empty for discernibility."""
+    n_records: int
+
+    @cached_property
+    def used(self) -> tuple[tuple[int, AxisCost], ...]:
+        """Attributes that count, with their costs."""
+        return tuple((number, costs) for number, costs in enumerate(self.axes) if costs is not None)
+
+    def released(self, codes: Ints, levels: Codes, class_sizes: Ints) -> Floats:
+        """What released records cost, by attribute that counts; for discernibility one number.
+
+        Parameters
+        ----------
+        codes, levels : arrays of shape (n_released, n_attributes)
+        class_sizes : array of shape (n_classes,)
+        """
+        if self.metric is Metric.DISCERNIBILITY:
+            return np.array([np.square(class_sizes, dtype=np.float64).sum()])
+        return np.array([costs.released[codes[:, i], levels[:, i]].sum() for i, costs in self.used])
+
+    def withheld(self, codes: Ints) -> Floats:
+        """What suppressed records cost, in the form of ``released``."""
+        if self.metric is Metric.DISCERNIBILITY:
+            return np.array([float(self.n_records) * len(codes)])
+        return np.array([(costs.released + costs.more)[codes[:, i], 0].sum() for i, costs in self.used])
+
+    def cost(self, parts: Floats) -> float:
+        """Cost of a file from its parts, by attribute that counts."""
+        return float(np.prod(1 + parts)) if self.metric is Metric.LOSS else float(parts.sum())
+
+    def value(self, cost: float) -> float:
+        """The metric of a cost; 0 where no attribute counts."""
+        if self.metric is Metric.DISCERNIBILITY:
+            return cost
+        if not self.used:
+            return 0.0
+        number = len(self.used)
+        return float(cost ** (1 / number) - 1) if self.metric is Metric.LOSS else cost / number
+
+
+def reference(metric: Metric, codes: Ints, hierarchies: Sequence[Hierarchy]) -> Reference:
+    """Reference of a metric over all records of a file.
+
+    Parameters
+    ----------
+    metric : Metric
+    codes : array of shape (n_records, n_attributes)
+        Leaf codes.
+    hierarchies : sequence of Hierarchy
+    """
+    axes: list[AxisCost | None] = []
+    if metric is not Metric.DISCERNIBILITY:
+        for column, tree in zip(codes.T, hierarchies, strict=True):
+            axes.append(_AXIS_COSTS[metric](tree, np.bincount(column, minlength=tree.n_leaves).astype(np.float64)))
+    return Reference(metric, tuple(axes), len(codes))
+
+
+def _precision(tree: Hierarchy, values: Floats) -> AxisCost | None:
+    top = tree.n_levels - 1
+    return _shares(np.tile(np.arange(tree.n_levels) / top, (tree.n_leaves, 1)), values) if top else None
+
+
+def _loss(tree: Hierarchy, values: Floats) -> AxisCost | None:
+    others = tree.n_leaves - 1
+    return _shares((tree.sizes[tree.positions] - 1) / others, values) if others else None
+
+
+def _shares(share: Floats, values: Floats) -> AxisCost:
+    return AxisCost(share / values.sum(), (1 - share) / values.sum())
+
+
+def _non_uniform_entropy(tree: Hierarchy, values: Floats) -> AxisCost | None:
+    """Costs of values that the file does not have are 0."""
+    held = np.column_stack([np.bincount(groups, weights=values)[groups] for groups in tree.groups.T])
+    own = values[:, None]
+    released = np.log2(np.where(own > 0, held / np.maximum(own, 1), 1.0))
+    more = np.log2(np.where(own > 0, values.sum() / np.maximum(held, 1), 1.0))
+    entropy = float(values @ (released[:, 0] + more[:, 0]))
+    return AxisCost(released / entropy, more / entropy) if entropy > 0 else None
+
+
+_AXIS_COSTS = {
+    Metric.PRECISION: _precision,
+    Metric.NON_UNIFORM_ENTROPY: _non_uniform_entropy,
+    Metric.LOSS: _loss,
+}

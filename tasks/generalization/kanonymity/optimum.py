@@ -1,0 +1,207 @@
+"""Optimal k-anonymity: the node of the lattice that loses least among all that suppress no more than is allowed.
+
+All records are recoded alike (full-domain generalization), and the classes that violate a constraint are suppressed.
+
+Source: predictive tagging as in El Emam et al., *A Globally Optimal k-Anonymity Method for the De-Identification of
+Health Data* (OLA), JAMIA 2009, and Kohlmayer et al., *Flash*, PASSAT 2012: where firm constraints suppress too much,
+they do at every more specific node. Departures: the next node is the one that settles most in the worse case, in place
+of a binary search along paths, and bounds on the metric (``costs``) take the place of its monotonicity, which
+suppression breaks. A node is passed over only where the tagging or its bound proves that it is not better, so the
+optimum is exact for every metric and constraint.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tasks.errors import StageFailed
+from tasks.generalization.kanonymity.checks import (
+    Ints,
+    checked_budget,
+    checked_codes,
+    checked_heights,
+    checked_k,
+    checked_limit,
+)
+from tasks.generalization.kanonymity.classes import Levels, tally
+from tasks.generalization.kanonymity.constraints import Constraint
+from tasks.generalization.kanonymity.costs import Cost, cost_of
+from tasks.generalization.kanonymity.frontier import Frontier, beyond
+from tasks.generalization.kanonymity.judge import Judge, Verdict, judge
+from tasks.generalization.kanonymity.metrics import Metric, reference
+from tasks.microdata.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The optimal node and what it releases."""
+
+    levels: Levels
+    """Level of each attribute, 0 as collected. Of nodes that lose the same, the one that suppresses fewest records; of
+    those the first in lexicographic order (where all records are suppressed at all of them: one of them)."""
+    metric: Metric
+    value: float
+    """What the node loses by the metric, suppressed records included: 0 to 1, or squared records for
+    discernibility."""
+    suppressed: NDArray[np.bool_]
+    """Whether each record is suppressed, shape (n_records,)."""
+    classes: Ints
+    """Class of each record from 0, −1 for a suppressed one; shape (n_records,)."""
+    class_sizes: Ints
+    """Records of each class, shape (n_classes,)."""
+    nodes_evaluated: int
+    nodes_total: int
+    proven_optimal: bool
+    """False only where ``max_nodes`` ended the search."""
+    lower_bound: float
+    """No node that is allowed loses less; ``value`` itself where that is proven."""
+
+    @property
+    def suppressed_records(self) -> int:
+        """Records that are suppressed."""
+        return int(np.count_nonzero(self.suppressed))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node of a search, by cost rather than metric."""
+
+    levels: Levels
+    cost: float
+    verdict: Verdict
+    evaluated: int
+    bound: float
+    """Least cost that a node not evaluated may have, infinite where there is none."""
+
+
+def search(
+    codes: ArrayLike,
+    hierarchies: Sequence[Hierarchy],
+    k: int,
+    suppression_limit: float,
+    metric: str | Metric,
+    *,
+    constraints: Sequence[Constraint] = (),
+    max_nodes: int | None = None,
+) -> Optimum:
+    """The full-domain generalization that loses least among those that are k-anonymous after suppression.
+
+    Parameters
+    ----------
+    codes : array_like of int, shape (n_records, n_attributes)
+        Leaf codes of the quasi-identifiers.
+    hierarchies : sequence of Hierarchy
+        One an attribute.
+    k : int
+        Least records of a class, 1 to n_records.
+    suppression_limit : float
+        Share of the records, 0 to 1, that may be suppressed; rounded down to records.
+    metric : str or Metric
+        ``precision``, ``non-uniform entropy``, ``discernibility`` or ``loss`` (ARX's Loss).
+    constraints : sequence of Constraint, optional
+        What a class must satisfy besides k; the records of classes that do not count towards the limit.
+    max_nodes : int, optional
+        Nodes to evaluate at most; the best node until then is returned with its bound.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range or does not fit the others.
+    StageFailed
+        If no node suppresses so little, or none was found among ``max_nodes``.
+    """
+    given = checked_codes(codes, hierarchies)
+    least, limit = checked_k(k, len(given)), checked_limit(suppression_limit, len(given))
+    chosen, budget = Metric.named(metric), checked_budget(max_nodes)
+    table = tally(given, hierarchies)
+    whole = reference(chosen, given, hierarchies)
+    judged = judge(table, hierarchies, least, constraints, n_records=len(given))
+    heights = checked_heights(hierarchies)
+    found = minimise(cost_of(table, whole, least), judged, heights, limit, budget)
+    sizes = found.verdict.classes.records[~found.verdict.withheld].astype(np.int64)
+    classes = class_of_record(judged, found)
+    value = whole.value(found.cost)
+    proven = found.bound > beyond(found.cost)
+    return Optimum(
+        levels=found.levels,
+        metric=chosen,
+        value=value,
+        suppressed=classes < 0,
+        classes=classes,
+        class_sizes=sizes,
+        nodes_evaluated=found.evaluated,
+        nodes_total=prod(heights),
+        proven_optimal=proven,
+        lower_bound=value if proven else min(value, whole.value(found.bound)),
+    )
+
+
+def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int | None = None) -> Found:
+    """The node that costs least among those that suppress at most ``limit`` records.
+
+    Raises
+    ------
+    StageFailed
+        If there is none, or none was found within the budget.
+    """
+    frontier = Frontier(cost.floor(heights), ranked=cost.ranked)
+    allowed: list[tuple[float, int, Levels]] = []
+    best = np.inf
+    levels, evaluated = tuple(height - 1 for height in heights), 0
+    while frontier and (budget is None or evaluated < budget):
+        if evaluated:
+            levels = frontier.pick()
+        verdict, evaluated = judged.verdict(levels, limit), evaluated + 1
+        frontier.close(levels)
+        _settle(frontier, cost, levels, verdict, limit)
+        if verdict.records <= limit:
+            own = cost.cost(levels, verdict.classes, verdict.withheld)
+            allowed.append((own, verdict.records, levels))
+            best = min(best, own)
+        frontier.close_over(best)
+    if not allowed:
+        raise _nothing(limit, finished=not frontier)
+    _, levels, own = min((records, node, own) for own, records, node in allowed if own <= beyond(best))
+    bound = frontier.least if frontier else np.inf
+    return Found(levels, own, judged.verdict(levels, limit), evaluated, bound)
+
+
+def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: Verdict, limit: int) -> None:
+    """Close nodes and raise bounds by what a node tells of those below and above it."""
+    unmet = verdict.firm_records > limit or (limit == 0 and verdict.records > 0)
+    if unmet or verdict.firm.all():
+        frontier.close_below(levels)
+    elif verdict.firm_records:
+        frontier.raise_below(levels, cost.below(levels, verdict.classes, verdict.firm))
+    if not cost.ranked:
+        frontier.raise_above(levels, cost.above(verdict.classes))
+
+
+def class_of_record(judged: Judge, found: Found) -> Ints:
+    """Class of each record of the tally among those released, −1 where suppressed."""
+    kept = np.flatnonzero(~found.verdict.withheld)
+    number = np.full(len(found.verdict.classes), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    of_tuple = number[judged.tally.class_of_tuple(found.levels)]
+    return of_tuple[judged.tally.tuple_of_record]
+
+
+def _nothing(limit: int, *, finished: bool) -> StageFailed:
+    if finished:
+        return StageFailed(
+            "no generalization satisfies the constraints within the suppression limit",
+            where="k-anonymity",
+            expected=f"at most {limit} records in classes that violate a constraint",
+            got="more at every node of the lattice",
+            fix="allow more suppression, ask for smaller classes or less of the sensitive values, or release more data",
+        )
+    return StageFailed(
+        "no generalization was found that satisfies the constraints within the suppression limit",
+        where="k-anonymity",
+        expected=f"at most {limit} records in classes that violate a constraint",
+        got="more at every node that was evaluated",
+        fix="raise max_nodes, or leave it out to search the whole lattice",
+    )

@@ -1,0 +1,194 @@
+"""Room for decoys in a large population, and decoys of Adult-TN: what they cost and whether they are found."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from tasks.decoys.candidates import RiskBand, find_candidates
+from tasks.decoys.detectability import Detectability, Values, View, detectability
+from tasks.decoys.feasibility import counted, room_at
+from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_alike, recoded_by_class
+from tasks.decoys.injection import DecoysWanted, inject
+from tasks.decoys.plausibility import seen
+from tasks.decoys.sensitive_values import Column, draw_values
+from tasks.decoys.statistics_change import statistics_change
+from tasks.generalization.play import play, population_cells
+from tasks.generalization.suppression import class_sizes
+from tasks.linkage.transparency import cell_numbers
+from tasks.microdata.cube import dense_cube
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.lattice import Lattice
+from tasks.microdata.read import read_microdata
+from tasks.microdata.tuples import Tuples
+from tasks.request.load import load_request
+from tasks.request.model import Method
+from tests.benchmarks import adult
+from tests.benchmarks.record import Benchmark, Row
+
+_PEOPLE = 5_000_000
+_RECORDS = 50_000
+_DECOYS = 100
+_NUMERIC = ("fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
+_CODED = (
+    "workclass", "education", "marital-status", "occupation", "relationship", "native-country", "salary-class",
+)  # fmt: skip
+_Result = TypeVar("_Result")
+
+
+def run() -> Benchmark:
+    """The target's lattice, then decoys of a partition and of one recoding, in two bands."""
+    rows = _lattice()
+    columns = _columns()
+    common = {name: column for name, column in columns.items() if name != "fnlwgt"}
+    partition, alike = _partition(), _alike()
+    blending, published = RiskBand(0.1, 1), RiskBand(1, 2)
+    rows += _decoys("partition, k 2, factors 0.1-1", partition, blending, columns)
+    rows += _decoys("partition, k 2, factors 0.1-1, no serial column", partition, blending, common)
+    rows += _decoys("same, vectors of 2 records allowed", partition, blending, common, common_from=2)
+    rows += _decoys("partition, k 2, factors 1-2", partition, published, columns)
+    rows += _decoys("one recoding, k 2, factors 0.1-1", alike, blending, columns)
+    return {
+        "name": "decoys",
+        "title": f"Decoys: {_RECORDS:,} of {_PEOPLE:,} people, and {_DECOYS} decoy classes on Adult-TN",
+        "rows": rows,
+        "note": "CPU seconds; an area of 0.5 is no better than guessing; the paper has no areas",
+    }
+
+
+def _timed(action: Callable[[], _Result]) -> tuple[float, _Result]:
+    started = time.process_time()
+    result = action()
+    return time.process_time() - started, result
+
+
+def _lattice() -> list[Row]:
+    """The paper's lattice (Table 3): sex 2 levels, race 2, year of birth 5, ZIP 6."""
+    table = adult.fresh_table()
+    kept = {"age": [0, 1, 2, 3, 5], "race": [0, 3]}
+    trees = tuple(_of_levels(tree, kept.get(tree.name, list(range(tree.n_levels)))) for tree in table.hierarchies)
+    generator = np.random.default_rng(1)
+    population = _thinned(table.population, _PEOPLE / table.population.total, generator)
+    data = _thinned(population, _RECORDS / population.total, generator)
+    nodes = Lattice.of(trees).nodes
+    band = RiskBand(0.1, 2)
+    figures = []
+    for _ in range(3):
+        build, cubes = _timed(lambda: [dense_cube(part, trees) for part in (data, population)])
+        cells = counted(data, population, trees, *cubes)
+        walk, rooms = _timed(lambda cells=cells: [room_at(cells, node, 5, band) for node in nodes])
+        figures.append((build + walk, walk))
+    return [
+        Row(figure=f"room at {len(nodes)} nodes, k 5, the two count cubes included", ours=min(figures)[0], unit="s"),
+        Row(figure="of this without the cubes", ours=min(figures)[1], unit="s"),
+        Row(figure="nodes with candidates in factors 0.1-2", ours=sum(room.in_band > 0 for room in rooms)),
+    ]
+
+
+def _of_levels(tree: Hierarchy, levels: list[int]) -> Hierarchy:
+    return Hierarchy(tree.name, tuple(tree.labels[level] for level in levels), tree.groups[:, levels])
+
+
+def _thinned(tuples: Tuples, rate: float, generator: np.random.Generator) -> Tuples:
+    counts = generator.binomial(tuples.counts, rate)
+    present = counts > 0
+    return Tuples(tuples.codes[present], counts[present], tuples.keys[present])
+
+
+def _partition() -> GeneralizedRelease:
+    table = adult.fresh_table()
+    game = (table, Method.NO_ATTACK_PARTITION, adult.CASE_STUDY, adult.weights("table7"))
+    cells, own = play(*game).cells, population_cells(*game)
+    kept = class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2
+    return recoded_by_class(
+        table.data,
+        table.population,
+        table.hierarchies,
+        cells=cells,
+        kept=kept,
+        own=own,
+        overlapping=False,
+        axis_sizes=table.axis_sizes,
+    )
+
+
+def _alike() -> GeneralizedRelease:
+    table = adult.fresh_table()
+    return recoded_alike(table.data, table.population, table.hierarchies, (1, 0, 0, 2), minimum=2)
+
+
+def _columns() -> dict[str, Column]:
+    loaded = load_request(adult.EXAMPLE)
+    frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+    numbers = {name: pd.to_numeric(frame[name]).to_numpy(np.float64) for name in _NUMERIC}
+    return numbers | {name: pd.factorize(frame[name])[0] for name in _CODED}
+
+
+def _decoys(
+    name: str,
+    release: GeneralizedRelease,
+    band: RiskBand,
+    columns: dict[str, Column],
+    common_from: int | None = None,
+) -> list[Row]:
+    generator = np.random.default_rng(3)
+    searching, found = _timed(lambda: find_candidates(release, 2))
+    wanted = [DecoysWanted("all", _DECOYS, band)]
+    if np.count_nonzero(found.in_band(band)) < 2 * _DECOYS:
+        wanted = [DecoysWanted("all", 20, band)]
+    drawing, injection = _timed(lambda: inject(release, found, wanted, generator))
+    decoys = injection.together
+    place = adult.prepared().tuple_of_record
+    every = Classes(release.cells, *[np.ones(len(release.cells), dtype=np.int64)] * 3)
+    number = np.repeat(np.arange(len(decoys)), decoys.sizes)
+    context = seen(release, every, links=False)[0][place], seen(release, decoys, links=False)[0][number]
+    values, drawn = _timed(lambda: draw_values(columns, *context, generator, common_from=common_from))
+    kept = release.kept[place]
+    real = {column: entries[kept] for column, entries in columns.items()}
+    classes = cell_numbers(release.classes.cells, release.axis_sizes)
+    class_of_record = np.searchsorted(classes, cell_numbers(release.cells, release.axis_sizes)[place][kept])
+    judging, judged = _timed(
+        lambda: detectability(
+            release,
+            decoys,
+            generator,
+            real_values=Values(real, class_of_record),
+            decoy_values=Values(drawn.columns, number),
+        )
+    )
+    copy = {column: np.concatenate([entries, drawn.columns[column]]) for column, entries in real.items()}
+    changed = statistics_change(real, copy, target="hours-per-week")
+    regression = changed.regression
+    return [
+        Row(figure=f"{name}: candidates, in the band", ours=int(np.count_nonzero(found.in_band(band)))),
+        Row(figure=f"{name}: decoy classes drawn", ours=len(decoys)),
+        *_areas(name, judged),
+        Row(figure=f"{name}: sizes, p", ours=judged.sizes.p_value),
+        Row(figure=f"{name}: vectors that copy a record", ours=drawn.copies),
+        Row(
+            figure=f"{name}: largest change of a mean",
+            ours=max(abs(mean.standard_errors or 0.0) for mean in changed.means),
+            unit="s.e.",
+        ),
+        Row(
+            figure=f"{name}: largest change of a coefficient",
+            ours=regression.largest if regression is not None else None,
+            unit="s.e.",
+        ),
+        Row(figure=f"{name}: candidates", ours=searching, unit="s"),
+        Row(figure=f"{name}: drawing classes", ours=drawing, unit="s"),
+        Row(figure=f"{name}: drawing values", ours=values, unit="s"),
+        Row(figure=f"{name}: detectability", ours=judging, unit="s"),
+    ]
+
+
+def _areas(name: str, judged: Detectability) -> list[Row]:
+    rows = []
+    for view in View:
+        worst = judged.worst_of(view)
+        if worst is not None:
+            ends = f"{worst.area.low:.2f} to {worst.area.high:.2f}"
+            rows.append(Row(figure=f"{name}: worst area, {view.value} ({ends})", ours=worst.area.value))
+    return rows
