@@ -250,7 +250,38 @@ def _first_withheld(request: Any) -> Location:
     return ("policy", "linkage", "known")
 
 
+def _first_unfit(request: Any) -> Location:
+    """Place of the first demand on an attribute that cannot have one."""
+    for kind in ("diversity", "closeness"):
+        for place, demand in enumerate(request["policy"]["generalization"]["k_anonymity"].get(kind) or ()):
+            role = request["attributes"].get(demand["attribute"], {}).get("role", Role.DIRECT)
+            if role in (Role.DIRECT, Role.QUASI):
+                return ("policy", "generalization", "k_anonymity", kind, place, "attribute")
+    return ("policy", "generalization", "k_anonymity")
+
+
 RULES: dict[str, Callable[[Any], Explanation]] = {
+    "minimum_risk_factor must not exceed": lambda _: (
+        ("minimum_risk_factor",),
+        "a greater number",
+        "correct the band of risk factors",
+    ),
+    "recursive diversity takes c": lambda demand: (
+        (),
+        "no c" if demand.get("c") is None else f"c for {demand.get('kind', 'distinct')} diversity",
+        "give c to recursive diversity, and to no other",
+    ),
+    "l is a whole number": lambda demand: (("l",), f"the number {demand['l']}", "round it up, or ask for entropy"),
+    "the method k-anonymity needs": lambda _: (
+        ("policy",),
+        "a recipient whose method is k-anonymity, without its terms",
+        "add “k_anonymity: {k: 5}” under policy.generalization",
+    ),
+    "diversity and closeness are of columns": lambda request: (
+        _first_unfit(request),
+        "another column",
+        "name a sensitive or insensitive attribute of the request",
+    ),
     "maximum must be greater than minimum": lambda _: (("maximum",), "a smaller or equal number", "correct the bounds"),
     "the domain must hold at most": lambda _: (("maximum",), "more", "take narrower bounds, or a hierarchy file"),
     "each width must be a larger multiple": _widths,

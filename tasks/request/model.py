@@ -25,9 +25,13 @@ from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, P
 from tasks.request.policy import (
     DEFAULT_GATES,
     LARGER_IS_BETTER,
+    Closeness,
     CombinedPolicy,
+    DecoyPolicy,
+    Diversity,
     Gate,
     GeneralizationPolicy,
+    KAnonymity,
     LinkagePolicy,
     Measure,
     PatternName,
@@ -45,10 +49,13 @@ __all__ = [
     "AdversaryTerms",
     "Agreement",
     "Attribute",
+    "Closeness",
     "CombinedPolicy",
     "Cost",
     "Dataset",
+    "DecoyPolicy",
     "DecoyTerms",
+    "Diversity",
     "ExternalData",
     "Gate",
     "GeneralizationPolicy",
@@ -56,6 +63,7 @@ __all__ = [
     "HierarchySource",
     "Identifier",
     "IntervalLevels",
+    "KAnonymity",
     "LinkagePolicy",
     "Masking",
     "MaskingName",
@@ -127,6 +135,9 @@ class ReleaseRequest(Part):
         default=None, description="Identified register; without one, the population by its coverage."
     )
     recipients: tuple[Recipient, ...] = Field(min_length=1)
+    continues: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        default=None, description="Release id of an earlier version, whose recipients keep their decoys."
+    )
     policy: Policy
 
     @model_validator(mode="after")
@@ -144,6 +155,7 @@ class ReleaseRequest(Part):
             raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive with a weight above 0")
         self._check_masking()
         self._check_known()
+        self._check_k_anonymity()
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):
@@ -171,6 +183,16 @@ class ReleaseRequest(Part):
         target = self.policy.utility.target
         if target is not None and target not in outbound:
             raise ValueError("policy.utility.target names a column that leaves")
+
+    def _check_k_anonymity(self) -> None:
+        demands = self.policy.generalization.k_anonymity
+        if demands is None:
+            if any(self.method_for(recipient) is Method.K_ANONYMITY for recipient in self.recipients):
+                raise ValueError("the method k-anonymity needs policy.generalization.k_anonymity")
+            return
+        sensitive = {name for name in self.outbound if name not in self.quasi_identifiers}
+        if not sensitive.issuperset(demand.attribute for demand in (*demands.diversity, *demands.closeness)):
+            raise ValueError("diversity and closeness are of columns that leave as they are, not of quasi-identifiers")
 
     @property
     def masked(self) -> tuple[str, ...]:

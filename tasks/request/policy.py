@@ -9,6 +9,49 @@ from tasks.request.part import Identifier, Part, Probability, Text
 from tasks.request.recipient import Method
 
 
+class Diversity(Part):
+    """Values of a sensitive attribute that each class must have (Machanavajjhala et al. 2007)."""
+
+    attribute: Text
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    l: Annotated[float, Field(ge=1, le=10_000, allow_inf_nan=False)]  # noqa: E741
+    c: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = Field(
+        default=None, description="Factor of recursive (c, l)-diversity."
+    )
+
+    @model_validator(mode="after")
+    def _parameters(self) -> Self:
+        if (self.c is not None) is not (self.kind == "recursive"):
+            raise ValueError("recursive diversity takes c, the others do not")
+        if self.kind != "entropy" and self.l != int(self.l):
+            raise ValueError("l is a whole number but for entropy diversity")
+        return self
+
+
+class Closeness(Part):
+    """How far a class's distribution of a sensitive attribute may lie from the file's (Li et al. 2007)."""
+
+    attribute: Text
+    t: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+    ordered: bool = Field(default=False, description="Whether values are ordered, so that distance counts steps.")
+
+
+class KAnonymity(Part):
+    """Optimal k-anonymity with suppression, and what each class must satisfy besides."""
+
+    k: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="Least records of a class.")
+    suppression_limit: Probability = Field(default=0.02, description="Share of the records that may be left out.")
+    metric: Literal["precision", "non-uniform entropy", "discernibility", "loss"] = "loss"
+    people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
+        default=None, description="Least people of the population who match a class (k-map)."
+    )
+    diversity: tuple[Diversity, ...] = ()
+    closeness: tuple[Closeness, ...] = ()
+    local_recoding: bool = Field(
+        default=False, description="Release suppressed records at more general levels where that loses less."
+    )
+
+
 class GeneralizationPolicy(Part):
     """The default generalization, and what it may use."""
 
@@ -20,6 +63,9 @@ class GeneralizationPolicy(Part):
     )
     minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
+    )
+    k_anonymity: KAnonymity | None = Field(
+        default=None, description="The method k-anonymity, or what any other method's classes are recoded to."
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
 
@@ -167,6 +213,29 @@ class UtilityPolicy(Part):
     )
 
 
+class DecoyPolicy(Part):
+    """Decoys of all recipients together: how they stand against recipients who compare their copies."""
+
+    kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=2, description="Real classes that one recipient alone keeps, for each of its decoy classes, t."
+    )
+    choice: Literal["optimal", "size", "random"] = Field(
+        default="optimal", description="How kept classes are chosen; only the optimal choice guarantees 1/(1 + t)."
+    )
+    missing_limit: Probability = Field(
+        default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."
+    )
+    seats: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=0, description="Places kept for recipients who come later."
+    )
+    common_from: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
+        default=None, description="Records that share all other values from which on a decoy may have them too."
+    )
+    maximum_detectability: Annotated[float, Field(ge=0.5, le=1, allow_inf_nan=False)] = Field(
+        default=0.75, description="Highest area under the curve of a classifier that tells decoys from real classes."
+    )
+
+
 class PatternName(StrEnum):
     """Patterns of direct identifiers that text columns are scanned for."""
 
@@ -205,6 +274,7 @@ class Policy(Part):
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
     utility: UtilityPolicy = UtilityPolicy()
+    decoys: DecoyPolicy = DecoyPolicy()
     validation: ValidationPolicy = ValidationPolicy()
     gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1)
     risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(

@@ -68,11 +68,21 @@ class AdversaryTerms(Part):
 
 
 class DecoyTerms(Part):
-    """Terms of decoy records for this recipient; recorded here, used by the stage that injects them."""
+    """Decoy records in this recipient's copy (Antonatos et al. 2019).
 
-    classes: Annotated[int, Field(ge=1, le=10_000)]
-    minimum_risk_factor: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    maximum_risk_factor: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.0
+    A risk factor is the release's highest risk over the decoy's: a decoy of a factor above 1 links to fewer people than
+    any real class, which whoever has the population can see.
+    """
+
+    classes: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Decoy classes in the recipient's copy.")
+    minimum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 0.1
+    maximum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.minimum_risk_factor > self.maximum_risk_factor:
+            raise ValueError("minimum_risk_factor must not exceed maximum_risk_factor")
+        return self
 
 
 class Method(StrEnum):
@@ -85,6 +95,7 @@ class Method(StrEnum):
     COMMON = "common"
     BASIC_PARTITION = "basic-partition"
     NO_ATTACK_PARTITION = "no-attack-partition"
+    K_ANONYMITY = "k-anonymity"
 
 
 class Recipient(Part):
