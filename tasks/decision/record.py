@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
+from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.fact import Bin, Fact
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
 from tasks.decision.utility_facts import UtilityFact
@@ -276,13 +277,6 @@ class NotAssessed(Fact):
     reason: str
 
 
-class DecoyFact(Fact):
-    """That decoys exist, how many, and a commitment to them; never which."""
-
-    count: int
-    commitment_sha256: Sha256
-
-
 class Review(Fact):
     """One reviewer's vote."""
 
@@ -315,6 +309,9 @@ class DecisionRecord(Fact):
     masking: tuple[MaskingFact, ...] = ()
     risk: RiskFact | None
     utility: UtilityFact | None = Field(default=None, description="None where the stage did not finish.")
+    statistics: StatisticsFact | None = Field(
+        default=None, description="The copy's columns against the data as collected; None where no copy was written."
+    )
     not_assessed: tuple[NotAssessed, ...]
     decoys: DecoyFact | None = None
     requested_by: str

@@ -5,7 +5,8 @@ import pikepdf
 import pytest
 
 from reports.certificate import certificate_html, render_certificate
-from tasks.decision.record import DecisionRecord, DecoyFact
+from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
 from tests.support import records, texts
 

@@ -9,7 +9,8 @@ from reports.determination import determination_html, sections
 from reports.figures import figures
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
-from tasks.decision.record import DecisionRecord, DecoyFact, NotAssessed, Review, digest
+from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.record import DecisionRecord, NotAssessed, Review, digest
 from tasks.errors import StageFailed
 from tests.support import records, texts
 
