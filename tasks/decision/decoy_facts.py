@@ -1,4 +1,4 @@
-"""The parts of a record on decoys and on what the treatment changed of a copy's statistics; never which rows are decoys."""
+"""Decoys and the statistics of a copy, as a record tells them; never which rows are decoys."""
 
 from typing import Annotated, Literal
 
