@@ -223,12 +223,31 @@ def _sizes(candidates: Candidates, cells: Places, rule: SizeRule, generator: np.
     return drawn
 
 
+@dataclass(frozen=True)
+class Boxes:
+    """Cells as boxes in the leaves of each attribute, to see which share a value combination."""
+
+    starts: Floats = field(repr=False)
+    ends: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, release: GeneralizedRelease, cells: Codes) -> "Boxes":
+        """The boxes of some cells of a release."""
+        middles = np.column_stack([release.middles[axis][column] for axis, column in enumerate(cells.T)])
+        widths = np.column_stack([release.widths[axis][column] for axis, column in enumerate(cells.T)])
+        starts = middles - (widths - 1) / 2
+        return cls(starts, starts + widths)
+
+    def meets(self, number: int, others: Sequence[int]) -> bool:
+        """Whether a cell shares a value combination with any of some others."""
+        kept = np.asarray(others, dtype=np.intp)
+        inside = (self.starts[kept] < self.ends[number]) & (self.ends[kept] > self.starts[number])
+        return bool(inside.all(axis=1).any())
+
+
 def _apart(release: GeneralizedRelease, cells: Codes, factors: Floats, wanted: Sequence[DecoysWanted]) -> Places:
     """The first cells that share no value combination with one another, as many in each band as all want together."""
-    starts = np.column_stack(
-        [release.middles[axis][column] - (release.widths[axis][column] - 1) / 2 for axis, column in enumerate(cells.T)]
-    )
-    ends = starts + np.column_stack([release.widths[axis][column] for axis, column in enumerate(cells.T)])
+    boxes = Boxes.of(release, cells)
     total = sum(want.classes for want in wanted)
     members = np.column_stack([band.holds(factors) for band in dict.fromkeys(want.band for want in wanted)])
     missing = np.full(members.shape[1], total)
@@ -236,8 +255,7 @@ def _apart(release: GeneralizedRelease, cells: Codes, factors: Floats, wanted: S
     for number in range(len(cells)):
         if not (members[number] & (missing > 0)).any():
             continue
-        meets = (starts[kept] < ends[number]) & (ends[kept] > starts[number])
-        if not meets.all(axis=1).any():
+        if not boxes.meets(number, kept):
             kept.append(number)
             missing -= members[number]
         if (missing <= 0).all():
