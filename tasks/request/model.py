@@ -190,8 +190,8 @@ class ReleaseRequest(Part):
             if any(self.method_for(recipient) is Method.K_ANONYMITY for recipient in self.recipients):
                 raise ValueError("the method k-anonymity needs policy.generalization.k_anonymity")
             return
-        sensitive = {name for name in self.outbound if name not in self.quasi_identifiers}
-        if not sensitive.issuperset(demand.attribute for demand in (*demands.diversity, *demands.closeness)):
+        named = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
+        if not named <= set(self.outbound) - set(self.quasi_identifiers):
             raise ValueError("diversity and closeness are of columns that leave as they are, not of quasi-identifiers")
 
     @property

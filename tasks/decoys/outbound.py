@@ -1,0 +1,164 @@
+"""The columns of a file beside its quasi-identifiers: as numbers to draw decoys' values from, and back as text.
+
+A column is a number where the request says so and its texts can be written again from numbers; else its texts are
+codes. A text column whose values are mostly different is refused: whatever a decoy had there would be one person's own.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.decoys.generalized_release import Floats
+from tasks.decoys.sensitive_values import Column, Columns
+from tasks.errors import ParameterError
+from tasks.masking.masked_columns import MaskedColumns, written_number
+from tasks.request.model import ReleaseRequest, ValueType
+
+Texts = list[str | None]
+
+_FEW = 20
+_MOST_DECIMALS = 6
+_NUMERIC = frozenset({ValueType.INTEGER, ValueType.NUMBER})
+
+
+@dataclass(frozen=True)
+class OutboundColumn:
+    """One column in numbers; shows none of its values."""
+
+    values: Column = field(repr=False)
+    """Codes as integers, a missing value the last of them; or numbers as floats, NaN where missing."""
+    write: Callable[[Column], Texts] = field(repr=False)
+    """Texts of codes or numbers, None where missing."""
+
+
+@dataclass(frozen=True)
+class OutboundColumns:
+    """The columns of all original records, in their order."""
+
+    by_name: Mapping[str, OutboundColumn]
+
+    @property
+    def values(self) -> dict[str, Column]:
+        """Each column in numbers, shape (n_records,)."""
+        return {name: column.values for name, column in self.by_name.items()}
+
+    def texts(self, drawn: Columns) -> dict[str, Texts]:
+        """Texts of drawn values, by column."""
+        return {name: self.by_name[name].write(values) for name, values in drawn.items()}
+
+
+def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: MaskedColumns) -> OutboundColumns:
+    """The outbound columns that are no quasi-identifiers; masked ones with their masked values.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The microdata as text, missing cells as NA.
+    request : ReleaseRequest
+    masked : MaskedColumns
+    """
+    columns = {}
+    for name in request.outbound:
+        if name in request.quasi_identifiers:
+            continue
+        if name in masked.names:
+            values = masked.masked[:, masked.names.index(name)] + 0.0
+            columns[name] = OutboundColumn(values, _numbers_as_written)
+        else:
+            columns[name] = _column(frame[name], request.attributes[name].type)
+    return OutboundColumns(columns)
+
+
+def refuse_own_values(columns: OutboundColumns) -> None:
+    """Refuse columns in which nearly every record has a value that nobody else has.
+
+    Raises
+    ------
+    ParameterError
+        If there is one; names it.
+    """
+    for name, column in columns.by_name.items():
+        if column.values.dtype.kind == "f":
+            continue
+        different = len(np.unique(column.values))
+        if different > max(_FEW, len(column.values) / 2):
+            raise ParameterError(
+                "no values can be invented for a column",
+                where=f"column {name}",
+                expected="values that several records share, or numbers or dates between which others lie",
+                got=f"{different} different values in {len(column.values)} records",
+                fix="declare its type where it holds numbers or dates, or leave the column or the decoys out",
+            )
+
+
+def _column(texts: pd.Series, kind: ValueType) -> OutboundColumn:
+    if kind in _NUMERIC:
+        return _numeric(texts) or _coded(texts)
+    if kind is ValueType.DATE:
+        return _dates(texts) or _coded(texts)
+    return _coded(texts)
+
+
+def _coded(texts: pd.Series) -> OutboundColumn:
+    codes, values = pd.factorize(texts.astype(object), sort=False, use_na_sentinel=True)
+    known: list[str | None] = [str(value) for value in values] + [None]
+    place = np.where(codes < 0, len(values), codes).astype(np.int64)
+    return OutboundColumn(place, lambda drawn: [known[code] for code in drawn.astype(np.int64).tolist()])
+
+
+def _numeric(texts: pd.Series) -> OutboundColumn | None:
+    """Numbers that write as their texts, each alike or with a fixed number of decimals; None where they do not."""
+    given = texts.dropna().astype(str).to_numpy()
+    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    known = numbers[texts.notna().to_numpy()]
+    if len(known) == 0 or not np.isfinite(known).all():
+        return None
+    for write in (written_number, *(_with_decimals(count) for count in range(1, _MOST_DECIMALS + 1))):
+        if all(write(value) == text for value, text in zip(known.tolist(), given, strict=True)):
+            return OutboundColumn(numbers, _writer(write))
+    return None
+
+
+def _dates(texts: pd.Series) -> OutboundColumn | None:
+    """Days since 1970 of ISO dates; None where a text is none."""
+    given = texts.dropna().astype(str).to_numpy()
+    try:
+        days = given.astype("datetime64[D]")
+    except ValueError:
+        return None
+    if len(given) == 0 or (days.astype(str) != given).any():
+        return None
+    numbers = np.full(len(texts), np.nan)
+    numbers[texts.notna().to_numpy()] = days.astype(np.int64)
+    return OutboundColumn(numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))))
+
+
+def _with_decimals(count: int) -> Callable[[float], str]:
+    return lambda value: f"{value:.{count}f}"
+
+
+def _writer(write: Callable[[float], str]) -> Callable[[Column], Texts]:
+    return lambda drawn: [None if np.isnan(value) else write(value) for value in drawn.tolist()]
+
+
+def _numbers_as_written(drawn: Column) -> Texts:
+    return [None if np.isnan(value) else written_number(value) for value in drawn.tolist()]
+
+
+def at_rows(columns: Columns, rows: NDArray[np.intp]) -> dict[str, Column]:
+    """Some records of each column."""
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def joined(first: Columns, second: Columns) -> dict[str, Column]:
+    """Records of two sets of the same columns, one after the other."""
+    return {name: np.concatenate([column, second[name]]) for name, column in first.items()}
+
+
+def finite(features: Floats) -> Floats:
+    """Features with −1 where a group has nobody, as trees need numbers."""
+    numbers: Floats = np.nan_to_num(features, nan=-1.0)
+    return numbers
