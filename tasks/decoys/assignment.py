@@ -24,7 +24,7 @@ from ortools.sat.python import cp_model
 
 from tasks.decoys.class_table import Rows
 from tasks.decoys.removal import Assignment, Ground, Terms, Wanted, assembled, check_wanted
-from tasks.decoys.stock import Bin, Part, Stock, largest_first, room_of_files
+from tasks.decoys.stock import Bin, Part, Stock, largest_first, least_missing, room_of_files
 from tasks.errors import ParameterError, StageFailed
 
 _SEED = 1
@@ -105,7 +105,7 @@ def _searched(stock: Stock, wanted: Sequence[Wanted], effort: float) -> tuple["_
     """The model with the best assignment, its status and the least that the worst-off copy must miss.
 
     The least is first bounded as if no class were of the same origin as another, then an assignment is sought among the
-    cheapest classes, among all real classes with candidates enough, and only where that fails among all candidates.
+    cheapest classes, among all real classes with candidates enough, and where that leaves doubt among all candidates.
     """
     whole = Part(stock, stock.members)
     simplest = _Model(whole, wanted, relaxed=True)
@@ -121,11 +121,11 @@ def _searched(stock: Stock, wanted: Sequence[Wanted], effort: float) -> tuple["_
         status = model.solve(effort / 2)
         if status in _FOUND and (best is None or model.worst < best.worst):
             best = model
-        if part.members is stock.thinned and stock.enough and status in _FOUND:
+        if status in _FOUND and (part is whole or (part.members is stock.thinned and stock.enough)):
             least = max(least, model.bound)
-        if best is not None and (best.worst <= least or part.members is stock.thinned):
-            return best, cp_model.FEASIBLE, least
-    return model, status, least
+        if best is not None and (best.worst <= least or (part.members is stock.thinned and stock.enough)):
+            break
+    return (model, status, least) if best is None else (best, cp_model.FEASIBLE, least)
 
 
 class _Model:
@@ -213,7 +213,8 @@ class _Model:
 
         Recipients who want the same are exchangeable; one order of them is searched.
         """
-        worst = self._model.new_int_var(0, self._ground.real.total, "worst")
+        least = least_missing(self._part.room, self._wanted, self._ratio)
+        worst = self._model.new_int_var(least, max(least, self._ground.real.total), "worst")
         before: dict[Wanted, Expression] = {}
         for want, own in zip(self._wanted, self._places, strict=True):
             kept = sum(self._ratio * sizes[name] * count for name, count in own.items())

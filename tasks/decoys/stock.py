@@ -174,6 +174,31 @@ def largest_first(room: Mapping[Bin, int], wanted: Sequence[Wanted]) -> list[lis
     return hands
 
 
+def least_missing(room: Mapping[Bin, int], wanted: Sequence[Wanted], ratio: int) -> int:
+    """Records that some copy misses at least, whatever places are taken; 0 where nothing quick can be said.
+
+    To exchange a place for a smaller one loses nobody a record more: the recipient misses what it did, for it keeps
+    less as well, and all others miss less. So the smallest places are best, and some copy keeps an even part of them at
+    most. Of two places a recipient the largest is best dealt with the smallest, which gives the least itself.
+    """
+    least = 0
+    for file in {want.generalization for want in wanted}:
+        mine = [want for want in wanted if want.generalization == file]
+        sizes = np.sort(
+            np.repeat([size for _, size in room], [n if name[0] == file else 0 for name, n in room.items()])
+        )
+        needed = sizes[: mine[0].decoys * len(mine)]
+        if len(set(mine)) > 1 or len(needed) < mine[0].decoys * len(mine):
+            continue
+        even = int(needed.sum()) // len(mine)
+        if mine[0].decoys == 1:
+            even = int(needed[0])
+        elif mine[0].decoys == 2:
+            even = int((needed + needed[::-1]).min())
+        least = max(least, ratio * (int(needed.sum()) - even))
+    return least
+
+
 def _held(hand: Sequence[Bin]) -> int:
     return sum(size for _, size in hand)
 

@@ -301,6 +301,41 @@ class TestCapacity:
             assert found.random > 0
             assert found.by_size > 0
 
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, 10_000), st.integers(1, 2), st.integers(1, 2), st.sampled_from([None, 4, 8, 15]))
+    def test_cells_in_several_sizes(self, seed, decoys, ratio, budget):
+        """Each cell once, in whatever size gives the most recipients, and the fewest records within a budget."""
+        rng = np.random.default_rng(seed)
+        real = column(range(14), rng.integers(2, 5, 14).tolist(), [10] * 14)
+        rows = rng.integers(14, 25, 12).tolist()
+        place = ground([real], [column(rows, rng.integers(2, 5, 12).tolist(), [10] * 12)], AXES)
+        supported = 0
+        for recipients in range(1, 13):
+            try:
+                assign(place, [Wanted(decoys)] * recipients, ratio, np.random.default_rng(0), budget=budget)
+            except ParameterError:
+                break
+            supported = recipients
+        assert recipients_supported(place, decoys, ratio, 2, budget=budget).optimal == supported
+
+    def test_cells_that_hold_one_another_count_once(self):
+        """The group of leaves 10 to 14, or any of the leaves: four of them are four places, the group is one."""
+        real = column(range(5), [3] * 5, [10] * 5)
+        place = ground([real], [column([27, 10, 11, 12, 13], [3] * 5, [10] * 5)], AXES)
+        found = recipients_supported(place, 1, 1, 2)
+        assert (found.optimal, found.optimal_limit) == (4, "candidates")
+
+    def test_many_recipients(self):
+        """Places by the hundred are counted, never searched: 300 cells in two sizes each, for 600 classes."""
+        trees = [tree("a", 1, 30), tree("b", 1, 30)]
+        cells = np.stack(np.meshgrid(np.arange(30), np.arange(30)), -1).reshape(-1, 2)
+        real = table(cells[:600], [3, 4] * 300, [40] * 600)
+        offer = table(np.repeat(cells[600:], 2, axis=0), [3, 4] * 300, [40] * 600)
+        place = ground([real], [offer], lineages(trees))
+        found = recipients_supported(place, 1, 2, 3)
+        assert (found.optimal, found.optimal_limit) == (300, "candidates")
+        assert recipients_supported(place, 1, 2, 3, budget=2 * 150 * 3 - 6).optimal == 150
+
     def test_none(self):
         far = column(range(10, 14), [2, 5, 5, 9], [80] * 4)
         found = recipients_supported(ground([TestHandWorked.REAL], [far], AXES), 1, 1, 2)
