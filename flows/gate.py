@@ -188,6 +188,7 @@ def _flow(
             str(loaded.path.resolve()),
             [str(root) for root in loaded.roots],
             [recipient.id for recipient in loaded.request.recipients],
+            [recipient.id for recipient in loaded.request.recipients if recipient.decoys or loaded.request.continues],
             circumstances_document(circumstances),
             str(workspace.key_file),
             str(folder),

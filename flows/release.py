@@ -1,4 +1,4 @@
-"""The flow of a release: validate, mask, generalize, score, attack, write, decide, report; recipient by recipient.
+"""The flow of a release: validate, mask, generalize, place decoys, score, attack, write, decide, report.
 
 Only sequences. Paths and hashes cross the borders between tasks, so nothing that Prefect keeps holds a data value.
 """
@@ -12,6 +12,7 @@ from flows.progress import step
 from flows.reporting import render_reports
 from tasks.artifact import Artifact, is_intact
 from tasks.decision.task import Found, decide_release, gates_open
+from tasks.decoys.task import place_decoys
 from tasks.delivery.task import write_release
 from tasks.errors import StageCrashed, StageFailed
 from tasks.generalization.task import generalize
@@ -29,6 +30,7 @@ def release(  # noqa: PLR0917
     request: str,
     roots: list[str],
     recipients: list[str],
+    decoyed: list[str],
     circumstances: dict[str, object],
     key_file: str,
     folder: str,
@@ -37,8 +39,9 @@ def release(  # noqa: PLR0917
 
     1. Prepare: read and code data and population, once.
     2. Validate the data; where that fails, no recipient is assessed. Mask numbers, and score the records as collected.
-    3. For each recipient: generalize, score, plan an attack, weigh what is given away, link the release to its
-       originals, measure what it is good for, write the file if the gates are open so far, decide, report.
+    3. Generalize for each recipient; place the decoys of all of them, if any are asked for.
+    4. For each recipient: score, plan an attack, weigh what is given away, link the release to its originals, measure
+       what it is good for, write the file if the gates are open so far, decide, report.
 
     Parameters
     ----------
@@ -50,6 +53,8 @@ def release(  # noqa: PLR0917
         Folders that the request may name files in.
     recipients : list of str
         Ids of the recipients.
+    decoyed : list of str
+        Ids of those whose copies are to hold decoys.
     circumstances : dict
         Identity, program, time and ledger head, for the records.
     key_file : str
@@ -79,9 +84,8 @@ def release(  # noqa: PLR0917
         masked = _done(mask_data, release_id, request, roots, key_file, folder)
         step("weighing identity and attributes as collected")
         collected = _done(score_as_collected, release_id, request, prepared, folder)
-    finished = {}
-    for recipient in recipients:
-        found = Found(
+    every = {
+        recipient: Found(
             prepared=prepared,
             validation=validation["fact"],
             score=None,
@@ -90,11 +94,33 @@ def release(  # noqa: PLR0917
             masked=masked,
             linkage=None,
             utility=None,
+            decoys=None,
             written=None,
             failures=[],
         )
-        if masked and collected:
-            _assess(found, release_id, request, roots, recipient, masked, collected, circumstances, key_file, folder)
+        for recipient in recipients
+    }
+    played: dict[str, Artifact] = {}
+    if masked and collected:
+        played = _generalized(every, release_id, request, prepared, folder)
+        if decoyed:
+            played = _with_decoys(every, release_id, request, roots, played, decoyed, masked, key_file, folder)
+    finished = {}
+    for recipient, found in every.items():
+        if masked and collected and recipient in played:
+            _assess(
+                found,
+                release_id,
+                request,
+                roots,
+                recipient,
+                played[recipient],
+                masked,
+                collected,
+                circumstances,
+                key_file,
+                folder,
+            )
         step(f"deciding and reporting for {recipient}")
         record = decide_release(request, recipient, found, circumstances, folder)
         reports = _done(render_reports, release_id, recipient, record, folder)
@@ -103,12 +129,56 @@ def release(  # noqa: PLR0917
     return {"prepared": prepared, "validation": validation, "recipients": finished}
 
 
+def _generalized(
+    every: dict[str, Found], release_id: str, request: str, prepared: Artifact, folder: str
+) -> dict[str, Artifact]:
+    """Generalize for each recipient; one whose generalization fails is blocked, a crash ends the run."""
+    played = {}
+    for recipient, found in every.items():
+        step(f"generalizing for {recipient}")
+        try:
+            played[recipient] = _done(generalize, release_id, request, recipient, prepared, folder)
+        except StageCrashed:
+            raise
+        except StageFailed as failure:
+            found["failures"].append({"stage": "generalization", "reason": failure.in_one_line()})
+    return played
+
+
+def _with_decoys(  # noqa: PLR0917
+    every: dict[str, Found],
+    release_id: str,
+    request: str,
+    roots: list[str],
+    played: dict[str, Artifact],
+    decoyed: list[str],
+    masked: Artifact,
+    key_file: str,
+    folder: str,
+) -> dict[str, Artifact]:
+    """Place the decoys of all recipients; where that fails, those who were to have some are blocked."""
+    step("placing decoys")
+    prepared = next(iter(every.values()))["prepared"]
+    try:
+        placed = _done(place_decoys, release_id, request, roots, prepared, played, masked, key_file, folder)
+    except StageCrashed:
+        raise
+    except StageFailed as failure:
+        for recipient in decoyed:
+            every[recipient]["failures"].append({"stage": "decoys", "reason": failure.in_one_line()})
+        return played
+    for recipient, copy in placed["copies"].items():
+        every[recipient]["decoys"] = copy["fact"]
+    return {recipient: copy["played"] for recipient, copy in placed["copies"].items()}
+
+
 def _assess(  # noqa: PLR0917
     found: Found,
     release_id: str,
     request: str,
     roots: list[str],
     recipient: str,
+    played: Artifact,
     masked: Artifact,
     collected: Artifact,
     circumstances: dict[str, object],
@@ -116,11 +186,8 @@ def _assess(  # noqa: PLR0917
     folder: str,
 ) -> None:
     """Run one recipient's stages; a stage that fails blocks this recipient and no other, a crash ends the run."""
-    prepared, stage = found["prepared"], "generalization"
+    prepared, stage = found["prepared"], "risk"
     try:
-        step(f"generalizing for {recipient}")
-        played = _done(generalize, release_id, request, recipient, prepared, folder)
-        stage = "risk"
         step(f"scoring for {recipient}")
         found["score"] = _done(score_release, release_id, request, recipient, prepared, played, folder)
         stage = "sequential adversary"
@@ -141,11 +208,21 @@ def _assess(  # noqa: PLR0917
         found["utility"] = _done(
             measure_utility, release_id, request, roots, recipient, prepared, played, masked, key_file, folder
         )
-        if gates_open(request, recipient, found, circumstances):
+        if not found["failures"] and gates_open(request, recipient, found, circumstances):
             stage = "delivery"
             step(f"writing and re-scoring the file for {recipient}")
             found["written"] = _done(
-                write_release, release_id, request, roots, recipient, prepared, played, masked, key_file, folder
+                write_release,
+                release_id,
+                request,
+                roots,
+                recipient,
+                prepared,
+                played,
+                masked,
+                found["decoys"],
+                key_file,
+                folder,
             )
     except StageCrashed:
         raise

@@ -26,7 +26,9 @@ class Written(TypedDict):
     file: Artifact
     rows: int
     figures: dict[str, float] | None
-    """Risk of the file as read back from its bytes; None where its cells are not those of the method."""
+    """Risk of the file as read back from its bytes; None where its rows are not those that were to be written."""
+    statistics: Artifact
+    """What its columns' statistics differ by from the data as collected."""
 
 
 @contextmanager

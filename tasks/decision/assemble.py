@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
-from tasks.decision.gates import agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
+from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.gates import (
+    agreement_gate,
+    decoy_gate,
+    judge_gates,
+    rescored_gate,
+    stages_gate,
+    validation_gate,
+)
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
 from tasks.decision.record import (
     AgreementFact,
@@ -47,7 +55,8 @@ STAGES = (
     "delivery",
 )
 
-NOT_IN_THIS_VERSION = (NotAssessed(stage="Decoy records", reason="Not part of this version; the release holds none."),)
+DECOYS = "decoys"
+"""The stage that only copies with decoys go through."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,7 @@ class Output:
     sha256: Sha256
     rows: int
     figures: dict[str, float] | None
+    statistics: StatisticsFact
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,8 @@ class Findings:
     masking: tuple[MaskingFact, ...] = ()
     linkage: tuple[LinkageFact, dict[Measure, float]] | None = None
     utility: tuple[UtilityFact, dict[Measure, float]] | None = None
+    decoys: DecoyFact | None = None
+    """None where the copy is to have none, or the stage failed."""
     output: Output | None = None
     failures: tuple[NotAssessed, ...] = ()
     """Stages that failed, with the message."""
@@ -126,6 +138,7 @@ def gates_before_writing(
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, circumstances.decided_at.date()),
         *judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals),
+        *((decoy_gate(findings.decoys, request.policy.decoys.maximum_detectability),) if findings.decoys else ()),
     )
 
 
@@ -140,10 +153,12 @@ def assemble(
     3. The verdict, its reasons and its validity.
     """
     gates = gates_before_writing(request, recipient, findings, circumstances)
+    with_decoys = recipient.decoys or any(failure.stage == DECOYS for failure in findings.failures)
+    stages = (*STAGES, DECOYS) if with_decoys else STAGES
     if all(gate.passed for gate in gates):
-        gates += (stages_gate(STAGES, _finished(findings)), _rescored(findings))
+        gates += (stages_gate(stages, _finished(findings)), _rescored(findings))
     elif findings.failures:
-        gates += (stages_gate(STAGES, _finished(findings)),)
+        gates += (stages_gate(stages, _finished(findings)),)
     output = findings.output
     verdict, reasons = decide(
         gates,
@@ -190,7 +205,9 @@ def assemble(
         masking=findings.masking,
         risk=findings.risk,
         utility=findings.utility[0] if findings.utility else None,
-        not_assessed=(*findings.failures, *_not_reached(findings), *_not_in_this_version(recipient)),
+        statistics=output.statistics if output else None,
+        not_assessed=(*findings.failures, *_not_reached(findings)),
+        decoys=findings.decoys,
         requested_by=request.requested_by,
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
@@ -211,6 +228,7 @@ def _finished(findings: Findings) -> Collection[str]:
         "combined risk": findings.combined,
         "record linkage": findings.linkage,
         "utility": findings.utility,
+        DECOYS: findings.decoys,
     }
     finished += [stage for stage, found in later.items() if found is not None]
     if findings.output:
@@ -241,17 +259,6 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
             stage="Generalization and risk",
             reason="The data did not pass validation, so nothing was generalized and no risk was measured.",
         ),
-    )
-
-
-def _not_in_this_version(recipient: Recipient) -> tuple[NotAssessed, ...]:
-    """The tests that no release has, each with a word on terms that the request gives for it in vain."""
-    given = {"Decoy records": recipient.decoys is not None}
-    return tuple(
-        test.model_copy(update={"reason": f"{test.reason} The terms that the request gives for it had no effect."})
-        if given.get(test.stage)
-        else test
-        for test in NOT_IN_THIS_VERSION
     )
 
 

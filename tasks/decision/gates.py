@@ -8,6 +8,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 
+from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.measures import MEASURES, is_possible
 from tasks.decision.record import GateResult, Interval, ValidationFact
 from tasks.request.model import Agreement, Gate, Measure
@@ -16,6 +17,8 @@ VALIDATION_PASSED = "validation.passed"
 AGREEMENT_IN_FORCE = "agreement.in_force"
 STAGES_FINISHED = "stages.finished"
 RESCORED_EQUAL = "released.rescored_equal"
+DECOYS_DETECTABLE = "decoys.detectability"
+"""Judged of copies with decoys alone."""
 ALWAYS_ON = (VALIDATION_PASSED, AGREEMENT_IN_FORCE, STAGES_FINISHED, RESCORED_EQUAL)
 """Identifiers of the gates that every approval needs, whatever the policy says."""
 
@@ -122,6 +125,43 @@ def stages_gate(required: Collection[str], finished: Collection[str]) -> GateRes
     else:
         because = "No stage was asked for."
     return _condition(STAGES_FINISHED, "Every stage finished", bool(required) and not missing, because)
+
+
+def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
+    """Whether the decoys of a copy cannot be told from its real classes.
+
+    Parameters
+    ----------
+    decoys : DecoyFact
+    threshold : float
+        Highest area under the curve of a classifier that tells them apart, 0.5 to 1.
+
+    Returns
+    -------
+    GateResult
+        The upper end of the interval of the best classifier is judged; a detection that could not be measured does not
+        pass.
+    """
+    found = decoys.detectability
+    if found is None:
+        because = "There are too few cells to draw as many decoys as it takes to measure whether they can be told."
+    else:
+        because = (
+            f"Of {len(found.tried)} classifiers the best one, {found.worst.classifier} with {found.worst.view}, has an "
+            f"area of {found.worst.area:.3f}; 0.5 is guessing. The upper end of the interval is judged."
+        )
+        if found.worst.high > threshold and found.worst.view == "population and values":
+            because += " See policy.decoys.common_from: without it no decoy has values that many records share."
+    return GateResult(
+        id=DECOYS_DETECTABLE,
+        title="Decoys cannot be told from real classes",
+        measured=None if found is None else found.worst.high,
+        interval=None if found is None else Interval(low=found.worst.low, high=found.worst.high, level=0.95),
+        comparison="at most",
+        threshold=threshold,
+        passed=found is not None and found.worst.high <= threshold,
+        because=because,
+    )
 
 
 def rescored_gate(

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
+from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.linkage_facts import LinkageFact
 from tasks.decision.record import NotAssessed, ValidationFact, canonical_json
 from tasks.decision.utility_facts import UtilityFact
@@ -18,7 +19,7 @@ from tasks.guard import guarded
 from tasks.masking.masked_file import load_masked
 from tasks.microdata.prepared import load
 from tasks.request.load import load_request
-from tasks.risk.finding_file import load_finding
+from tasks.risk.finding_file import load_figure, load_finding
 from tasks.risk.score_file import load_score
 
 _CIRCUMSTANCES = TypeAdapter(Circumstances)
@@ -35,6 +36,7 @@ class Found(TypedDict):
     masked: Artifact | None
     linkage: Artifact | None
     utility: Artifact | None
+    decoys: Artifact | None
     written: Written | None
     failures: list[dict[str, str]]
 
@@ -94,6 +96,14 @@ def _findings(found: Found) -> Findings:
         masking=load_masked(checked(found["masked"])).facts if found["masked"] else (),
         linkage=load_finding(checked(found["linkage"]), LinkageFact) if found["linkage"] else None,
         utility=load_finding(checked(found["utility"]), UtilityFact) if found["utility"] else None,
-        output=Output(output["file"]["sha256"], output["rows"], output["figures"]) if output else None,
+        decoys=load_figure(checked(found["decoys"]), DecoyFact) if found["decoys"] else None,
+        output=Output(
+            sha256=output["file"]["sha256"],
+            rows=output["rows"],
+            figures=output["figures"],
+            statistics=load_figure(checked(output["statistics"]), StatisticsFact),
+        )
+        if output
+        else None,
         failures=tuple(NotAssessed(**failure) for failure in found["failures"]),
     )

@@ -4,7 +4,7 @@ A column is a number where the request says so and its texts can be written agai
 codes. A text column whose values are mostly different is refused: whatever a decoy had there would be one person's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +32,8 @@ class OutboundColumn:
     """Codes as integers, a missing value the last of them; or numbers as floats, NaN where missing."""
     write: Callable[[Column], Texts] = field(repr=False)
     """Texts of codes or numbers, None where missing."""
+    read: Callable[[Texts], Column] = field(repr=False)
+    """Codes or numbers of texts; a text that no record has gets a code of its own."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class OutboundColumns:
     def values(self) -> dict[str, Column]:
         """Each column in numbers, shape (n_records,)."""
         return {name: column.values for name, column in self.by_name.items()}
+
+    def read(self, rows: Sequence[Mapping[str, str | None]]) -> dict[str, Column]:
+        """Records given as text, in numbers."""
+        return {name: column.read([row[name] for row in rows]) for name, column in self.by_name.items()}
 
     def texts(self, drawn: Columns) -> dict[str, Texts]:
         """Texts of drawn values, by column."""
@@ -66,7 +72,7 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
             continue
         if name in masked.names:
             values = masked.masked[:, masked.names.index(name)] + 0.0
-            columns[name] = OutboundColumn(values, _numbers_as_written)
+            columns[name] = OutboundColumn(values, _writer(written_number), _read_numbers)
         else:
             columns[name] = _column(frame[name], request.attributes[name].type)
     return OutboundColumns(columns)
@@ -106,7 +112,13 @@ def _coded(texts: pd.Series) -> OutboundColumn:
     codes, values = pd.factorize(texts.astype(object), sort=False, use_na_sentinel=True)
     known: list[str | None] = [str(value) for value in values] + [None]
     place = np.where(codes < 0, len(values), codes).astype(np.int64)
-    return OutboundColumn(place, lambda drawn: [known[code] for code in drawn.astype(np.int64).tolist()])
+    code_of = {text: code for code, text in enumerate(known)}
+
+    def read(given: Texts) -> Column:
+        unknown = {text: len(known) + number for number, text in enumerate(dict.fromkeys(given)) if text not in code_of}
+        return np.array([code_of[text] if text in code_of else unknown[text] for text in given], dtype=np.int64)
+
+    return OutboundColumn(place, lambda drawn: [known[code] for code in drawn.astype(np.int64).tolist()], read)
 
 
 def _numeric(texts: pd.Series) -> OutboundColumn | None:
@@ -118,7 +130,7 @@ def _numeric(texts: pd.Series) -> OutboundColumn | None:
         return None
     for write in (written_number, *(_with_decimals(count) for count in range(1, _MOST_DECIMALS + 1))):
         if all(write(value) == text for value, text in zip(known.tolist(), given, strict=True)):
-            return OutboundColumn(numbers, _writer(write))
+            return OutboundColumn(numbers, _writer(write), _read_numbers)
     return None
 
 
@@ -133,7 +145,7 @@ def _dates(texts: pd.Series) -> OutboundColumn | None:
         return None
     numbers = np.full(len(texts), np.nan)
     numbers[texts.notna().to_numpy()] = days.astype(np.int64)
-    return OutboundColumn(numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))))
+    return OutboundColumn(numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))), _read_dates)
 
 
 def _with_decimals(count: int) -> Callable[[float], str]:
@@ -144,8 +156,12 @@ def _writer(write: Callable[[float], str]) -> Callable[[Column], Texts]:
     return lambda drawn: [None if np.isnan(value) else write(value) for value in drawn.tolist()]
 
 
-def _numbers_as_written(drawn: Column) -> Texts:
-    return [None if np.isnan(value) else written_number(value) for value in drawn.tolist()]
+def _read_numbers(texts: Texts) -> Column:
+    return np.array([np.nan if text is None else float(text) for text in texts])
+
+
+def _read_dates(texts: Texts) -> Column:
+    return np.array([np.nan if text is None else float(np.datetime64(text, "D").astype(np.int64)) for text in texts])
 
 
 def at_rows(columns: Columns, rows: NDArray[np.intp]) -> dict[str, Column]:

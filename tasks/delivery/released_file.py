@@ -6,7 +6,7 @@ apostrophe, and so do those that look as if they had one, so that every cell can
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +40,11 @@ def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
     return generator.permutation(n_rows)
 
 
-def released_rows(tuple_of_record: NDArray[np.int32], keep: NDArray[np.bool_], seed: bytes) -> NDArray[np.intp]:
-    """Position in the microdata of each row of the released file; parameters as in ``released_table``."""
-    kept = np.flatnonzero(keep[tuple_of_record])
+def released_rows(
+    tuple_of_record: NDArray[np.int32], keep: NDArray[np.bool_], seed: bytes, n_decoys: int = 0
+) -> NDArray[np.intp]:
+    """Position in the microdata of each row of the released file, −1 for a decoy; see ``released_table``."""
+    kept = np.concatenate([np.flatnonzero(keep[tuple_of_record]), np.full(n_decoys, -1, dtype=np.intp)])
     return kept[keyed_order(len(kept), seed)]
 
 
@@ -56,8 +58,9 @@ def released_table(
     keep: NDArray[np.bool_],
     seed: bytes,
     masked: MaskedColumns = NOTHING_MASKED,
+    decoys: Sequence[Mapping[str, str | None]] = (),
 ) -> pa.Table:
-    """The outbound columns of the records that are kept, generalized and reordered.
+    """The outbound columns of the records that are kept, generalized, and of decoys, all in one order.
 
     Parameters
     ----------
@@ -75,21 +78,36 @@ def released_table(
         Seed of the row order.
     masked : MaskedColumns
         Columns that leave with masked values.
+    decoys : sequence of mappings
+        Decoy records as text by column; any order of all rows is equally likely, whichever are decoys.
     """
-    rows = released_rows(tuple_of_record, keep, seed)
+    rows = released_rows(tuple_of_record, keep, seed, len(decoys))
+    order, rows = _order(rows)
     tuples = tuple_of_record[rows]
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
     columns: dict[str, pa.Array] = {}
     for name in request.outbound:
         if name in axis_of:
             labels = pa.array(table.axis_labels[axis_of[name]])
-            columns[name] = labels.take(pa.array(cells[tuples, axis_of[name]]))
+            column = labels.take(pa.array(cells[tuples, axis_of[name]]))
         elif name in masked.names:
-            columns[name] = pa.array(masked.text(name).array.take(rows), type=pa.large_string())
+            column = pa.array(masked.text(name).array.take(rows), type=pa.large_string())
         else:
             column = pa.array(frame[name].array.take(rows), type=pa.large_string())
-            columns[name] = _harmless(column) if request.attributes[name].type is ValueType.TEXT else column
+        own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
+        whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
+        as_text = name not in axis_of and name not in masked.names
+        columns[name] = _harmless(whole) if as_text and request.attributes[name].type is ValueType.TEXT else whole
     return pa.table(columns)
+
+
+def _order(rows: NDArray[np.intp]) -> tuple[pa.Array, NDArray[np.intp]]:
+    """Place of each row among the real rows, followed by the decoys; and the real rows."""
+    real = rows >= 0
+    place = np.empty(len(rows), dtype=np.int64)
+    place[real] = np.arange(int(real.sum()))
+    place[~real] = int(real.sum()) + np.arange(int((~real).sum()))
+    return pa.array(place), rows[real]
 
 
 def _harmless(column: pa.Array) -> pa.Array:

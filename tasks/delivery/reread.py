@@ -1,10 +1,12 @@
 """A released file scored from its bytes: columns coded anew, values weighed and compared as they stand there."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.decision.adversary_facts import ScoreFigure
@@ -13,24 +15,24 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import ReleaseRequest, ValueType
 from tasks.risk.combined_score import score_figure, scores
 from tasks.risk.score_table import ScoreTable
 
 
 def rows_as_attacked(path: Path, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
-    """Rows of a released file that are those that were attacked: same cell, same masked values, in the same place.
+    """Real rows of a released file that are those that were attacked: same cell, same masked values, same place.
 
     Parameters
     ----------
     path : Path
     cells : array of shape (n_rows, n_attributes)
         Cells read back from the file.
-    expected : array of shape (n_rows, n_attributes)
-        Cells of the records that the rows are.
+    expected : array of shape (n_real_rows, n_attributes)
+        Cells of the records that the real rows are.
     masked : MaskedColumns
     rows : array of shape (n_rows,)
-        Position in the microdata of each row.
+        Position in the microdata of each row, −1 for a decoy.
 
     Raises
     ------
@@ -39,17 +41,18 @@ def rows_as_attacked(path: Path, cells: Codes, expected: Codes, masked: MaskedCo
     """
     if len(cells) != len(rows):
         return 0
-    same: NDArray[np.bool_] = (cells == expected).all(axis=1)
+    real = rows >= 0
+    same: NDArray[np.bool_] = (cells[real] == expected).all(axis=1)
     if masked.names:
         released = read_columns(path, masked.names)
         for place, name in enumerate(masked.names):
             values = pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce")
-            same &= values.to_numpy(dtype=np.float64, na_value=np.nan) == masked.masked[rows, place]
+            same &= values.to_numpy(dtype=np.float64, na_value=np.nan)[real] == masked.masked[rows[real], place]
     return int(same.sum())
 
 
-def score_again(path: Path, request: ReleaseRequest, names: Sequence[str]) -> ScoreFigure:
-    """Combined score of the rows of a released file.
+def score_again(path: Path, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_]) -> ScoreFigure:
+    """Combined score of the real rows of a released file.
 
     Parameters
     ----------
@@ -57,13 +60,15 @@ def score_again(path: Path, request: ReleaseRequest, names: Sequence[str]) -> Sc
     request : ReleaseRequest
     names : sequence of str
         Columns to count and weigh, in the order in which they were.
+    real : array of bool, shape (n_rows,)
+        Whether each row is a record of the data, and no decoy.
 
     Raises
     ------
     StageFailed
         If the file cannot be read.
     """
-    released = read_columns(path, names)
+    released = read_columns(path, names).filter(pa.array(real))
     weights, chances = sensitivities(request), known_probabilities(request)
     columns: list[Column] = []
     for name in names:
@@ -79,3 +84,34 @@ def score_again(path: Path, request: ReleaseRequest, names: Sequence[str]) -> Sc
         sensitivities=tuple(column.weights for column in columns),
     )
     return score_figure(scores(table, request.policy.combined), request.policy.combined)
+
+
+def decoys_as_sealed(
+    path: Path, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
+) -> bool:
+    """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
+
+    Parameters
+    ----------
+    path : Path
+    decoys : sequence of mappings
+        Decoy records as text, by column.
+    real : array of bool, shape (n_rows,)
+        Whether each row is a record of the data.
+    request : ReleaseRequest
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    found = read_columns(path, request.outbound)
+    if found.num_rows != len(real):
+        return False
+    texts = {name for name in request.outbound if request.attributes[name].type is ValueType.TEXT}
+    rows = found.filter(pa.array(~real)).to_pylist()
+    read = Counter(
+        tuple(as_collected(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
+        for row in rows
+    )
+    return read == Counter(tuple(decoy[name] for name in request.outbound) for decoy in decoys)

@@ -1,5 +1,6 @@
 """Door of the delivery stage: write the released file where the gates are open so far, read it back, score it again."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,11 @@ from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, Written, artifact, checked, written
+from tasks.decision.decoy_facts import DecoyFact
+from tasks.decoys.findings import statistics_of_copy
+from tasks.decoys.vault import Vault
 from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
-from tasks.delivery.reread import rows_as_attacked, score_again
+from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.delivery.seed import derive_seed
 from tasks.generalization.play import Played, Table
@@ -22,6 +26,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import ReleaseRequest
+from tasks.risk.finding_file import load_figure, save_figure
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples
 from tasks.risk.score_table import scored_names
@@ -37,6 +42,7 @@ def write_release(  # noqa: PLR0917
     prepared: Artifact,
     played: Artifact,
     masked: Artifact,
+    decoys: Artifact | None,
     key_file: str,
     folder: str,
 ) -> Written:
@@ -52,6 +58,8 @@ def write_release(  # noqa: PLR0917
         Folders that the request may name files in.
     prepared, played, masked : Artifact
         The coded data, the cells they are released as, and the masked columns.
+    decoys : Artifact, optional
+        What the record says of the copy's decoys, which the sealed manifest holds; None where it has none.
     key_file : str
         Path of the workspace's key; the key itself never becomes a parameter.
     folder : str
@@ -64,9 +72,11 @@ def write_release(  # noqa: PLR0917
         outcome = load_played(checked(played))
         kept = released_tuples(table, outcome, policy.generalization.minimum_class_size)
         columns = load_masked(checked(masked))
+        own = _decoys_of(recipient, release_id, decoys, Path(key_file))
         seed = derive_seed(Path(key_file), release_id, f"row order {recipient}")
+        frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
         released = released_table(
-            read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked),
+            frame,
             asked,
             table,
             cells=outcome.cells,
@@ -74,16 +84,30 @@ def write_release(  # noqa: PLR0917
             keep=kept,
             seed=seed,
             masked=columns,
+            decoys=own,
         )
         target = Path(folder) / f"released-{recipient}.csv"
         with written(target) as partial:
             write_csv(released, partial)
-        rows = released_rows(coded.tuple_of_record, kept, seed)
-        return Written(
-            file=artifact(target),
-            rows=released.num_rows,
-            figures=_figures_of(target, asked, recipient, coded, table, outcome, kept, columns, rows),
-        )
+        rows = released_rows(coded.tuple_of_record, kept, seed, len(own))
+        figures = None
+        if decoys_as_sealed(target, own, rows >= 0, asked):
+            figures = _figures_of(target, asked, recipient, coded, table, outcome, kept, columns, rows)
+        statistics = Path(folder) / f"statistics-{recipient}.json"
+        with written(statistics) as partial:
+            save_figure(statistics_of_copy(frame, asked, columns, rows[rows >= 0], own), partial)
+        return Written(file=artifact(target), rows=released.num_rows, figures=figures, statistics=artifact(statistics))
+
+
+def _decoys_of(
+    recipient: str, release_id: str, decoys: Artifact | None, key_file: Path
+) -> Sequence[Mapping[str, str | None]]:
+    """Decoy records of a copy, from the sealed manifest that its record commits to."""
+    if decoys is None:
+        return ()
+    fact = load_figure(checked(decoys), DecoyFact)
+    manifest = Vault.beside(key_file).open(release_id, fact.commitment_sha256)
+    return next(holder.rows for holder in manifest.holders if holder.recipient == recipient)
 
 
 def _figures_of(  # noqa: PLR0917
@@ -97,11 +121,11 @@ def _figures_of(  # noqa: PLR0917
     masked: MaskedColumns,
     rows: NDArray[np.intp],
 ) -> dict[str, float] | None:
-    """What the file carries, from its bytes; None where a row's cell is none that the method releases."""
+    """What the real rows of the file carry, from its bytes; None where a cell is none that the method releases."""
     whom, policy = request.recipient(recipient), request.policy
-    cells = read_cells(path, request.quasi_identifiers, table)
+    cells, real = read_cells(path, request.quasi_identifiers, table), rows >= 0
     measured = rescore(
-        cells,
+        cells[real],
         table,
         CellSizes.of(table, played),
         payoffs_of(whom),
@@ -111,6 +135,6 @@ def _figures_of(  # noqa: PLR0917
     )
     if measured is None:
         return None
-    combined = score_again(path, request, scored_names(request, prepared))
-    attacked = rows_as_attacked(path, cells, played.cells[prepared.tuple_of_record[rows]], masked, rows)
+    combined = score_again(path, request, scored_names(request, prepared), real)
+    attacked = rows_as_attacked(path, cells, played.cells[prepared.tuple_of_record[rows[real]]], masked, rows)
     return flat_figures(measured.residual, measured.transparent, measured.sequential, combined, attacked)

@@ -34,8 +34,6 @@ def _why_no_weight(request: ReleaseRequest) -> str:
 def _of_recipients(request: ReleaseRequest) -> Iterator[str]:
     for recipient in request.recipients:
         place = f"recipients[{recipient.id}]"
-        if recipient.decoys is not None:
-            yield f"{place}.decoys is not used; no stage places decoys yet, and the release will hold none"
         if recipient.prior_release_ids:
             yield f"{place}.prior_release_ids is shown in the determination; no stage compares releases yet"
 

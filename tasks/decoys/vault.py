@@ -1,0 +1,117 @@
+"""Where sealed manifests lie: a private folder of the workspace, one file a release."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.decoys.keys import VARIABLE, load_keys, make_keys
+from tasks.decoys.manifest import Manifest
+from tasks.decoys.sealing import KeyRing, open_sealed, sealed_anew
+from tasks.errors import WorkspaceError
+
+_MODE = 0o600
+
+
+@dataclass(frozen=True)
+class Vault:
+    """The sealed manifests of a workspace, and the keys that open them."""
+
+    folder: Path
+    """Made when the first manifest is sealed."""
+    key_file: Path
+
+    @classmethod
+    def beside(cls, key_file: Path) -> "Vault":
+        """The vault in the folder of the workspace's own key."""
+        return cls(key_file.parent / "decoys", key_file.parent / "decoy-keys")
+
+    def place(self, release_id: str) -> Path:
+        """Sealed manifest of a release."""
+        return self.folder / f"{release_id}.sealed"
+
+    def sealed(self) -> Iterator[Path]:
+        """All sealed manifests, in order of their names."""
+        yield from sorted(self.folder.glob("*.sealed"))
+
+    def keys(self) -> KeyRing:
+        """The keys, made at first use.
+
+        Raises
+        ------
+        WorkspaceError
+            If they cannot be used, or are gone while manifests are here that they sealed.
+        """
+        given = bool(os.environ.get(VARIABLE, "").strip())
+        if not given and not self.key_file.exists() and not any(self.sealed()):
+            return make_keys(self.key_file)
+        return load_keys(self.key_file)
+
+    def read(self, release_id: str) -> bytes:
+        """The sealed manifest of a release.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is none, or it cannot be read.
+        """
+        path = self.place(release_id)
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            gone = isinstance(error, FileNotFoundError)
+            raise WorkspaceError(
+                "there is no manifest of decoys of this release" if gone else "the manifest of decoys cannot be read",
+                where=str(path),
+                expected="the sealed manifest of a release with decoys",
+                got="no such file" if gone else error.strerror or type(error).__name__,
+                fix="name the workspace of the release with --workspace, or restore the file from a backup; a release "
+                "without decoys has none and cannot be traced"
+                if gone
+                else "correct its permissions",
+            ) from None
+
+    def open(self, release_id: str, commitment: str | None = None) -> Manifest:
+        """The manifest of a release.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is none, it cannot be read, or the keys cannot be used.
+        ParameterError
+            If none of the keys opens it.
+        TamperingFound
+            If it was changed, or is not the one that the record commits to.
+        """
+        content = self.read(release_id)
+        return open_sealed(content, load_keys(self.key_file), commitment)
+
+    def write(self, release_id: str, content: bytes) -> Path:
+        """Keep a sealed manifest, whole or not at all, readable by the owner alone."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.place(release_id)
+        draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return path
+
+    def seal_all_anew(self, ring: KeyRing) -> int:
+        """Seal every manifest under the newest key; returns how many.
+
+        Raises
+        ------
+        ParameterError, TamperingFound
+            If one cannot be opened; those before it are sealed anew, and repeating goes on.
+        """
+        number = 0
+        for path in self.sealed():
+            self.write(path.stem, sealed_anew(path.read_bytes(), ring))
+            number += 1
+        return number
