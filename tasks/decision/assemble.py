@@ -81,7 +81,7 @@ class Output:
     sha256: Sha256
     rows: int
     figures: dict[str, float] | None
-    statistics: StatisticsFact
+    statistics: StatisticsFact | None = None
 
 
 @dataclass(frozen=True)
