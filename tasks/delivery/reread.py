@@ -51,7 +51,9 @@ def rows_as_attacked(path: Path, cells: Codes, expected: Codes, masked: MaskedCo
     return int(same.sum())
 
 
-def score_again(path: Path, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_]) -> ScoreFigure:
+def score_again(
+    path: Path, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None = None
+) -> ScoreFigure:
     """Combined score of the real rows of a released file.
 
     Parameters
@@ -60,15 +62,17 @@ def score_again(path: Path, request: ReleaseRequest, names: Sequence[str], real:
     request : ReleaseRequest
     names : sequence of str
         Columns to count and weigh, in the order in which they were.
-    real : array of bool, shape (n_rows,)
-        Whether each row is a record of the data, and no decoy.
+    real : array of bool, shape (n_rows,), optional
+        Whether each row is a record of the data, and no decoy; all where not given.
 
     Raises
     ------
     StageFailed
         If the file cannot be read.
     """
-    released = read_columns(path, names).filter(pa.array(real))
+    released = read_columns(path, names)
+    if real is not None:
+        released = released.filter(pa.array(real))
     weights, chances = sensitivities(request), known_probabilities(request)
     columns: list[Column] = []
     for name in names:
