@@ -1,11 +1,10 @@
 """Playing a method: which cell every tuple is released as, and how many people it hides among.
 
-One door to all methods, so that the gate, the comparison of methods and the explanation of a verdict play alike.
+One door to all methods, so that the gate, the comparison of methods and the explanation of a verdict play alike. Where
+the policy demands k-anonymity, every method is followed by it (``recoding``).
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,85 +14,24 @@ from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
+from tasks.generalization.raised import matching_people
+from tasks.generalization.recoding import MethodCells, recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.table import KAnonymityOutcome, Played, Table
 from tasks.linkage.transparency import cell_numbers, effective_sizes
-from tasks.microdata.cube import DenseCube, SparseCube, cells_at, count_cube, cube_cells
+from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.tuples import Counts, Tuples
+from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
+__all__ = ["KAnonymityOutcome", "Played", "Table", "overlapping", "play", "population_cells"]
+
 _PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
+_PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
 _OUTCOMES_KEPT = 16
 
 LevelsRule = Callable[[Codes], Codes]
 """Gives leaf codes the levels they are released at; both of shape (n_tuples, n_attributes)."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Data and population in distinct tuples, over the same hierarchies, with Safe Harbor's grouping of each axis."""
-
-    hierarchies: tuple[Hierarchy, ...]
-    safe_harbor: tuple[SafeHarborAxis, ...]
-    data: Tuples
-    population: Tuples
-    memory_limit: int
-    """Bytes that a dense count cube may take."""
-    listed: Counts | None = None
-    """People of each population tuple in the external register; None without one."""
-    outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
-    """What was played already; recipients with equal stakes share it."""
-
-    @cached_property
-    def people(self) -> DenseCube | SparseCube:
-        """People in every cell of every strategy."""
-        return count_cube(self.population, self.hierarchies, self.population, self.memory_limit)
-
-    @cached_property
-    def records(self) -> DenseCube | SparseCube:
-        """Records in every cell of every strategy, counted in the same form as the people."""
-        limit = self.memory_limit if self.people.form == "dense" else 0
-        return count_cube(self.data, self.hierarchies, self.population, limit)
-
-    @cached_property
-    def axis_sizes(self) -> tuple[int, ...]:
-        """Axis positions of each attribute, Safe Harbor's own groups included."""
-        return tuple(
-            hierarchy.axis_length + len(axis.extra_labels)
-            for hierarchy, axis in zip(self.hierarchies, self.safe_harbor, strict=True)
-        )
-
-    @cached_property
-    def axis_labels(self) -> tuple[tuple[str, ...], ...]:
-        """Label at each axis position, Safe Harbor's own groups included."""
-        return tuple(
-            hierarchy.axis_labels + axis.extra_labels
-            for hierarchy, axis in zip(self.hierarchies, self.safe_harbor, strict=True)
-        )
-
-    @property
-    def cube_cells(self) -> int:
-        """Cells of the dense cube, whether or not it is built."""
-        return cube_cells(self.hierarchies)
-
-
-@dataclass(frozen=True)
-class Played:
-    """The outcome of a method for every distinct tuple of the data; all arrays of length n_tuples."""
-
-    method: Method
-    levels: Codes
-    """Level of each attribute; for Safe Harbor the least level that is as general."""
-    cells: Codes
-    """Released cell in axis positions, each group at the lowest level that holds the same values."""
-    kept: Floats
-    """Share of information kept, 0 to 1."""
-    people: Counts
-    """People who match the cell, n_p."""
-    effective: Counts
-    """People whose own cell it is, n_T."""
-    listed: Counts | None = None
-    """Those of them in the external register; None without one."""
 
 
 def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str = "population") -> Played:
@@ -113,14 +51,13 @@ def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_w
     Raises
     ------
     StageFailed
-        If the method leaves some record no strategy.
+        If the method leaves some record no strategy, or k-anonymity is demanded and cannot be had.
     """
     key = (method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None)
     if key not in table.outcomes:
-        problem = _problem(table, payoffs, weights)
         if len(table.outcomes) >= _OUTCOMES_KEPT:
             del table.outcomes[next(iter(table.outcomes))]
-        table.outcomes[key] = _play(table, problem, method, cell_weights)
+        table.outcomes[key] = _play(table, _problem(table, payoffs, weights), method, cell_weights)
     return table.outcomes[key]
 
 
@@ -134,43 +71,97 @@ def population_cells(
     StageFailed
         If the method leaves some record no strategy.
     """
+    made = _method(table, _problem(table, payoffs, weights), method, cell_weights)
+    return made.own if table.demands is None else recode(table, table.demands, made).own
+
+
+def overlapping(table: Table, method: Method) -> bool:
+    """Whether some people can match a released cell that is not their own, so that n_T may be below n_p.
+
+    Where each record has a strategy of its own they can; where whole cells are released they cannot. Generalized
+    further, whole cells stay apart if all records had one strategy; others may come to hold each other.
+    """
+    if table.demands is None:
+        return method in _PER_RECORD
+    if table.demands.local_recoding:
+        return True
     if method is Method.SAFE_HARBOR:
-        return _safe_harbor_cells(table, table.population.codes)
-    problem = _problem(table, payoffs, weights)
-    return _cells(table, problem, table.population.codes, _levels_rule(table, problem, method, cell_weights))
+        return not all(map(_nested, table.hierarchies, table.safe_harbor))
+    return method not in {Method.COMMON, Method.K_ANONYMITY}
+
+
+def _nested(hierarchy: Hierarchy, extra: SafeHarborAxis) -> bool:
+    """Whether groups that only Safe Harbor has hold whole groups of each level below the one that holds them."""
+    for position in range(hierarchy.axis_length, hierarchy.axis_length + len(extra.extra_labels)):
+        held = extra.positions == position
+        for level in range(int(extra.floor[np.argmax(held)])):
+            groups = hierarchy.groups[:, level]
+            if np.isin(groups[~held], groups[held]).any():
+                return False
+    return True
 
 
 def _problem(table: Table, payoffs: Payoffs, weights: Floats) -> Problem:
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
-def _cells(table: Table, problem: Problem, codes: Codes, rule: LevelsRule) -> Codes:
-    return problem.canonical(cells_at(codes, rule(codes), table.hierarchies))
-
-
 def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> Played:
+    made = _method(table, problem, method, cell_weights)
+    if table.demands is None:
+        effective, listed = _effective(table, made.cells, made.own, table.population.counts, table.listed)
+        return Played(
+            method=method,
+            levels=made.levels,
+            cells=made.cells,
+            kept=_kept(table, problem, made.cells),
+            people=matching_people(table, made.cells),
+            effective=effective,
+            listed=listed,
+        )
+    found = recode(table, table.demands, made)
+    people = np.where(found.released, table.population.counts, 0)
+    named = None if table.listed is None else np.where(found.released, table.listed, 0)
+    effective, listed = _effective(table, found.cells, found.own, people, named)
+    return Played(
+        method=method,
+        levels=found.levels,
+        cells=found.cells,
+        kept=_kept(table, problem, found.cells),
+        people=matching_people(table, found.cells),
+        effective=effective,
+        listed=listed,
+        withheld=found.withheld if found.withheld.any() else None,
+        k_anonymity=found.outcome,
+    )
+
+
+def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -> MethodCells:
+    """What the method itself makes of data and population."""
     if method is Method.SAFE_HARBOR:
-        return _play_safe_harbor(table, problem)
+        data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
+        levels = np.column_stack([levels[data[:, axis]] for axis, levels in enumerate(floors)])
+        return MethodCells(levels, _safe_harbor_cells(table, data), _safe_harbor_cells(table, table.population.codes))
     rule = _levels_rule(table, problem, method, cell_weights)
     levels = rule(table.data.codes)
     cells = problem.canonical(cells_at(table.data.codes, levels, table.hierarchies))
-    own = _cells(table, problem, table.population.codes, rule)
-    effective, listed = _effective(table, cells, own)
-    return Played(
-        method=method,
-        levels=levels,
-        cells=cells,
-        kept=problem.loss.kept(cells),
-        people=table.people.count(cells),
-        effective=effective,
-        listed=listed,
-    )
+    own = problem.canonical(cells_at(table.population.codes, rule(table.population.codes), table.hierarchies))
+    return MethodCells(levels, cells, own)
 
 
 def _levels_rule(table: Table, problem: Problem, method: Method, cell_weights: str) -> LevelsRule:
     if method in _PARTITIONS:
         weights = table.records if cell_weights == "data" else table.people
         return partition(problem, weights, _PARTITIONS[method]).levels
+    if method is Method.K_ANONYMITY:
+        if table.demands is None:
+            raise StageFailed(
+                "the method k-anonymity has no terms",
+                where="policy.generalization.k_anonymity",
+                expected="at least k",
+                got="nothing",
+                fix="add “k_anonymity: {k: 5}” under policy.generalization",
+            )
+        return np.zeros_like
     if method is Method.COMMON:
         chosen = common_strategy(problem, table.data)
         return lambda codes: np.broadcast_to(chosen, codes.shape)
@@ -196,32 +187,24 @@ def _per_record(problem: Problem, codes: Codes, rule: Rule, floors: Sequence[Cod
     return levels
 
 
-def _play_safe_harbor(table: Table, problem: Problem) -> Played:
-    """Safe Harbor is one recoding for everybody: its groups do not overlap, so n_p is n_T."""
-    data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
-    cells = _safe_harbor_cells(table, data)
-    effective, listed = _effective(table, cells, _safe_harbor_cells(table, table.population.codes))
+def _kept(table: Table, problem: Problem, cells: Codes) -> Floats:
+    """Share of information kept, groups that only Safe Harbor has included."""
     lost = np.zeros(len(cells))
     for axis, (losses, extra) in enumerate(zip(problem.loss.by_axis, table.safe_harbor, strict=True)):
         own = problem.loss.weights[axis] * np.log(extra.extra_sizes)
         lost += np.concatenate([losses, own])[cells[:, axis]]
-    return Played(
-        method=Method.SAFE_HARBOR,
-        levels=np.column_stack([levels[data[:, axis]] for axis, levels in enumerate(floors)]),
-        cells=cells,
-        kept=1.0 - lost / problem.loss.maximum,
-        people=effective,
-        effective=effective,
-        listed=listed,
-    )
+    kept: Floats = 1.0 - lost / problem.loss.maximum
+    return kept
 
 
 def _safe_harbor_cells(table: Table, codes: Codes) -> Codes:
     return np.column_stack([axis.positions[codes[:, number]] for number, axis in enumerate(table.safe_harbor)])
 
 
-def _effective(table: Table, released: Codes, own: Codes) -> tuple[Counts, Counts | None]:
-    """People whose own cell is the released one: of the population, and of the register."""
+def _effective(
+    table: Table, released: Codes, own: Codes, people: Counts, listed: Counts | None
+) -> tuple[Counts, Counts | None]:
+    """People whose own cell it is that is released: of the population, and of the register."""
     numbers, owned = cell_numbers(released, table.axis_sizes), cell_numbers(own, table.axis_sizes)
-    listed = None if table.listed is None else effective_sizes(numbers, owned, table.listed)
-    return effective_sizes(numbers, owned, table.population.counts), listed
+    named = None if listed is None else effective_sizes(numbers, owned, listed)
+    return effective_sizes(numbers, owned, people), named

@@ -1,18 +1,25 @@
 """Keeping a played method between stages."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.errors import unreadable_intermediate
-from tasks.generalization.play import Played
+from tasks.generalization.play import KAnonymityOutcome, Played
 from tasks.request.model import Method
 
 
 def save_played(played: Played, path: Path) -> None:
     """Write to an ``.npz`` file without pickled objects."""
-    arrays = {} if played.listed is None else {"listed": played.listed}
+    optional = {"listed": played.listed, "withheld": played.withheld}
+    arrays: dict[str, Any] = {name: array for name, array in optional.items() if array is not None}
+    if played.k_anonymity is not None:
+        arrays["k_anonymity"] = np.frombuffer(json.dumps(asdict(played.k_anonymity)).encode(), dtype=np.uint8)
     np.savez(
         path,
         allow_pickle=False,
@@ -44,6 +51,15 @@ def load_played(path: Path) -> Played:
                 people=arrays["people"],
                 effective=arrays["effective"],
                 listed=arrays.get("listed"),
+                withheld=arrays.get("withheld"),
+                k_anonymity=_outcome(arrays.get("k_anonymity")),
             )
-    except (OSError, ValueError, LookupError, EOFError, RuntimeError, BadZipFile) as error:
+    except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, BadZipFile) as error:
         raise unreadable_intermediate(path.name, "generalization", error) from None
+
+
+def _outcome(document: NDArray[np.uint8] | None) -> KAnonymityOutcome | None:
+    if document is None:
+        return None
+    fields = json.loads(document.tobytes())
+    return KAnonymityOutcome(**{**fields, "levels": tuple((str(name), int(level)) for name, level in fields["levels"])})

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.play import Table
 from tasks.generalization.safe_harbor import safe_harbor_axis
@@ -24,6 +25,7 @@ def game_table(request: ReleaseRequest, prepared: Prepared) -> Table:
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
+        demands=demands_of(request, prepared),
     )
 
 
@@ -51,7 +53,9 @@ def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
     Raises
     ------
     RequestError
-        If the weights leave no information to lose, or a Safe Harbor rule does not fit its attribute.
+        If the weights leave no information to lose, a Safe Harbor rule does not fit its attribute, or k-anonymity is
+        demanded that no class can have.
     """
     table = game_table(request, prepared)
     _ = InformationLoss(table.hierarchies, weights_of(request)).maximum
+    check_demands(request, prepared)

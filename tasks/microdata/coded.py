@@ -41,7 +41,7 @@ class Prepared:
     distinct_values: dict[str, int]
     """Distinct values of each column of the microdata, missing left out."""
     columns: dict[str, Column] = field(default_factory=dict)
-    """Further columns that the combined score needs."""
+    """Further columns that are counted or weighed: for the combined score, record linkage and k-anonymity."""
     register: Register | None = None
     """The external register; None where the request names none."""
 

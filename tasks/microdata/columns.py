@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from tasks.errors import DataError, row_positions
 from tasks.microdata.coded import Column
-from tasks.request.model import Attribute, ReleaseRequest, Role, Sensitivity
+from tasks.request.model import Attribute, ReleaseRequest, Role, Sensitivity, ValueType
 
 UNKNOWN = 0.0
 KNOWN = 1.0
@@ -44,23 +46,58 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
 
 
 def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Column]:
-    """Code the columns beside the quasi-identifiers that the combined score counts or weighs, or an intruder holds.
+    """Code the columns beside the quasi-identifiers that are counted or weighed somewhere, or an intruder holds.
+
+    Those are what the combined score needs, what the intruder of record linkage knows, and what k-anonymity makes
+    demands of.
 
     Parameters
     ----------
     frame : DataFrame
         Text columns, missing cells as NA.
     request : ReleaseRequest
+
+    Raises
+    ------
+    DataError
+        If a column whose order counts has values without one.
     """
     weighed = {name: given for name, given in sensitivities(request).items() if given.attribute > 0}
     known = {name for name, probability in known_probabilities(request).items() if probability > 0}
-    wanted = (known | weighed.keys() | set(request.policy.linkage.known or ())) - set(request.quasi_identifiers)
-    return {name: code_column(frame[name], weighed.get(name)) for name in request.attributes if name in wanted}
+    demands = request.policy.generalization.k_anonymity
+    demanded, ordered = set[str](), set[str]()
+    if demands is not None:
+        demanded = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
+        ordered = {one.attribute for one in demands.closeness if one.ordered}
+    wanted = known.union(weighed, request.policy.linkage.known or (), demanded)
+    wanted -= set(request.quasi_identifiers)
+    return {
+        name: code_column(
+            frame[name], weighed.get(name), order=_order(frame[name], attribute.type) if name in ordered else None
+        )
+        for name, attribute in request.attributes.items()
+        if name in wanted
+    }
 
 
-def code_column(values: pd.Series, sensitivity: Sensitivity | None) -> Column:
-    """Code one column of text and weigh its values."""
+def code_column(
+    values: pd.Series, sensitivity: Sensitivity | None, *, order: NDArray[np.float64] | None = None
+) -> Column:
+    """Code one column of text and weigh its values.
+
+    Parameters
+    ----------
+    values : Series
+    sensitivity : Sensitivity or None
+    order : array of shape (n_records,), optional
+        Place of each record's value, by which the codes are to grow; they grow by first appearance where not given.
+    """
     codes, levels = pd.factorize(values)
+    if order is not None:
+        first = np.unique(codes, return_index=True)[1][-len(levels) :] if len(levels) else np.zeros(0, dtype=np.intp)
+        sequence = np.argsort(order[first], kind="stable")
+        place = np.append(np.argsort(sequence), -1)
+        codes, levels = place[codes], levels[sequence]
     numbers = np.where(codes < 0, len(levels), codes)
     weights = np.zeros(len(levels) + 1)
     if sensitivity is not None:
@@ -68,6 +105,36 @@ def code_column(values: pd.Series, sensitivity: Sensitivity | None) -> Column:
             sensitivity.attribute * sensitivity.values.get(str(level), sensitivity.default) for level in levels
         ]
     return Column(numbers.astype(np.min_scalar_type(len(levels))), weights)
+
+
+def _order(values: pd.Series, kind: ValueType) -> NDArray[np.float64]:
+    """Place of each value among numbers or dates, missing values last.
+
+    Raises
+    ------
+    DataError
+        If a value is neither, or the column is of text.
+    """
+    held = values.notna().to_numpy(dtype=np.bool_)
+    place = np.full(len(values), np.inf)
+    if kind is ValueType.DATE:
+        dates = pd.to_datetime(values[held].astype(object), format="ISO8601", errors="coerce", utc=True)
+        found = dates.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(np.float64)
+        place[held] = np.where(dates.isna(), np.nan, found)
+    elif kind is not ValueType.TEXT:
+        place[held] = pd.to_numeric(values[held].astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    else:
+        place[held] = np.nan
+    unplaced = np.flatnonzero(np.isnan(place))
+    if len(unplaced):
+        raise DataError(
+            "closeness of ordered values is demanded of a column that has no order",
+            where=f"column {values.name}, {row_positions(unplaced)}",
+            expected="an attribute of type integer, number or date, and such values",
+            got=f"type {kind.value}, {len(unplaced)} values without a place",
+            fix="give the attribute its type and correct the values, or leave “ordered” out",
+        )
+    return place
 
 
 def _known_probability(attribute: Attribute) -> float:

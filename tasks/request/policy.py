@@ -14,7 +14,7 @@ class Diversity(Part):
 
     attribute: Text
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
-    l: Annotated[float, Field(ge=1, le=10_000, allow_inf_nan=False)]  # noqa: E741
+    l: Annotated[float, Field(ge=2, le=10_000, allow_inf_nan=False)]  # noqa: E741
     c: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = Field(
         default=None, description="Factor of recursive (c, l)-diversity."
     )

@@ -11,11 +11,14 @@ def policy_outcome(table: Table, played: Played, payoffs: Payoffs, *, chosen: bo
     """Averages over all records of the data (Wan et al. 2015, Table 7), beside the transparent figures.
 
     The payoffs are those that the method claims, from n_p; the shares attacked and the expected re-identifications are
-    given from n_p and from n_T.
+    given from n_p and from n_T. Records that k-anonymity suppresses are worth nothing to anybody, keep no information
+    and count as withheld in every attribute; a minimum class size is not applied.
     """
-    records, total = table.data.counts, table.data.total
+    counts, total = table.data.counts, table.data.total
+    withheld = np.zeros(len(counts), dtype=np.bool_) if played.withheld is None else played.withheld
+    records = np.where(withheld, 0, counts)
     value = payoffs.benefit * played.kept
-    intensity = played.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies)
+    intensity = np.where(withheld, 1.0, played.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies))
     claimed, informed = payoffs.attacked(played.people), payoffs.attacked(played.effective)
     return PolicyOutcome(
         method=played.method.value,
@@ -23,7 +26,7 @@ def policy_outcome(table: Table, played: Played, payoffs: Payoffs, *, chosen: bo
         adversary_payoff=float(records @ payoffs.adversary(played.people) / total),
         information_kept=float(records @ played.kept / total),
         most_specific_share=float(records[intensity == 0].sum() / total),
-        mean_generalization=float(records @ intensity / total),
+        mean_generalization=float(counts @ intensity / total),
         naive_attacked_share=float(records[claimed].sum() / total),
         transparent_attacked_share=float(records[informed].sum() / total),
         naive_expected_reidentifications=float((records / np.maximum(played.people, 1))[claimed].sum()),

@@ -45,9 +45,19 @@ def released_tuples(table: Table, played: Played, minimum_class_size: int) -> ND
     Raises
     ------
     StageFailed
-        If the minimum class size suppresses every record.
+        If k-anonymity, or the minimum class size among the records that it leaves, suppresses every record.
     """
-    kept = ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, minimum_class_size)
+    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
+    if not kept.any():
+        raise StageFailed(
+            "every record would be suppressed",
+            where="policy.generalization.k_anonymity",
+            expected="at least one class that meets its demands",
+            got="none",
+            fix="lower k or the other demands, or suppression_limit, so that more general classes are taken",
+        )
+    numbers = cell_numbers(played.cells[kept], table.axis_sizes)
+    kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
     if not kept.any():
         raise StageFailed(
             "every record would be suppressed",

@@ -5,10 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.errors import RequestError
+from tasks.errors import RequestError, StageFailed
+from tasks.generalization.kanonymity import (
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    Metric,
+    RecursiveDiversity,
+)
+from tasks.generalization.play import play
 from tasks.generalization.setting import check_setting, game_table, payoffs_of, weights_of
-from tasks.request.model import ReleaseRequest, Stakes
-from tests.support.tiny import changed, tiny_prepared, tiny_request
+from tasks.request.model import Method, ReleaseRequest, Stakes
+from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
 
 def test_the_gain_is_the_loss_where_the_request_does_not_say(tmp_path: Path) -> None:
@@ -49,3 +57,72 @@ def test_a_setting_that_stops_every_game_is_found_before_one_is_played(tmp_path:
         check_setting(tiny_request(tmp_path, *idle).request, prepared)
     with pytest.raises(RequestError, match="ages in years"):
         check_setting(tiny_request(tmp_path, changed("attributes", "sex", "safe_harbor", to="age")).request, prepared)
+
+
+def _demanding(**terms: object) -> Change:
+    return changed("policy", "generalization", "k_anonymity", to=terms)
+
+
+def test_demands_are_those_of_the_request(tmp_path: Path) -> None:
+    plain = tiny_request(tmp_path)
+    assert game_table(plain.request, tiny_prepared(plain)).demands is None
+    loaded = tiny_request(
+        tmp_path,
+        _demanding(
+            k=2,
+            suppression_limit=0.25,
+            metric="non-uniform entropy",
+            people=3,
+            diversity=[
+                {"attribute": "diagnosis", "l": 2},
+                {"attribute": "diagnosis", "kind": "entropy", "l": 2},
+                {"attribute": "diagnosis", "kind": "recursive", "l": 2, "c": 3},
+            ],
+            closeness=[{"attribute": "diagnosis", "t": 0.5}],
+            local_recoding=True,
+        ),
+    )
+    prepared = tiny_prepared(loaded)
+    demands = game_table(loaded.request, prepared).demands
+    assert demands is not None
+    assert (demands.k, demands.suppression_limit, demands.people, demands.local_recoding) == (2, 0.25, 3, True)
+    assert demands.metric is Metric.NON_UNIFORM_ENTROPY
+    kinds = [DistinctDiversity, EntropyDiversity, RecursiveDiversity, Closeness]
+    assert [type(one) for one in demands.sensitive] == kinds
+    for one in demands.sensitive:
+        assert np.asarray(one.sensitive).tolist() == [0, 1, 0, 1, 0, 0]
+    assert demands.tuple_of_record is prepared.tuple_of_record
+
+
+@pytest.mark.parametrize(
+    ("terms", "what", "fix"),
+    [
+        ({"k": 7}, "larger than the file", "release more records"),
+        ({"k": 2, "people": 28}, "so many people", "larger population"),
+        ({"k": 2, "diversity": [{"attribute": "diagnosis", "l": 3}]}, "so many sensitive values", "less diversity"),
+    ],
+)
+def test_what_no_class_can_have_is_refused_before_a_game(
+    tmp_path: Path, terms: dict[str, object], what: str, fix: str
+) -> None:
+    loaded = tiny_request(tmp_path, _demanding(**terms))
+    prepared = tiny_prepared(loaded)
+    with pytest.raises(RequestError, match=what) as caught:
+        check_setting(loaded.request, prepared)
+    assert fix in caught.value.fix
+    assert caught.value.where.startswith("policy.generalization.k_anonymity.")
+    recipient = loaded.request.recipients[0]
+    with pytest.raises(StageFailed):
+        play(game_table(loaded.request, prepared), Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
+
+
+def test_as_much_as_a_class_can_have_passes(tmp_path: Path) -> None:
+    terms = {"k": 6, "people": 27, "diversity": [{"attribute": "diagnosis", "l": 2}]}
+    loaded = tiny_request(tmp_path, _demanding(**terms))
+    prepared = tiny_prepared(loaded)
+    check_setting(loaded.request, prepared)
+    recipient = loaded.request.recipients[0]
+    table = game_table(loaded.request, prepared)
+    played = play(table, Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
+    assert played.withheld is None
+    assert played.people.tolist() == played.effective.tolist() == [27] * len(table.data)

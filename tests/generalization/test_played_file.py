@@ -10,7 +10,7 @@ from tasks.generalization.play import Played, play
 from tasks.generalization.played_file import load_played, save_played
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.model import Method
-from tests.support.tiny import tiny_prepared, tiny_request
+from tests.support.tiny import changed, tiny_prepared, tiny_request
 
 ARRAYS = ("levels", "cells", "kept", "people", "effective")
 
@@ -26,9 +26,24 @@ def test_saved_and_loaded_it_is_the_same(played: Played, tmp_path: Path) -> None
     save_played(played, tmp_path / "played.npz")
     again = load_played(tmp_path / "played.npz")
     assert again.method is Method.BASIC
+    assert again.withheld is None
+    assert again.k_anonymity is None
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(again, name), getattr(played, name))
         assert getattr(again, name).dtype == getattr(played, name).dtype
+
+
+def test_what_k_anonymity_did_is_kept(tmp_path: Path) -> None:
+    demand = changed("policy", "generalization", "k_anonymity", to={"k": 2, "suppression_limit": 0.5})
+    loaded = tiny_request(tmp_path, demand)
+    table = game_table(loaded.request, tiny_prepared(loaded))
+    made = play(table, Method.K_ANONYMITY, payoffs_of(loaded.request.recipients[0]), weights_of(loaded.request))
+    assert made.withheld is not None
+    save_played(made, tmp_path / "played.npz")
+    again = load_played(tmp_path / "played.npz")
+    np.testing.assert_array_equal(again.withheld, made.withheld)
+    assert again.k_anonymity == made.k_anonymity
+    assert dict(made.k_anonymity.levels).keys() == {"zip", "age", "sex"}
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "no archive", "no method", "other arrays"])

@@ -1,5 +1,6 @@
 """Columns beside the quasi-identifiers: coded by value, weighed by sensitivity, and only where the score needs them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.errors import DataError
 from tasks.microdata.columns import code_column, code_columns, known_probabilities, sensitivities
 from tasks.request.model import ReleaseRequest, Sensitivity
-from tests.support.tiny import tiny_document
+from tasks.risk.score_table import scored_names
+from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
 
 TEXT = pd.StringDtype("pyarrow")
 
@@ -43,6 +46,51 @@ def test_a_column_that_is_not_sensitive_weighs_nothing() -> None:
 def test_a_column_without_any_value() -> None:
     column = code_column(text(None, None), Sensitivity())
     assert (column.codes.tolist(), column.weights.tolist()) == ([0, 0], [0])
+
+
+def demanding(kind: str, *cells: str | None) -> tuple[pd.DataFrame, ReleaseRequest]:
+    """A request for ordered closeness of a column that nothing else needs."""
+    document = tiny_document()
+    document["attributes"]["dose"] = {"role": "insensitive", "type": kind}
+    demands = {"k": 2, "closeness": [{"attribute": "dose", "t": 0.2, "ordered": True}]}
+    document["policy"]["generalization"] = {"k_anonymity": demands}
+    frame = pd.DataFrame({"diagnosis": text(*["flu"] * len(cells)), "dose": text(*cells)})
+    return frame, ReleaseRequest.model_validate(document)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "codes"),
+    [
+        ("integer", ["10", None, "9", "-2", "10"], [2, 3, 1, 0, 2]),
+        ("number", ["1e1", "9.5", "0.5"], [2, 1, 0]),
+        ("date", ["2020-03-01", "2019-12-31", None, "2020-03-01"], [1, 0, 2, 1]),
+    ],
+)
+def test_codes_grow_with_the_values_where_their_order_counts(
+    kind: str, cells: list[str | None], codes: list[int]
+) -> None:
+    column = code_columns(*demanding(kind, *cells))["dose"]
+    assert column.codes.tolist() == codes
+    assert not column.weights.any()
+
+
+@pytest.mark.parametrize("kind", ["text", "number", "date"])
+def test_a_value_without_a_place_is_refused_by_its_row(kind: str) -> None:
+    with pytest.raises(DataError, match="no order") as caught:
+        code_columns(*demanding(kind, "2020-01-01" if kind == "date" else "1", None, "secret"))
+    assert "column dose" in caught.value.where
+    assert "secret" not in str(caught.value.fields())
+
+
+def test_what_k_anonymity_needs_is_coded_and_does_not_enter_the_combined_score(tmp_path: Path) -> None:
+    diverse = {"k": 2, "diversity": [{"attribute": "diagnosis", "l": 2}]}
+    idle = changed("attributes", "diagnosis", "sensitivity", to={"attribute": 0})
+    plain = tiny_request(tmp_path, idle)
+    assert tiny_prepared(plain).columns == {}
+    loaded = tiny_request(tmp_path, idle, changed("policy", "generalization", "k_anonymity", to=diverse))
+    prepared = tiny_prepared(loaded)
+    assert prepared.columns["diagnosis"].codes.tolist() == [0, 1, 0, 1, 0, 0]
+    assert scored_names(loaded.request, prepared) == scored_names(plain.request, tiny_prepared(plain))
 
 
 def test_an_empty_text_is_a_value_and_not_a_missing_one() -> None:

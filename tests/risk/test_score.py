@@ -21,6 +21,7 @@ from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
 KEPT = 1 - 2 * log(2) / (2 * log(3) + log(6) + log(2))
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
+WITHOUT_TERMS = [method for method in Method if method is not Method.K_ANONYMITY]
 JOURNALIST = (3 / 8 + 1 / 4 + 2 / 13) / 6
 
 
@@ -87,6 +88,39 @@ def test_a_minimum_that_leaves_nothing_is_a_block(tmp_path: Path) -> None:
         scored(tmp_path, SAFE_HARBOR, minimum(4))
 
 
+def demanding(**terms: object) -> Change:
+    return changed("policy", "generalization", "k_anonymity", to=terms)
+
+
+def test_what_k_anonymity_suppresses_counts_as_nothing_too(tmp_path: Path) -> None:
+    """At no cost but its own record, the class of one is left out; to join it to another costs more by any measure."""
+    suppressed = scored(tmp_path, SAFE_HARBOR, minimum(2))
+    demanded = scored(tmp_path, SAFE_HARBOR, demanding(k=2, suppression_limit=0.2))
+    assert demanded.figures == pytest.approx(suppressed.figures)
+    assert demanded.risk.game.suppressed_records == 1
+    chosen = next(outcome for outcome in demanded.risk.game.outcomes if outcome.chosen)
+    assert chosen.information_kept == pytest.approx(KEPT * 5 / 6)
+    assert chosen.publisher_payoff == pytest.approx(90 * KEPT * 5 / 6)
+    assert chosen.transparent_expected_reidentifications == 0
+
+
+def test_a_minimum_counts_the_records_that_k_anonymity_leaves(tmp_path: Path) -> None:
+    result = scored(tmp_path, SAFE_HARBOR, demanding(k=2, suppression_limit=0.2), minimum(3))
+    assert result.risk.game.suppressed_records == 3
+    assert result.figures[Measure.SMALLEST_CLASS] == 3
+
+
+def test_demands_that_leave_nothing_are_a_block(tmp_path: Path) -> None:
+    """No five of four colds and two flus are as even as entropy 2-diversity asks for."""
+    even = {"attribute": "diagnosis", "kind": "entropy", "l": 2}
+    with pytest.raises(StageFailed, match="every record would be suppressed") as caught:
+        scored(tmp_path, SAFE_HARBOR, demanding(k=5, suppression_limit=1, diversity=[even]))
+    assert caught.value.where == "policy.generalization.k_anonymity"
+    with pytest.raises(StageFailed, match="within the suppression limit") as caught:
+        scored(tmp_path, SAFE_HARBOR, demanding(k=5, suppression_limit=0.9, diversity=[even]))
+    assert "less of the sensitive values" in caught.value.fix
+
+
 def test_the_payoff_that_is_gated_is_what_an_informed_recipient_leaves(tmp_path: Path) -> None:
     def change(document: dict) -> None:
         document["recipients"][0]["stakes"] = {"benefit": 90, "loss": 60, "cost": 8}
@@ -117,6 +151,17 @@ def test_risk_before_and_after(tmp_path: Path) -> None:
     assert risk.zip_table.sha256 == zip_table().sha256
 
 
+def test_with_demands_every_method_is_compared_as_it_would_be_released(tmp_path: Path) -> None:
+    game = scored(tmp_path, SAFE_HARBOR, demanding(k=3, suppression_limit=0)).risk.game
+    assert [outcome.method for outcome in game.outcomes] == [method.value for method in Method]
+    without = {outcome.method: outcome for outcome in scored(tmp_path, SAFE_HARBOR).risk.game.outcomes}
+    for outcome in game.outcomes:
+        before = without.get(outcome.method)
+        if before is not None:
+            assert outcome.information_kept <= before.information_kept
+            assert outcome.mean_generalization >= before.mean_generalization
+
+
 def test_a_record_of_nobody_in_the_population_is_at_full_risk(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, SAFE_HARBOR)
     prepared = tiny_prepared(loaded)
@@ -136,7 +181,7 @@ def test_the_game_as_it_was_played(tmp_path: Path) -> None:
     assert game.method == "safe-harbor"
     assert game.weights == {"zip": 2.0, "age": 1.0, "sex": 1.0}
     assert (game.lattice_nodes, game.cube_cells, game.cube_form, game.distinct_tuples) == (18, 180, "dense", 5)
-    assert [outcome.method for outcome in game.outcomes] == [method.value for method in Method]
+    assert [outcome.method for outcome in game.outcomes] == [method.value for method in WITHOUT_TERMS]
     assert [outcome.method for outcome in game.outcomes if outcome.chosen] == ["safe-harbor"]
     by_method = {outcome.method: outcome for outcome in game.outcomes}
     assert by_method["safe-harbor"].publisher_payoff == pytest.approx(90 * KEPT - 60 / 4 / 6)
@@ -195,5 +240,7 @@ def test_fields_count_released_records_only(tmp_path: Path) -> None:
 
 def test_no_figure_is_anything_but_a_number(tmp_path: Path) -> None:
     for method in Method:
-        figures = scored(tmp_path, changed("policy", "generalization", "method", to=method.value), compare=()).figures
+        terms = [] if method in WITHOUT_TERMS else [demanding(k=2)]
+        chosen = changed("policy", "generalization", "method", to=method.value)
+        figures = scored(tmp_path, chosen, *terms, compare=()).figures
         assert np.isfinite(list(figures.values())).all()

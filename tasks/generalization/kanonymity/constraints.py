@@ -23,6 +23,7 @@ the values that the class has at a cost of t. The search prunes with those and j
 The file's distribution counts all its records, suppressed ones included.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,6 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tasks.generalization.kanonymity.checks import refused
 from tasks.microdata.cube import DenseCube, SparseCube
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Counts
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -39,16 +42,27 @@ _ROUNDING = 1e-12
 """Entropies, ratios and distances nearer to their limit than this meet it."""
 
 
+class PeopleCount(Protocol):
+    """A count of people in the cells of some hierarchies."""
+
+    @property
+    def hierarchies(self) -> Sequence[Hierarchy]:
+        """Those whose axis positions make the cells."""
+
+    def count(self, cells: Codes) -> Counts:
+        """People in each cell; cells of shape (n_cells, n_attributes) in axis positions."""
+
+
 @dataclass(frozen=True)
 class KMap:
     """At least ``k`` people of the population match each class.
 
     ``people`` counts the population over the same hierarchies in the same order, as
     ``tasks.microdata.cube.count_cube`` makes it; a sparse cube must reach the tuples of the file, or their people
-    count as none.
+    count as none. Joining cells must not lower a count.
     """
 
-    people: DenseCube | SparseCube
+    people: DenseCube | SparseCube | PeopleCount
     k: int
 
     def __post_init__(self) -> None:

@@ -77,12 +77,13 @@ def lift(
     *,
     constraints: Sequence[Constraint] = (),
     max_nodes: int | None = None,
+    whole: Reference | None = None,
 ) -> Lifted:
     """Release suppressed records at more general nodes, as long as that loses less.
 
     Parameters
     ----------
-    codes, hierarchies, k, constraints
+    codes, hierarchies, k, constraints, whole
         As given to ``search``.
     optimum : Optimum
         What it found.
@@ -105,7 +106,8 @@ def lift(
             "search with the same records and hierarchies first",
         )
     heights = checked_heights(hierarchies)
-    file = _File(given, tuple(hierarchies), reference(optimum.metric, given, hierarchies))
+    whole = reference(optimum.metric, given, hierarchies) if whole is None else whole
+    file = _File(given, tuple(hierarchies), whole)
     levels = np.tile(np.array(heights, dtype=np.int32) - 1, (len(given), 1))
     levels[~optimum.suppressed] = optimum.levels
     out, value, rounds = optimum.suppressed.copy(), optimum.value, list[Round]()

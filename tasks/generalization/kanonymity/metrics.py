@@ -136,15 +136,23 @@ def reference(metric: Metric, codes: Ints, hierarchies: Sequence[Hierarchy]) -> 
 
 def _precision(tree: Hierarchy, values: Floats) -> AxisCost | None:
     top = tree.n_levels - 1
-    return _shares(np.tile(np.arange(tree.n_levels) / top, (tree.n_leaves, 1)), values) if top else None
+    return shares(np.tile(np.arange(tree.n_levels) / top, (tree.n_leaves, 1)), values) if top else None
 
 
 def _loss(tree: Hierarchy, values: Floats) -> AxisCost | None:
     others = tree.n_leaves - 1
-    return _shares((tree.sizes[tree.positions] - 1) / others, values) if others else None
+    return shares((tree.sizes[tree.positions] - 1) / others, values) if others else None
 
 
-def _shares(share: Floats, values: Floats) -> AxisCost:
+def shares(share: Floats, values: Floats) -> AxisCost:
+    """Costs of an attribute from what a record loses in it, 0 to 1.
+
+    Parameters
+    ----------
+    share : array of shape (n_leaves, n_levels)
+    values : array of shape (n_leaves,)
+        Records of the file with each leaf.
+    """
     return AxisCost(share / values.sum(), (1 - share) / values.sum())
 
 

@@ -31,7 +31,7 @@ from tasks.generalization.kanonymity.constraints import Constraint
 from tasks.generalization.kanonymity.costs import Cost, cost_of
 from tasks.generalization.kanonymity.frontier import Frontier, beyond
 from tasks.generalization.kanonymity.judge import Judge, Verdict, judge
-from tasks.generalization.kanonymity.metrics import Metric, reference
+from tasks.generalization.kanonymity.metrics import Metric, Reference, reference
 from tasks.microdata.hierarchy import Hierarchy
 
 
@@ -86,6 +86,7 @@ def search(
     *,
     constraints: Sequence[Constraint] = (),
     max_nodes: int | None = None,
+    whole: Reference | None = None,
 ) -> Optimum:
     """The full-domain generalization that loses least among those that are k-anonymous after suppression.
 
@@ -105,6 +106,9 @@ def search(
         What a class must satisfy besides k; the records of classes that do not count towards the limit.
     max_nodes : int, optional
         Nodes to evaluate at most; the best node until then is returned with its bound.
+    whole : Reference, optional
+        What records cost by this metric, where that does not follow from the hierarchies: leaves that stand for groups
+        of values have lost something already.
 
     Raises
     ------
@@ -117,7 +121,7 @@ def search(
     least, limit = checked_k(k, len(given)), checked_limit(suppression_limit, len(given))
     chosen, budget = Metric.named(metric), checked_budget(max_nodes)
     table = tally(given, hierarchies)
-    whole = reference(chosen, given, hierarchies)
+    whole = reference(chosen, given, hierarchies) if whole is None else whole
     judged = judge(table, hierarchies, least, constraints, n_records=len(given))
     heights = checked_heights(hierarchies)
     found = minimise(cost_of(table, whole, least), judged, heights, limit, budget)

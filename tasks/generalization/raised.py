@@ -1,0 +1,214 @@
+"""A method's own classes as the leaves of hierarchies, so that they can be generalized further and never less.
+
+The groups that a method releases of an attribute are the leaves of its *raised* hierarchy. At level j a group stands at
+the level that it has or, where that is lower, at level j; a group outside the hierarchy (Safe Harbor's own) stays as it
+is below the least level with a group that holds it. So a node of the raised lattice never releases more than the method
+does. What is measured of the nodes are the real groups: their sizes, levels and records, not those of the leaves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.kanonymity.metrics import AxisCost, Floats, Metric, Reference, shares
+from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.table import Table
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Counts
+
+
+@dataclass(frozen=True)
+class RaisedAxis:
+    """The groups that a method releases of one attribute, as leaves."""
+
+    hierarchy: Hierarchy
+    """Over the released groups; has as many levels as the attribute's own."""
+    positions: Codes
+    """Canonical position, on the attribute's own axis, of each position of ``hierarchy``; shape (axis_length,)."""
+    levels: Codes
+    """Level of each leaf's group at each level of ``hierarchy``, shape (n_leaves, n_levels)."""
+    leaf_of: Codes
+    """Leaf of each position on the attribute's own axis, −1 where the method does not release it."""
+
+    @cached_property
+    def groups(self) -> Codes:
+        """Position, on the attribute's own axis, of each leaf's group at each level; shape (n_leaves, n_levels)."""
+        groups: Codes = self.positions[self.hierarchy.positions]
+        return groups
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The raised hierarchies of a table under one method."""
+
+    table: Table
+    axes: tuple[RaisedAxis, ...]
+
+    @classmethod
+    def of(cls, table: Table, *cells: Codes) -> "Raised":
+        """Raised hierarchies over the groups of some cells, all of shape (n, n_attributes) in canonical positions."""
+        pairs = zip(table.hierarchies, table.safe_harbor, strict=True)
+        used = [np.unique(np.concatenate([rows[:, axis] for rows in cells])) for axis in range(len(table.hierarchies))]
+        return cls(table, tuple(raised_axis(*pair, groups) for pair, groups in zip(pairs, used, strict=True)))
+
+    @property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """One an attribute."""
+        return tuple(axis.hierarchy for axis in self.axes)
+
+    def leaves(self, cells: Codes) -> Codes:
+        """Leaf codes of cells of the method, same shape."""
+        return np.column_stack([axis.leaf_of[cells[:, place]] for place, axis in enumerate(self.axes)])
+
+    def cells(self, leaves: Codes, levels: Sequence[int] | Codes) -> Codes:
+        """Released cells, in canonical positions of the table, of leaf codes at some levels (of a node or of each)."""
+        at = np.broadcast_to(np.asarray(levels, dtype=np.int32), leaves.shape)
+        return np.column_stack([axis.groups[leaves[:, i], at[:, i]] for i, axis in enumerate(self.axes)])
+
+    def true_levels(self, leaves: Codes, levels: Codes) -> Codes:
+        """Level that each leaf code has at some level; all of shape (n, n_attributes)."""
+        return np.column_stack([axis.levels[leaves[:, i], levels[:, i]] for i, axis in enumerate(self.axes)])
+
+    def count(self, cells: Codes) -> Counts:
+        """People of the population who match cells in positions of the raised hierarchies (for ``KMap``)."""
+        return matching_people(
+            self.table, np.column_stack([axis.positions[cells[:, i]] for i, axis in enumerate(self.axes)])
+        )
+
+    def reference(self, metric: Metric, leaves: Codes) -> Reference:
+        """What the metric costs the table's records, by the groups that are released and the values collected.
+
+        Parameters
+        ----------
+        metric : Metric
+        leaves : array of shape (n_tuples, n_attributes)
+            Of the table's data.
+        """
+        costs = () if metric is Metric.DISCERNIBILITY else tuple(self._costs(metric, leaves))
+        return Reference(metric, costs, self.table.data.total)
+
+    def _costs(self, metric: Metric, leaves: Codes) -> list[AxisCost | None]:
+        counts, costs = self.table.data.counts, list[AxisCost | None]()
+        for place, axis in enumerate(self.axes):
+            hierarchy = self.table.hierarchies[place]
+            values = np.bincount(leaves[:, place], counts, axis.hierarchy.n_leaves).astype(np.float64)
+            if metric is Metric.NON_UNIFORM_ENTROPY:
+                costs.append(self._entropy(place, leaves[:, place], values))
+            elif metric is Metric.PRECISION:
+                top = hierarchy.n_levels - 1
+                costs.append(shares(axis.levels / top, values) if top else None)
+            else:
+                others = hierarchy.n_leaves - 1
+                sizes = np.concatenate([hierarchy.sizes, self.table.safe_harbor[place].extra_sizes])
+                costs.append(shares((sizes[axis.groups] - 1) / others, values) if others else None)
+        return costs
+
+    def _entropy(self, place: int, leaf: Codes, values: Floats) -> AxisCost | None:
+        """Σ log₂ (f(g) / f(v)) over the records: f(g) of the released group, f(v) of each record's own value."""
+        data, hierarchy = self.table.data, self.table.hierarchies[place]
+        own = np.bincount(data.codes[:, place], data.counts, hierarchy.n_leaves).astype(np.float64)
+        held = _by_group(own, hierarchy, self.table.safe_harbor[place])[self.axes[place].groups]
+        specific = np.bincount(leaf, data.counts * np.log2(own[data.codes[:, place]]), len(values))
+        occurs = values > 0
+        mean = np.divide(specific, values, out=np.zeros_like(values), where=occurs)[:, None]
+        released = np.where(occurs[:, None], np.log2(np.maximum(held, 1)) - mean, 0.0)
+        more = np.where(occurs[:, None], np.log2(data.total / np.maximum(held, 1)), 0.0)
+        entropy = float(values @ (released[:, 0] + more[:, 0]))
+        return AxisCost(released / entropy, more / entropy) if entropy > 0 else None
+
+
+def raised_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> RaisedAxis:
+    """The raised hierarchy over some groups of an attribute.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    extra : SafeHarborAxis
+        Groups outside the hierarchy, whose positions follow its axis.
+    used : array of shape (n_groups,)
+        Canonical positions of the groups, each once.
+    """
+    inside = used < hierarchy.axis_length
+    first = np.concatenate([hierarchy.starts(level) for level in range(hierarchy.n_levels)])
+    outside = [int(np.argmax(extra.positions == position)) for position in used[~inside]]
+    leaf = np.empty(len(used), dtype=np.int32)
+    leaf[inside], leaf[~inside] = first[used[inside]], outside
+    own = np.empty(len(used), dtype=np.int32)
+    own[inside], own[~inside] = hierarchy.axis_levels[used[inside]], extra.floor[leaf[~inside]]
+    level = np.arange(hierarchy.n_levels, dtype=np.int32)
+    levels = np.maximum(own[:, None], level)
+    groups = hierarchy.finest[hierarchy.positions[leaf[:, None], levels]]
+    groups = np.where(~inside[:, None] & (level < own[:, None]), used[:, None], groups).astype(np.int32)
+    order = np.lexsort(tuple(groups.T))
+    ordered = groups[order]
+    new = np.diff(ordered, axis=0, prepend=-1) != 0
+    tree = Hierarchy(
+        hierarchy.name,
+        tuple(tuple(str(position) for position in ordered[new[:, at], at]) for at in level),
+        (np.cumsum(new, axis=0) - 1).astype(np.int32),
+    )
+    leaf_of = np.full(hierarchy.axis_length + len(extra.extra_labels), -1, dtype=np.int32)
+    leaf_of[used[order]] = np.arange(len(used), dtype=np.int32)
+    return RaisedAxis(tree, np.concatenate([ordered[new[:, at], at] for at in level]), levels[order], leaf_of)
+
+
+def matching_people(table: Table, cells: Codes) -> Counts:
+    """People of the population whose values a cell holds, n_p; also where Safe Harbor has groups of its own.
+
+    Parameters
+    ----------
+    cells : array of shape (n_cells, n_attributes)
+        In axis positions of the table.
+    """
+    lengths = np.array([hierarchy.axis_length for hierarchy in table.hierarchies])
+    outside = (cells >= lengths).any(axis=1)
+    people = np.zeros(len(cells), dtype=np.int64)
+    people[~outside] = table.people.count(cells[~outside])
+    if outside.any():
+        people[outside] = _people_outside(table, cells[outside])
+    return people
+
+
+def _people_outside(table: Table, cells: Codes) -> Counts:
+    """Count cells with groups outside the hierarchies: those of one kind, level by level, in one pass each."""
+    kinds = np.empty_like(cells)
+    for axis, hierarchy in enumerate(table.hierarchies):
+        inside = cells[:, axis] < hierarchy.axis_length
+        kinds[:, axis] = np.where(inside, hierarchy.axis_levels[np.where(inside, cells[:, axis], 0)], cells[:, axis])
+    people = np.zeros(len(cells), dtype=np.int64)
+    distinct, kind_of = np.unique(kinds, axis=0, return_inverse=True)
+    for number, kind in enumerate(distinct):
+        rows = np.flatnonzero(kind_of.ravel() == number)
+        people[rows] = _people_of_kind(table, cells[rows], kind)
+    return people
+
+
+def _people_of_kind(table: Table, cells: Codes, kind: Codes) -> Counts:
+    matched = np.ones(len(table.population), dtype=np.bool_)
+    number = np.zeros(len(table.population), dtype=np.int64)
+    wanted = np.zeros(len(cells), dtype=np.int64)
+    for axis, (hierarchy, extra) in enumerate(zip(table.hierarchies, table.safe_harbor, strict=True)):
+        codes = table.population.codes[:, axis]
+        if cells[0, axis] >= hierarchy.axis_length:
+            matched &= extra.positions[codes] == cells[0, axis]
+        else:
+            groups = len(hierarchy.labels[kind[axis]])
+            number = number * groups + hierarchy.groups[codes, kind[axis]]
+            wanted = wanted * groups + (cells[:, axis] - hierarchy.offsets[kind[axis]])
+    distinct, place = np.unique(number[matched], return_inverse=True)
+    if len(distinct) == 0:
+        return np.zeros(len(cells), dtype=np.int64)
+    counts = np.rint(np.bincount(place, table.population.counts[matched], len(distinct))).astype(np.int64)
+    at = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+    found: Counts = np.where(distinct[at] == wanted, counts[at], 0)
+    return found
+
+
+def _by_group(values: Floats, hierarchy: Hierarchy, extra: SafeHarborAxis) -> NDArray[np.float64]:
+    """Sum of the leaves' values in each group of an axis, groups outside the hierarchy last."""
+    parts = [np.add.reduceat(values, hierarchy.starts(level)) for level in range(hierarchy.n_levels)]
+    own = np.arange(hierarchy.axis_length, hierarchy.axis_length + len(extra.extra_labels))
+    return np.concatenate([*parts, [float(values[extra.positions == position].sum()) for position in own]])

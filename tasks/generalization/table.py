@@ -1,0 +1,119 @@
+"""What every method is played on, and what comes of it."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.demands import Demands
+from tasks.generalization.game import Floats
+from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.microdata.cube import DenseCube, SparseCube, count_cube, cube_cells
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Counts, Tuples
+from tasks.request.model import Method
+
+
+@dataclass(frozen=True)
+class KAnonymityOutcome:
+    """The node that the search for k-anonymity chose, what it loses, and how sure that is."""
+
+    levels: tuple[tuple[str, int], ...]
+    """Least level of each attribute, by name; lifted records have others."""
+    metric: str
+    value: float
+    """What the released file loses by the metric, suppressed records included."""
+    value_before_lifting: float
+    """What it would lose without local recoding; ``value`` where nothing was lifted."""
+    suppressed_records: int
+    lifted_records: int
+    """Records released by local recoding that the node suppresses."""
+    nodes_evaluated: int
+    nodes_total: int
+    proven_optimal: bool
+    """Whether no node within the demands loses less."""
+    lower_bound: float
+    """No node within the demands loses less."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Data and population in distinct tuples, over the same hierarchies, with Safe Harbor's grouping of each axis."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    safe_harbor: tuple[SafeHarborAxis, ...]
+    data: Tuples
+    population: Tuples
+    memory_limit: int
+    """Bytes that a dense count cube may take."""
+    listed: Counts | None = None
+    """People of each population tuple in the external register; None without one."""
+    demands: Demands | None = None
+    """What k-anonymity demands of every method's classes; None where the policy demands none."""
+    outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
+    """What was played already; recipients with equal stakes share it."""
+
+    @cached_property
+    def people(self) -> DenseCube | SparseCube:
+        """People in every cell of every strategy."""
+        return count_cube(self.population, self.hierarchies, self.population, self.memory_limit)
+
+    @cached_property
+    def records(self) -> DenseCube | SparseCube:
+        """Records in every cell of every strategy, counted in the same form as the people."""
+        limit = self.memory_limit if self.people.form == "dense" else 0
+        return count_cube(self.data, self.hierarchies, self.population, limit)
+
+    @cached_property
+    def axis_sizes(self) -> tuple[int, ...]:
+        """Axis positions of each attribute, Safe Harbor's own groups included."""
+        return tuple(
+            hierarchy.axis_length + len(axis.extra_labels)
+            for hierarchy, axis in zip(self.hierarchies, self.safe_harbor, strict=True)
+        )
+
+    @cached_property
+    def axis_labels(self) -> tuple[tuple[str, ...], ...]:
+        """Label at each axis position, Safe Harbor's own groups included."""
+        return tuple(
+            hierarchy.axis_labels + axis.extra_labels
+            for hierarchy, axis in zip(self.hierarchies, self.safe_harbor, strict=True)
+        )
+
+    @property
+    def cube_cells(self) -> int:
+        """Cells of the dense cube, whether or not it is built."""
+        return cube_cells(self.hierarchies)
+
+    def demanding(self, demands: Demands | None) -> "Table":
+        """The same table under other demands, with the cubes that were counted already."""
+        other = replace(self, demands=demands, outcomes={})
+        for counted in ("people", "records"):
+            if counted in self.__dict__:
+                other.__dict__[counted] = self.__dict__[counted]
+        return other
+
+
+@dataclass(frozen=True)
+class Played:
+    """The outcome of a method for every distinct tuple of the data; all arrays of length n_tuples."""
+
+    method: Method
+    levels: Codes
+    """Level of each attribute; for Safe Harbor the least level that is as general."""
+    cells: Codes
+    """Released cell in axis positions, each group at the lowest level that holds the same values."""
+    kept: Floats
+    """Share of information kept, 0 to 1."""
+    people: Counts
+    """People who match the cell, n_p."""
+    effective: Counts
+    """People whose own cell it is, n_T."""
+    listed: Counts | None = None
+    """Those of them in the external register; None without one."""
+    withheld: NDArray[np.bool_] | None = None
+    """Whether k-anonymity suppresses the tuple's records; None where it suppresses nobody."""
+    k_anonymity: KAnonymityOutcome | None = None
+    """How the classes were made k-anonymous; None where the policy demands nothing of them."""
