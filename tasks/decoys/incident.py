@@ -68,7 +68,13 @@ def incident_of_cells(cells: Codes, axes: Sequence[Lineage], kind: Kind, counts:
 
 
 def incident_of_labels(
-    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], axes: Sequence[Lineage], kind: Kind, where: str
+    frame: pd.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    axes: Sequence[Lineage],
+    kind: Kind,
+    where: str,
+    *,
+    outside: Mapping[str, Sequence[str]] | None = None,
 ) -> Incident:
     """An incident of a table whose values are labels of any level of the hierarchies.
 
@@ -84,11 +90,15 @@ def incident_of_labels(
     kind : {"people", "rows"}
     where : str
         Name of the file, for messages.
+    outside : mapping of str to sequence of str, optional
+        Labels of the groups outside a hierarchy, such as Safe Harbor's, in the order of their positions.
 
     Raises
     ------
     DataError
-        If the table has no column of the quasi-identifiers.
+        If the table has no column of the quasi-identifiers, or one of them twice.
+    ParameterError
+        If the labels of groups outside a hierarchy are not those that its axis has.
     """
     shared = [name for name in hierarchies if name in frame.columns]
     if not shared:
@@ -99,22 +109,49 @@ def incident_of_labels(
             got=f"{frame.shape[1]} other columns",
             fix="name the columns as in the release",
         )
+    twice = [name for name in shared if list(frame.columns).count(name) > 1]
+    if twice:
+        raise DataError(
+            "the incident has a quasi-identifier twice",
+            where=f"{where}, column {', '.join(twice)}",
+            expected="each column once",
+            got=f"{len(twice)} repeated",
+            fix="leave out the column that is not the release's",
+        )
     cells = np.empty((len(frame), len(hierarchies)), dtype=np.int32)
     unread = {}
     for axis, (name, hierarchy) in enumerate(hierarchies.items()):
         cells[:, axis] = axes[axis].top
         if name in shared:
-            known = _positions(frame[name], hierarchy)
+            labels = (*hierarchy.axis_labels, *(outside or {}).get(name, ()))
+            known = _positions(frame[name], _places(name, labels, axes[axis]))
             unread[name] = int((known < 0).sum())
             cells[:, axis] = np.where(known < 0, axes[axis].top, known)
     found = incident_of_cells(cells, axes, kind)
     return Incident(kind, found.cells, found.counts, unread)
 
 
-def _positions(column: pd.Series, hierarchy: Hierarchy) -> NDArray[np.int64]:
+def _places(name: str, labels: Sequence[str], line: Lineage) -> dict[str, int]:
+    """Canonical position of the group that each label stands for."""
+    places: dict[str, int] = {}
+    if len(labels) == len(line):
+        for label, position in zip(labels, line.canonical.tolist(), strict=True):
+            if places.setdefault(label, position) != position:
+                break
+        else:
+            return places
+    raise ParameterError(
+        "the labels do not go with the groups of the release",
+        where=f"column {name}",
+        expected=f"labels of {len(line)} groups, different ones for different groups",
+        got=f"{len(labels)} labels, {len(set(labels))} of them different",
+        fix="give the labels of the groups outside the hierarchy, such as Safe Harbor's own",
+    )
+
+
+def _positions(column: pd.Series, places: Mapping[str, int]) -> NDArray[np.int64]:
     """Axis position of the group that each label names; −1 where there is none."""
-    place = {label: int(hierarchy.finest[position]) for position, label in enumerate(hierarchy.axis_labels)}
     numbers, values = pd.factorize(column.astype(object))
-    known = np.array([place.get(str(value).strip(), -1) for value in values] + [-1], dtype=np.int64)
+    known = np.array([places.get(str(value).strip(), -1) for value in values] + [-1], dtype=np.int64)
     positions: NDArray[np.int64] = known[numbers]
     return positions

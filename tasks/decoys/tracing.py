@@ -20,14 +20,21 @@ before the decoys, another recipient's, or somebody else's:
     chance of as many decoy hits = P(Bin(n, q) ≥ hits)
 
 Real classes that are kept by one recipient were in the data before there were decoys. A file from then has all of them,
-so what counts is that an incident has those of one recipient and of nobody else: of the K kept classes of all
-recipients, C were hit, c of them the K_i of this one,
+so what counts is that an incident has those of one recipient and of nobody else. Where it hits kept classes of several,
+of the K kept classes of all recipients C, and c of them the K_i of this one,
 
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
-The two go together by Fisher's method where both say something (product x, chance x (1 − ln x)), and the least of m
-recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al., *AnonTokens* (2019), Sections 3 and 7;
-the probabilities are ours.
+and where it hits those of one holder alone, how many other real classes it hits tells too: see
+``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit.
+
+Decoys and kept classes go together by Fisher's method where both say something (product x, chance x (1 − ln x)), and
+the least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al., *AnonTokens* (2019),
+Sections 3 and 7; the probabilities are ours.
+
+Without the population, q is bounded by the recipient's part of the people in all recipients' decoy cells, as the
+manifest counts them, for these all lie outside the real classes; for tuples more general than decoy cells by 1. The
+chances are then upper bounds: nobody is named who would not be with the population, but more hits are needed.
 
 Tuples more general than a class widen q: decoys are counted at the level of the tuples that hit them. Rows of a decoy
 class beyond those that were delivered count as none; a file with each row repeated is no stronger evidence.
@@ -47,6 +54,7 @@ from tasks.decoys.class_table import ClassTable, no_classes
 from tasks.decoys.incident import Incident
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Manifest
+from tasks.decoys.only_keeper import only_keeper
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
@@ -98,10 +106,12 @@ class Trace:
     """Those that can only come from decoys or kept classes, of several recipients."""
     outside: int
     """Those that can come from no class."""
+    bounded: bool
+    """Whether chances are upper bounds only, for want of the population."""
 
 
 def trace(
-    manifest: Manifest, axes: Sequence[Lineage], incident: Incident, people: People, *, level: float = 0.01
+    manifest: Manifest, axes: Sequence[Lineage], incident: Incident, people: People | None, *, level: float = 0.01
 ) -> Trace:
     """Whom an incident points to.
 
@@ -111,8 +121,9 @@ def trace(
     axes : sequence of Lineage
         Of the hierarchies that the manifest was made with.
     incident : Incident
-    people : callable
-        Counts the people of the population, or the register, in cells of the hierarchies.
+    people : callable or None
+        Counts the people of the population, or the register, in cells of the hierarchies; None where it is gone, and
+        chances are bounded from above.
     level : float
         Greatest likelihood of chance at which somebody is named, between 0 and 1.
 
@@ -132,7 +143,9 @@ def trace(
     ground = _Ground.of(manifest, axes)
     sorted_out = _SortedOut.of(ground, incident, axes)
     share = partial(_share_outside, ground, axes, people)
-    hits = [_hits(ground, sorted_out, incident, share, number) for number in range(len(ground.recipients))]
+    alone = dict([found]) if (found := only_keeper(manifest, incident.cells, axes)) else {}
+    evidence = _Evidence(ground, sorted_out, incident, share, alone)
+    hits = [_hits(evidence, number) for number in range(len(ground.recipients))]
     order = sorted(
         (one for one in hits if one.decoy_hits or one.kept_hits), key=lambda one: (one.chance, one.recipient)
     )
@@ -149,6 +162,7 @@ def trace(
         ordinary=int(incident.counts[sorted_out.ordinary].sum()),
         ambiguous=int(incident.counts[sorted_out.ambiguous].sum()),
         outside=int(incident.counts[sorted_out.outside].sum()),
+        bounded=people is None,
     )
 
 
@@ -237,10 +251,22 @@ def _flags(rows: NDArray[np.intp], n: int) -> Flags:
     return flags
 
 
-def _hits(
-    ground: _Ground, found: _SortedOut, incident: Incident, share: Callable[[Codes, int], float], number: int
-) -> Hits:
+@dataclass(frozen=True)
+class _Evidence:
+    """All that recipients are judged by."""
+
+    ground: _Ground
+    found: _SortedOut
+    incident: Incident
+    share: Callable[[Codes, int], float]
+    """Share of the people outside all real classes who lie in a recipient's decoys, at the level of some cells."""
+    alone: dict[str, float]
+    """Chance of the recipient whose kept classes alone are hit, if there is one."""
+
+
+def _hits(evidence: _Evidence, number: int) -> Hits:
     """What speaks for one recipient, by its number."""
+    ground, found, incident = evidence.ground, evidence.found, evidence.incident
     mine = found.owner == number
     by_decoy, by_kept = mine & found.by_decoy, mine & ~found.by_decoy
     decoys = np.unique(found.decoy_pairs[1][by_decoy[found.decoy_pairs[0]]])
@@ -250,13 +276,14 @@ def _hits(
     chances = []
     loose = int(incident.counts[~found.real].sum()) - (decoy_hits - counted)
     if counted:
-        chances.append(float(stats.binom.sf(counted - 1, loose, share(incident.cells[by_decoy], number))))
+        chances.append(float(stats.binom.sf(counted - 1, loose, evidence.share(incident.cells[by_decoy], number))))
     elif loose:
         chances.append(1.0)
     hit_kept = np.unique(found.kept_pairs[1][(~found.ordinary)[found.kept_pairs[0]]])
     if len(hit_kept):
         n_kept, n_own = len(ground.kept), int((ground.kept_of == number).sum())
-        chances.append(float(stats.hypergeom.sf(len(kept) - 1, n_kept, n_own, len(hit_kept))))
+        among = float(stats.hypergeom.sf(len(kept) - 1, n_kept, n_own, len(hit_kept)))
+        chances.append(min(1.0, 2 * (evidence.alone.get(ground.recipients[number], among) if len(kept) else among)))
     return Hits(
         recipient=ground.recipients[number],
         decoy_hits=decoy_hits,
@@ -277,11 +304,13 @@ def _together(chances: Sequence[float]) -> float:
     return min(1.0, product * (1 - log(product)))
 
 
-def _share_outside(ground: _Ground, axes: Sequence[Lineage], people: People, cells: Codes, number: int) -> float:
+def _share_outside(ground: _Ground, axes: Sequence[Lineage], people: People | None, cells: Codes, number: int) -> float:
     """Share of the people outside all real classes who lie in a recipient's decoy cells, at the level of some cells.
 
     Real classes that overlap count twice, which can only raise the share.
     """
+    if people is None:
+        return _share_at_most(ground, axes, cells, number)
     floor = np.array([int(line.levels[cells[:, axis]].max()) for axis, line in enumerate(axes)])
     own = ground.decoys.cells[ground.decoy_of == number]
     top = np.array([[line.top for line in axes]], dtype=np.int32)
@@ -290,6 +319,17 @@ def _share_outside(ground: _Ground, axes: Sequence[Lineage], people: People, cel
     in_decoys = _people_at(ground.decoys.cells, floor, axes, people)
     outside = max(everybody - in_real, in_decoys, 1)
     return min(1.0, _people_at(own, floor, axes, people) / outside)
+
+
+def _share_at_most(ground: _Ground, axes: Sequence[Lineage], cells: Codes, number: int) -> float:
+    """The share by the manifest alone, and no lower: nobody is counted outside but in decoy cells."""
+    own = ground.decoy_of == number
+    decoys, _ = same_origin_pairs(ground.decoys.cells, cells, axes)
+    floor = np.array([int(line.levels[cells[:, axis]].max()) for axis, line in enumerate(axes)])
+    held = np.array([line.levels[ground.decoys.cells[decoys, axis]].min() for axis, line in enumerate(axes)])
+    if (floor > held).any():
+        return 1.0
+    return float(ground.decoys.people[own].sum() / max(int(ground.decoys.people.sum()), 1))
 
 
 def _people_at(cells: Codes, floor: NDArray[np.int_], axes: Sequence[Lineage], people: People) -> int:

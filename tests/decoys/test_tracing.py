@@ -13,6 +13,7 @@ from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Holder, Manifest, Version
 from tasks.decoys.tracing import trace
 from tasks.errors import DataError, ParameterError
+from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.decoy_tables import table, tree
 from tests.support.decoy_world import rows_of, world
 from tests.support.silence import CANARY, assert_silent
@@ -64,11 +65,27 @@ class TestHandWorked:
         assert found.verdict == "nothing"
 
     def test_kept_classes_are_weaker(self):
-        """Both classes of a, of four kept: 1 / 6 by chance, times two."""
-        found = traced([6, 7, 0], level=0.34)
+        """a's two of five kept classes and one of six others are hit: three of eleven, two of them kept, both a's."""
+        found = traced([6, 7, 0], level=0.2)
         assert (found.verdict, found.named, found.suspected) == ("kept classes", (), ("a",))
-        assert found.hits[0].chance == pytest.approx(2 / 6)
+        assert found.hits[0].chance == pytest.approx(2 * 2 * (60 / 165) * (1 / 10))
         assert (found.hits[0].kept_hits, found.hits[0].kept_classes, found.hits[0].of_kept) == (2, 2, 2)
+
+    def test_the_more_else_is_hit_the_less_likely_is_it_chance(self):
+        """All six others and one of a's: seven of eleven, of which just one is kept, and a's."""
+        found = traced([6, 0, 1, 2, 3, 4, 5], level=0.2)
+        assert found.suspected == ("a",)
+        few = sum(stats.hypergeom.pmf(number, 11, 5, 7) * weight for number, weight in ((1, 2 / 5), (2, 1 / 10)))
+        assert found.hits[0].chance == pytest.approx(2 * 2 * few)
+
+    def test_kept_classes_of_two(self):
+        """Two of a's and one of b's, of four: the half of the draws of three, doubled, times two recipients."""
+        found = traced([6, 7, 8, 0, 1, 2, 3, 4, 5], level=0.9)
+        assert found.verdict == "nothing"
+        assert [hit.chance for hit in found.hits] == [1.0, 1.0]
+
+    def test_kept_class_of_a_seat_makes_chance_likelier(self):
+        assert traced([6, 15, 0, 1, 2, 3, 4, 5], level=0.2).verdict == "nothing"
 
     def test_file_from_before_the_decoys_names_nobody(self):
         found = traced([*range(10), 15], "rows", level=0.9)
@@ -76,7 +93,8 @@ class TestHandWorked:
         assert [hit.chance for hit in found.hits] == [1.0, 1.0]
 
     def test_decoys_and_kept_classes_together(self):
-        chances = [stats.binom.sf(1, 2, 20 / 140), 1 / 6]
+        """Kept classes alone are hit, of eleven classes two: 10 of 55 draws are of two kept ones, one of them a's."""
+        chances = [stats.binom.sf(1, 2, 20 / 140), 2 * (10 / 55) * (1 / 10)]
         product = chances[0] * chances[1]
         found = traced([10, 11, 6, 7])
         assert found.hits[0].chance == pytest.approx(2 * product * (1 - log(product)))
@@ -133,6 +151,44 @@ class TestHandWorked:
             found = traced(rng.integers(0, 25, rng.integers(1, 12)), level=0.1)
             named += found.verdict != "nothing"
         assert named <= 40 + 3 * 6
+
+
+class TestWithoutPopulation:
+    """Each recipient has 20 of 40 people in decoy cells: half, where the population says one in seven."""
+
+    def bounded(self, positions, kind="people", **options):
+        incident = incident_of_cells(np.array(positions, dtype=np.int32).reshape(-1, 1), AXES, kind)
+        return trace(hand_made(), AXES, incident, None, **options)
+
+    def test_the_chance_is_a_bound(self):
+        found = self.bounded([10, 10, 11, 11, 0], level=0.2)
+        assert found.bounded
+        assert found.named == ("a",)
+        assert found.hits[0].chance == pytest.approx(2 * 0.5**4)
+        exact = traced([10, 10, 11, 11, 0], level=0.2)
+        assert not exact.bounded
+        assert exact.hits[0].chance < found.hits[0].chance
+
+    def test_one_hit_says_nothing(self):
+        assert self.bounded([10]).hits[0].chance == 1.0
+
+    def test_tuples_more_general_than_decoys_say_nothing(self):
+        (hit,) = self.bounded([29, 29, 29, 29], "rows").hits
+        assert (hit.recipient, hit.decoy_hits, hit.chance) == ("b", 4, 1.0)
+
+    def test_decoys_in_groups_and_people_in_leaves(self):
+        """A decoy that is a group holds finer tuples without loss."""
+        holders = (Holder("a", 0, column([29]), column([6])), Holder("b", 0, column([27]), column([8])))
+        manifest = Manifest("digest", 1, (Version("r", (column(range(10)),)),), holders)
+        incident = incident_of_cells(np.array([[20]] * 3 + [[21]] * 3, np.int32), AXES, "people")
+        assert trace(manifest, AXES, incident, None).hits[0].chance == pytest.approx(2 * 0.5**6)
+
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(st.integers(0, 29), min_size=1, max_size=12), st.sampled_from(["people", "rows"]))
+    def test_never_below_the_chance_with_the_population(self, positions, kind):
+        exact = {hit.recipient: hit.chance for hit in traced(positions, kind).hits}
+        for hit in self.bounded(positions, kind).hits:
+            assert hit.chance >= exact[hit.recipient] - 1e-12
 
 
 HERE = world()
@@ -213,6 +269,131 @@ class TestLeaks:
 
 
 NAMES = dict(zip(("region", "job", "sex"), HERE.trees, strict=True))
+THERE = world(decoys=3, ratio=2)
+
+
+def delivered(cells, rng):
+    """A copy as it is delivered: labels, another column, in an order that tells nothing."""
+    columns = {name: [t.axis_labels[c] for c in cells[:, axis]] for axis, (name, t) in enumerate(NAMES.items())}
+    frame = pd.DataFrame(columns | {"income": rng.integers(0, 9, len(cells)).astype(str)})
+    return frame.sample(frac=1, random_state=int(rng.integers(2**31)))
+
+
+def without(name):
+    return lambda frame, _: frame.drop(columns=name)
+
+
+def raised(name, level):
+    def form(frame, _):
+        tree = NAMES[name]
+        line = THERE.axes[list(NAMES).index(name)]
+        up = {label: tree.axis_labels[line.raised[p, level]] for p, label in enumerate(tree.axis_labels)}
+        return frame.assign(**{name: frame[name].map(up)})
+
+    return form
+
+
+FORMS = {
+    "exact": lambda frame, _: frame,
+    "truncated": lambda frame, _: frame.head(len(frame) * 3 // 5),
+    "shuffled": lambda frame, rng: frame.sample(frac=1, random_state=int(rng.integers(2**31))),
+    "columns reordered": lambda frame, _: frame[frame.columns[::-1]],
+    "rows sampled": lambda frame, rng: frame.sample(frac=0.5, random_state=int(rng.integers(2**31))),
+    "rows repeated": lambda frame, _: pd.concat([frame, frame]),
+    "spaces around": lambda frame, _: frame.assign(job=" " + frame["job"] + " "),
+}
+COARSER = {"sex dropped": without("sex"), "sex withheld": raised("sex", 1), "job raised": raised("job", 2)}
+
+
+def traced_frame(frame, kind="rows", people=THERE.people.count):
+    return trace(THERE.manifest, THERE.axes, incident_of_labels(frame, NAMES, THERE.axes, kind, "leak.csv"), people)
+
+
+class TestLeakedFiles:
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    def test_names_the_recipient(self, form, number):
+        rng = np.random.default_rng(100 + number)
+        frame = FORMS[form](delivered(rows_of(THERE.held[number].classes), rng), rng)
+        found = traced_frame(frame)
+        assert (found.named, found.suspected, found.outside) == ((THERE.recipients[number],), (), 0)
+        assert found.total == len(frame)
+
+    @pytest.mark.parametrize("form", COARSER)
+    def test_coarser_names_nobody_else(self, form):
+        right = 0
+        for number, recipient in enumerate(THERE.recipients):
+            rng = np.random.default_rng(number)
+            found = traced_frame(COARSER[form](delivered(rows_of(THERE.held[number].classes), rng), rng))
+            assert {*found.named, *found.suspected} <= {recipient}
+            right += found.verdict != "nothing"
+        assert right >= 3
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_before_the_decoys_nobody(self, form):
+        rng = np.random.default_rng(7)
+        frame = FORMS[form](delivered(rows_of(THERE.place.files[0]), rng), rng)
+        assert traced_frame(frame).verdict == "nothing"
+
+    @pytest.mark.parametrize("pair", [(0, 3), (1, 4), (2, 5)])
+    def test_two_copies_merged_name_both(self, pair):
+        rng = np.random.default_rng(8)
+        frame = delivered(np.concatenate([rows_of(THERE.held[number].classes) for number in pair]), rng)
+        found = traced_frame(frame.sample(frac=0.7, random_state=1))
+        assert set(found.named) == {THERE.recipients[number] for number in pair}
+
+    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    def test_copy_that_had_its_decoys_taken_out_points_to_its_keeper(self, number):
+        """Kept classes alone are left: a suspicion, never a name."""
+        copy, rng = THERE.held[number], np.random.default_rng(number)
+        found = traced_frame(delivered(rows_of(copy.classes.take(~copy.decoy)), rng))
+        assert (found.named, found.suspected) == ((), (THERE.recipients[number],))
+
+    def test_what_all_copies_have_points_to_nobody(self):
+        copy = THERE.held[0]
+        own = np.array([tuple(c) for c in THERE.manifest.holders[0].kept.cells.tolist()])
+        common = ~copy.decoy & ~(copy.classes.cells[:, None] == own).all(axis=2).any(axis=1)
+        found = traced_frame(delivered(rows_of(copy.classes.take(common)), np.random.default_rng(0)))
+        assert (found.verdict, found.hits) == ("nothing", ())
+
+    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    def test_without_population(self, number):
+        rng = np.random.default_rng(number)
+        found = traced_frame(delivered(rows_of(THERE.held[number].classes), rng), people=None)
+        assert found.bounded
+        assert found.named == (THERE.recipients[number],)
+
+    def test_other_people_name_nobody_more_often_than_the_level(self):
+        named = 0
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            counts = THERE.population.counts
+            drawn = rng.choice(len(counts), 2_000, p=counts / counts.sum())
+            frame = delivered(THERE.population.codes[drawn], rng)
+            named += traced_frame(frame, "people").verdict != "nothing"
+        assert named <= 3
+
+
+class TestTwoGeneralizations:
+    """a and b hold leaves, c and d groups of five; all are traced by their own file's classes."""
+
+    def made(self):
+        fine, coarse = column([*range(10), 12]), column([25, 26, 27], [20, 20, 20], [50] * 3)
+        holders = (
+            Holder("a", 0, column([20], people=[10]), column([0])),
+            Holder("b", 0, column([21], people=[10]), column([12])),
+            Holder("c", 1, column([28], [20], [50]), column([26], [20], [50])),
+        )
+        return Manifest("digest", 1, (Version("r", (fine, coarse)),), holders)
+
+    @pytest.mark.parametrize(
+        ("recipient", "cells"),
+        [("a", [20, 0, 1, 2, 3, 4]), ("b", [21, 12, 1, 2, 3, 4]), ("c", [28, 26, 25]), ("c", [15, 16, 17, 18])],
+    )
+    def test_each_copy_and_people_of_it(self, recipient, cells):
+        incident = incident_of_cells(np.array(cells, np.int32).reshape(-1, 1), AXES, "people")
+        found = trace(self.made(), AXES, incident, ten_a_leaf, level=0.99)
+        assert [hit.recipient for hit in found.hits if hit.decoy_hits] == [recipient]
 
 
 class TestReading:
@@ -237,6 +418,33 @@ class TestReading:
         assert found.unread == {"region": 0, "sex": 2}
         assert (found.cells[:, 1] == HERE.axes[1].top).all()
         assert found.total == 4
+
+    def test_label_of_two_levels_is_one_group(self):
+        """A value that is generalized no further keeps its label and is the same class at both levels."""
+        rows = [["a", "a", "*"], ["b", "b or c", "*"], ["c", "b or c", "*"]]
+        letters = hierarchy_from_rows("letter", rows, "letters")
+        found = incident_of_labels(
+            pd.DataFrame({"letter": ["a", "a", "b or c"]}), {"letter": letters}, lineages([letters]), "rows", "x"
+        )
+        assert found.counts.tolist() == [2, 1]
+        assert found.cells.ravel().tolist() == [0, 4]
+
+    def test_labels_outside_the_hierarchy(self):
+        grouping = np.array([0, 1, 2, 31, 31, *range(5, 25)], dtype=np.int32)
+        axes, frame = lineages([TREE], [grouping]), pd.DataFrame({"value": ["3 or 4", "00", "**"]})
+        names = {"value": TREE}
+        found = incident_of_labels(frame, names, axes, "rows", "x", outside={"value": ["3 or 4"]})
+        assert found.cells.ravel().tolist() == [0, 30, 31]
+        assert found.unread == {"value": 0}
+        for labels in (None, {"value": []}, {"value": ["00"]}, {"value": ["x", "y"]}):
+            with pytest.raises(ParameterError, match="labels do not go"):
+                incident_of_labels(frame, names, axes, "rows", "x", outside=labels)
+
+    def test_column_twice(self):
+        frame = pd.DataFrame([[CANARY, CANARY]], columns=["sex", "sex"])
+        with pytest.raises(DataError, match="twice") as refused:
+            incident_of_labels(frame, NAMES, HERE.axes, "rows", "leak.csv")
+        assert_silent(refused.value)
 
     def test_no_quasi_identifier(self):
         frame = pd.DataFrame({CANARY: ["x"]})
