@@ -4,6 +4,7 @@ Sentences only: each is chosen and filled from the record, none rests on a figur
 """
 
 from reports import numbers
+from reports.decoys import of_decoys
 from reports.methods import method_text
 from reports.model_assumptions import deterrence_text, known_elsewhere_text, of_combined, of_linkage, of_sequential
 from reports.statements import Statement, names, with_role
@@ -16,7 +17,7 @@ def assumptions(record: DecisionRecord) -> tuple[Statement, ...]:
     statements = [*_of_knowledge(record), *_of_population(record)]
     if record.risk is not None:
         statements += [*_of_game(record), *of_sequential(record), *of_combined(record), *of_linkage(record)]
-    return tuple(statements + _of_context(record))
+    return (*statements, *of_decoys(record), *_of_context(record))
 
 
 def _of_knowledge(record: DecisionRecord) -> list[Statement]:

@@ -1,10 +1,12 @@
 """The recipient's certificate: what was approved for whom, for what and until when, and how to check the file.
 
-It says nothing that would help an attacker: no threshold, no measured figure, nothing of the tests made or of what the
-file may hold beside the data. It is a function of release, recipient, file, fields, dates and program version alone.
+It says nothing that would help an attacker: no threshold, no measured risk, nothing of the tests made or of what the
+file may hold beside the data. It is a function of release, recipient, file, fields, dates, program version and of how
+far the statistics of the copy are from those of the data, rounded so that none and little read alike.
 """
 
 from reports import numbers
+from reports.copy_statistics import told
 from reports.pdf import write_pdf
 from reports.smallcell import SmallCellRule
 from reports.templating import render
@@ -50,6 +52,7 @@ def certificate_html(record: DecisionRecord) -> str:
         recipient=record.recipient,
         dataset=record.dataset,
         fields=[field for field in record.fields if field.role != Role.DIRECT],
+        changes=told(record),
         valid_from=record.valid_from,
         valid_until=record.valid_until,
         decided_at=record.decided_at,

@@ -8,9 +8,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports import combined, linkage, masking, numbers, safeharbor, sequential, statements, utility
+from reports import combined, decoys, linkage, masking, numbers, safeharbor, sequential, statements, utility
 from reports.assumptions import assumptions
 from reports.charting import Figure
+from reports.copy_statistics import statistic_rows, summary
 from reports.criteria import wp216
 from reports.figures import figures
 from reports.gates import gate_rows, released_records
@@ -20,6 +21,7 @@ from reports.pdf import Attached, write_pdf
 from reports.references import cited
 from reports.smallcell import SmallCellRule
 from reports.templating import render
+from tasks.decision.decoy_facts import StatisticsFact
 from tasks.decision.record import DecisionRecord, Verdict, canonical_json, digest
 from tasks.errors import StageFailed
 from tasks.request.model import Role
@@ -143,6 +145,10 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         scored=_scored(record),
         linked=_linked(record),
         useful=_useful(record),
+        compared=_compared(record, record.statistics),
+        traced=_traced(record),
+        left_out=decoys.left_out(record),
+        real_records=decoys.real_records(record),
         tested=statements.tested(record),
         masked=masking.masked_names(record),
         maskings=masking.masking_rows(record),
@@ -215,6 +221,34 @@ def _useful(record: DecisionRecord) -> dict[str, object] | None:
         "rising": utility.rising(fact),
         "clustering": utility.clustering_text(fact.clustering, cells) if fact.clustering else "",
         "classifiers": utility.classifier_rows(record, fact),
+    }
+
+
+def _compared(record: DecisionRecord, fact: StatisticsFact | None) -> dict[str, object] | None:
+    """What the templates print of a comparison of statistics; None where there is none."""
+    if fact is None or not fact.columns:
+        return None
+    return {"rows": statistic_rows(record, fact), "summary": summary(fact)}
+
+
+def _traced(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of decoys; None where there are none."""
+    fact = record.decoys
+    if fact is None:
+        return None
+    return {
+        "fact": fact,
+        "missing": decoys.missing_text(record, fact),
+        "collusion": decoys.collusion_rows(fact.collusion),
+        "plan": decoys.collusion_text(fact) if fact.collusion else "",
+        "choice": decoys.choice_text(fact, fact.choice) if fact.choice else "",
+        "costs": decoys.cost_rows(record, fact, fact.choice) if fact.choice else (),
+        "detections": decoys.detection_rows(fact.detectability) if fact.detectability else (),
+        "gate": decoys.detectability_gate(record),
+        "threshold": decoys.threshold_text(record),
+        "attempts": decoys.attempt_rows(fact.attempts) if fact.attempts else (),
+        "lured": decoys.attempt_text(record, fact, fact.attempts) if fact.attempts else "",
+        "compared": _compared(record, fact.statistics),
     }
 
 

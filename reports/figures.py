@@ -27,6 +27,7 @@ from reports.charting import (
     RiskAxis,
     shown_bins,
 )
+from reports.decoy_figures import collusion
 from reports.gates import released_records
 from reports.levels import LevelRow, level_rows
 from reports.linkage_figures import curves, knowledge
@@ -46,6 +47,8 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
     drawn += adversary_figures(record, risk)
     linked = None if risk.linkage is None else knowledge(record, risk.linkage)
     drawn += [linked] if linked else []
+    compared = None if record.decoys is None else collusion(record.decoys)
+    drawn += [compared] if compared else []
     if quasi:
         drawn.append(information_kept(quasi))
     levelled = [field for field in quasi if field.records_per_level]

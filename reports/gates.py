@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.linkage import gate_text
 from reports.smallcell import SmallCellRule
+from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Interval
 from tasks.request.model import Measure
+
+_UNITS = {DECOYS_DETECTABLE: "area under the ROC curve"}
+"""Units of gates that are no measure of the policy's."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ def _row(record: DecisionRecord, gate: GateResult) -> GateRow:
         measured=bound or measured,
         interval="" if bound or gate.interval is None else _interval(gate, gate.interval),
         asked=asked,
-        unit=gate.unit,
+        unit=gate.unit or _UNITS.get(gate.id, ""),
         passed=gate.passed,
         because=gate.because,
         is_condition=gate.comparison == "is",

@@ -43,10 +43,9 @@ def level_rows(record: DecisionRecord, field: FieldFact) -> tuple[LevelRow, ...]
     counts = (*field.records_per_level, suppressed)
     named = [(name, numbers.integer(groups)) for name, groups in zip(field.levels, field.groups_per_level, strict=True)]
     cells = SmallCellRule(record.policy.small_cell)
+    left_out = "record left out" if record.decoys and record.decoys.missing else "record suppressed"
     rows = [
         LevelRow(name, groups, shown, count, cells.hides(count) or shown == HIDDEN)
-        for (name, groups), count, shown in zip(
-            (*named, ("record suppressed", "–")), counts, cells.breakdown(counts), strict=True
-        )
+        for (name, groups), count, shown in zip((*named, (left_out, "–")), counts, cells.breakdown(counts), strict=True)
     ]
     return tuple(rows if suppressed else rows[:-1])

@@ -73,6 +73,16 @@ _CLUSTERING = (
     "Association 66, 846–850.",
 )
 
+_DECOYS = (
+    "Antonatos S, Braghin S, Holohan N, MacAonghusa P (2019). AnonTokens: tracing re-identification attacks through "
+    "decoy records. arXiv:1906.09829.",
+)
+_DETECTABILITY = (
+    "DeLong ER, DeLong DM, Clarke-Pearson DL (1988). Comparing the areas under two or more correlated receiver "
+    "operating characteristic curves: a nonparametric approach. Biometrics 44(3), 837–845.",
+    "Lopez-Paz D, Oquab M (2017). Revisiting classifier two-sample tests. Proceedings of ICLR 2017.",
+)
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -87,7 +97,7 @@ def cited(record: DecisionRecord) -> tuple[str, ...]:
     ``joint``.
     """
     papers = {*_ALWAYS}
-    for group in (*_of_risk(record), *_of_masking(record), *_of_utility(record)):
+    for group in (*_of_risk(record), *_of_masking(record), *_of_decoys(record), *_of_utility(record)):
         papers |= {*group.papers} if group.used else set()
     return tuple(sorted(papers, key=str.casefold))
 
@@ -110,6 +120,13 @@ def _of_masking(record: DecisionRecord) -> tuple[_Group, ...]:
     methods = {fact.method for fact in record.masking}
     averaged = methods & {MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV}
     return (_Group(bool(methods), (_TORRA_SLIDES,)), _Group(bool(averaged), _MICROAGGREGATION))
+
+
+def _of_decoys(record: DecisionRecord) -> tuple[_Group, ...]:
+    fact = record.decoys
+    if fact is None:
+        return ()
+    return (_Group(used=True, papers=_DECOYS), _Group(fact.detectability is not None, _DETECTABILITY))
 
 
 def _of_utility(record: DecisionRecord) -> tuple[_Group, ...]:

@@ -6,6 +6,7 @@ Sentences only: each is chosen and filled from the record, none rests on a figur
 from dataclasses import dataclass
 
 from reports import numbers
+from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.request.model import Role
 
@@ -66,7 +67,7 @@ class _Test:
     """Words by which the record's own entries are known to be about it."""
     meaning: str
     is_stage: bool
-    """Whether it is a stage of every release, or a test that no release has."""
+    """Whether it is a stage of every release, or made only where it is asked for."""
 
 
 _TESTS = (
@@ -84,16 +85,15 @@ _TESTS = (
         is_stage=True,
     ),
     _Test("Utility", ("utility",), "no utility was measured but the information kept", is_stage=True),
-    _Test("Decoys", ("decoy",), "no decoy records were placed in the file", is_stage=False),
+    _Test("Decoys", ("decoy",), "none were placed, and no leak can be traced by them", is_stage=False),
 )
+_NO_RELEASE_HAS = ("decoy records",)
+"""Stages, in lower case, by which records of earlier versions name tests that no release had."""
 
 
 def stopped(record: DecisionRecord) -> tuple[NotAssessed, ...]:
-    """The stages that this release did not reach or finish, without the tests that no release has."""
-    outside = [keyword for test in _TESTS if not test.is_stage for keyword in test.keywords]
-    return tuple(
-        entry for entry in record.not_assessed if not any(keyword in entry.stage.lower() for keyword in outside)
-    )
+    """The stages that this release did not reach or finish, without the tests that no release had."""
+    return tuple(entry for entry in record.not_assessed if entry.stage.lower() not in _NO_RELEASE_HAS)
 
 
 def tested(record: DecisionRecord) -> str:
@@ -112,9 +112,19 @@ def tested(record: DecisionRecord) -> str:
         done.append("scored identity and attributes together")
     if risk is not None and risk.linkage is not None:
         done.append("linked the release to the source file as an intruder would who holds it")
+    if record.decoys is not None:
+        done.append(_placed(record.decoys))
     if record.utility is not None:
         done.append("measured what the file is still good for")
     return f"{', '.join(done[:-1])}, and {done[-1]}"
+
+
+def _placed(fact: DecoyFact) -> str:
+    if fact.detectability is not None:
+        return "placed decoys in the copy and tested whether they can be told from real classes"
+    if fact.collusion:
+        return "placed decoys in the copy and tested what recipients learn of them who compare their copies"
+    return "placed decoys in the copy"
 
 
 def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
@@ -125,9 +135,9 @@ def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
     for test in _TESTS:
         named = any(keyword in name for keyword in test.keywords for name in stages)
         if not named and test.stage not in made:
-            why = "Not part of this determination"
-            if test.is_stage:
-                why = "The stage was not reached" if record.risk is None else "The stage did not finish"
+            why = "The stage was not reached" if record.risk is None else "The stage did not finish"
+            if not test.is_stage:
+                why = "No file was made" if record.dataset.output_sha256 is None else "No decoy records were asked for"
             further.append(NotAssessed(stage=test.stage, reason=f"{why}: {test.meaning}."))
     return (*record.not_assessed, *further)
 

@@ -9,7 +9,7 @@ import pytest
 from reports.certificate import render_certificate
 from reports.determination import render_determination
 from tasks.decision.record import DecisionRecord
-from tests.support import records
+from tests.support import decoy_records, records
 
 MAKERS: dict[str, Callable[[], DecisionRecord]] = {
     "approved": records.approved,
@@ -18,6 +18,7 @@ MAKERS: dict[str, Callable[[], DecisionRecord]] = {
     "without adversaries": records.without_adversaries,
     "validation failed": records.validation_failed,
     "awaiting review": records.awaiting_review,
+    "with decoys": decoy_records.approved,
 }
 
 

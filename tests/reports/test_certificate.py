@@ -5,10 +5,10 @@ import pikepdf
 import pytest
 
 from reports.certificate import certificate_html, render_certificate
-from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.decoy_facts import DecoyFact, StatisticChange
 from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
-from tests.support import records, texts
+from tests.support import decoy_records, records, texts
 
 TELLING = re.compile(
     r"threshold|decoy|risk|\bgate|attack|attempt pays|payoff|population|suppress|0\.09|0\.01333|policy “", re.I
@@ -64,6 +64,69 @@ def test_neither_adversary_nor_penalty_changes_it() -> None:
         recipient=record.recipient.model_copy(update={"agreement": agreement}),
     )
     assert certificate_html(other) == certificate_html(record)
+
+
+@pytest.fixture(scope="module")
+def with_statistics() -> DecisionRecord:
+    return records.changed(records.approved(), statistics=decoy_records.statistics())
+
+
+def test_decoys_change_nothing_but_the_file(with_statistics: DecisionRecord) -> None:
+    """The copy with decoys has its own hash and number of records, and statistics that are a little further off."""
+    decoyed = decoy_records.approved()
+    biased = decoy_records.statistics(1.02)
+    assert biased != with_statistics.statistics
+    alone = records.changed(with_statistics, dataset=decoyed.dataset)
+    assert certificate_html(records.changed(decoyed, statistics=biased)) == certificate_html(alone)
+
+
+def test_statistics_of_the_copy_are_told_rounded(with_statistics: DecisionRecord) -> None:
+    text = texts.seen(certificate_html(with_statistics))
+    for part in (
+        "Statistics of the copy",
+        "capital-gain 0.02",
+        "fnlwgt under 0.01",
+        "workclass under 1% under 1%",
+        "native-country 1% under 1%",
+    ):
+        assert part in text
+    assert TELLING.search(text) is None
+    assert "Statistics of the copy" not in texts.seen(certificate_html(records.approved()))
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 0.6])
+def test_no_change_and_little_change_read_alike(with_statistics: DecisionRecord, scale: float) -> None:
+    little = records.changed(with_statistics, statistics=decoy_records.statistics(scale))
+    none = records.changed(with_statistics, statistics=decoy_records.statistics(0.0))
+    assert certificate_html(little) == certificate_html(none)
+
+
+@pytest.mark.parametrize(("rows", "shown"), [(32_561, "under 1%"), (400, "under 5%"), (120, "under 10%")])
+def test_few_changed_records_do_not_follow_from_a_share(with_statistics: DecisionRecord, rows: int, shown: str) -> None:
+    """Ten of the records changed value."""
+    column = StatisticChange(name="x", kind="categories", total_variation=10 / rows, largest=10 / rows)
+    small = records.changed(
+        with_statistics,
+        dataset=with_statistics.dataset.model_copy(update={"rows_in": rows}),
+        statistics=decoy_records.statistics(columns=(column,)),
+    )
+    assert f"x {shown} {shown}" in texts.seen(certificate_html(small))
+
+
+def test_shares_of_a_tiny_file_are_not_shown(with_statistics: DecisionRecord) -> None:
+    tiny = with_statistics.dataset.model_copy(update={"rows_in": 60})
+    text = texts.seen(certificate_html(records.changed(with_statistics, dataset=tiny)))
+    assert "workclass not shown not shown" in text
+
+
+def test_statistics_of_no_column_leave_no_heading(with_statistics: DecisionRecord) -> None:
+    empty = records.changed(with_statistics, statistics=decoy_records.statistics(columns=()))
+    assert certificate_html(empty) == certificate_html(records.approved())
+
+
+def test_with_its_statistics_it_stays_on_two_pages(with_statistics: DecisionRecord) -> None:
+    with pikepdf.open(io.BytesIO(render_certificate(with_statistics))) as pdf:
+        assert len(pdf.pages) == 2
 
 
 def test_the_pdf_holds_the_certificate_alone(certificate_pdf: bytes) -> None:

@@ -96,11 +96,30 @@ def test_the_scope_names_what_was_not_tested_once_each() -> None:
     named = texts.sections(determination_html(record))["scope"]
     for stage in (entry.stage for entry in record.not_assessed):
         assert named.count(stage) == 1
-    unnamed = texts.sections(determination_html(records.changed(record, not_assessed=())))["scope"]
-    assert unnamed.count("Decoys") == 1
+    assert "Decoys No decoy records were asked for: none were placed" in named
     for stage in ("Sequential adversary", "Identity × attribute score", "Record linkage", "Utility"):
         assert stage not in named
-        assert stage not in unnamed
+    assert "Decoys No file was made: none were placed" in texts.sections(determination_html(records.blocked()))["scope"]
+
+
+def test_a_record_of_an_earlier_version_says_itself_that_it_has_no_decoys() -> None:
+    earlier = NotAssessed(stage="Decoy records", reason="Not part of this version; the release holds none.")
+    for maker in (records.approved, records.validation_failed):
+        record = maker()
+        changed = records.changed(record, not_assessed=(*record.not_assessed, earlier))
+        found = texts.sections(determination_html(changed))
+        assert found["scope"].count("Decoy records Not part of this version; the release holds none.") == 1
+        assert "were asked for" not in found["scope"]
+        assert "Decoy" not in found.get("unmeasured", "")
+
+
+def test_decoys_that_could_not_be_placed_are_named_as_a_stage_that_stopped() -> None:
+    record = records.validation_failed()
+    failure = NotAssessed(stage="decoys", reason="The key that seals manifests cannot be read.")
+    found = texts.sections(determination_html(records.changed(record, not_assessed=(failure,))))
+    assert found["scope"].count("decoys The key that seals manifests cannot be read.") == 1
+    assert "decoys: The key that seals manifests cannot be read." in found["unmeasured"]
+    assert "were asked for" not in found["scope"]
 
 
 def test_decoys_are_stated_where_there_are_any() -> None:
@@ -110,7 +129,8 @@ def test_decoys_are_stated_where_there_are_any() -> None:
     found = texts.sections(determination_html(record))
     assert "The file holds 120 decoy records." in found["decoys"]
     assert records.sha("decoys") in found["decoys"]
-    assert "Decoys" not in found["scope"]
+    assert "decoy records were asked for" not in found["scope"]
+    assert "<h3>" not in determination_html(record).split('id="decoys"')[1].split("</section>")[0]
 
 
 def test_naive_claim_and_informed_recipient_stand_side_by_side() -> None:

@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from tasks.decision.adversary_facts import SequentialFact
-from tasks.decision.assemble import NOT_IN_THIS_VERSION
 from tasks.decision.fact import Bin
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import (
@@ -126,7 +125,7 @@ def approved() -> DecisionRecord:
         masking=linkage_records.maskings(),
         risk=_risk(),
         utility=linkage_records.utility(),
-        not_assessed=NOT_IN_THIS_VERSION,
+        not_assessed=(),
         requested_by="Office of Research Data, data steward",
         requested_at=datetime(2026, 3, 9, 14, 12, 0, tzinfo=UTC),
         decided_at=_DECIDED,
@@ -222,7 +221,7 @@ def without_adversaries() -> DecisionRecord:
         masking=(),
         risk=_risk().model_copy(update={"sequential": None, "combined": None, "linkage": None}),
         utility=None,
-        not_assessed=(*failures, *NOT_IN_THIS_VERSION),
+        not_assessed=failures,
     )
 
 
@@ -268,7 +267,6 @@ def validation_failed() -> DecisionRecord:
                 stage="Generalization and risk",
                 reason="The data did not pass validation, so nothing was generalized and no risk was measured.",
             ),
-            *NOT_IN_THIS_VERSION,
         ),
     )
 

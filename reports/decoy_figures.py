@@ -1,0 +1,65 @@
+"""The figure of decoys: what recipients learn who compare their copies, drawn from the record and from nothing else."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure as Canvas
+
+from reports import numbers
+from reports.charting import AFTER, ALARM, FAINT, INK, Figure
+from tasks.decision.decoy_facts import CollusionFact, DecoyFact
+
+_LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("worst_informed", "with the population, worst set", {"color": ALARM, "linewidth": 2, "marker": "o"}),
+    ("worst", "worst set", {"color": AFTER, "linewidth": 1.4, "marker": "s", "markerfacecolor": "white"}),
+    (
+        "probability",
+        "mean of the sets",
+        {"color": AFTER, "linewidth": 1.2, "linestyle": (0, (4, 2)), "marker": "^", "markerfacecolor": "white"},
+    ),
+)
+_MOST_TICKS = 12
+
+
+def collusion(fact: DecoyFact) -> Figure | None:
+    """P(decoy) over the number of recipients who compare, beside the plan; None for fewer than two."""
+    points = fact.collusion
+    if len(points) < 2:
+        return None
+    planned = fact.planned_probability
+
+    def draw(canvas: Canvas) -> None:
+        ax = canvas.subplots()
+        known = [point.colluders for point in points]
+        for name, label, style in _LINES:
+            ax.plot(known, [getattr(point, name) for point in points], label=label, markersize=4, **style)
+        if planned is not None:
+            ax.axhline(planned, color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)), label="planned, 1/(1 + t)")
+        ax.set_ylim(0, min(1.05, 1.3 * _highest(points, planned)))
+        step = 1 + len(known) // _MOST_TICKS
+        ax.set_xticks(known[::step], [numbers.integer(number) for number in known[::step]])
+        ax.set_xlabel("recipients who compare their copies")
+        ax.set_ylabel("probability of a decoy")
+        ax.grid(axis="y", color=FAINT, linewidth=0.5)
+        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=7)
+
+    caption = (
+        "Probability that a class which stands alone is a decoy, by the number of recipients who compare their copies: "
+        "mean and worst of the sets that were tried, and the worst for recipients who also have the population"
+        f"{'' if planned is None else '; dotted, the plan'}."
+    )
+    return Figure("collusion", draw, 2.1, _alt(points, planned), caption)
+
+
+def _highest(points: Sequence[CollusionFact], planned: float | None) -> float:
+    return max(planned or 0.0, *(max(point.worst, point.worst_informed) for point in points)) or 1.0
+
+
+def _alt(points: Sequence[CollusionFact], planned: float | None) -> str:
+    told = "; ".join(
+        f"{numbers.integer(point.colluders)}: {numbers.risk(point.probability)} on the mean, "
+        f"{numbers.risk(point.worst)} at worst, {numbers.risk(point.worst_informed)} at worst with the population"
+        for point in points
+    )
+    plan = "" if planned is None else f" The plan is {numbers.risk(planned)}."
+    return f"Lines of the probability of a decoy by the number of recipients who compare. {told}.{plan}"

@@ -1,0 +1,379 @@
+"""What a determination says of decoys and of the statistics of a copy."""
+
+import io
+import re
+from typing import Any
+
+import pikepdf
+import pytest
+
+from reports.copy_statistics import statistic_rows, summary
+from reports.decoys import (
+    attempt_text,
+    choice_text,
+    collusion_rows,
+    collusion_text,
+    cost_rows,
+    left_out,
+    missing_text,
+    real_records,
+    threshold_text,
+)
+from reports.determination import determination_html, render_determination, sections
+from reports.figures import figures
+from reports.gates import gate_rows
+from reports.references import cited
+from reports.smallcell import HIDDEN
+from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, StatisticChange
+from tasks.decision.gates import DECOYS_DETECTABLE, decoy_gate
+from tasks.decision.record import DecisionRecord
+from tests.support import decoy_records, records, texts
+
+
+def section(record: DecisionRecord, key: str = "decoys") -> str:
+    return texts.sections(determination_html(record))[key]
+
+
+def headings(record: DecisionRecord) -> list[str]:
+    part = re.search(r'<section class="decoys[^"]*">(.*?)</section>', determination_html(record), re.DOTALL)
+    assert part is not None
+    return re.findall(r"<h3>(.*?)</h3>", part[1])
+
+
+def attempts(lured: float) -> AttemptFact:
+    fact = decoy_records.decoys().attempts
+    assert fact is not None
+    return fact.model_copy(update={"lured": lured})
+
+
+class TestSection:
+    def test_it_says_why_how_many_and_binds_to_the_manifest(self) -> None:
+        text = section(decoy_records.approved())
+        assert "(Antonatos et al. 2019)" in text
+        assert "The file holds 66 decoy records in 6 classes; 8 recipients of this release" in text
+        assert "This copy misses 186 records for other recipients' kept classes." in text
+        assert records.sha("decoys") in text
+
+    @pytest.mark.parametrize(
+        ("empty", "heading"),
+        [
+            ({"collusion": ()}, "Recipients who compare their copies"),
+            ({"choice": None}, "What the kept classes cost"),
+            ({"attempts": None}, "Risk of the people in the data"),
+            ({"statistics": None}, "What decoys change of the statistics"),
+            ({"statistics": decoy_records.statistics(columns=())}, "What decoys change of the statistics"),
+        ],
+    )
+    def test_what_the_record_does_not_hold_leaves_its_heading_out(self, empty: dict[str, Any], heading: str) -> None:
+        whole = headings(decoy_records.approved())
+        assert len(whole) == 5
+        assert headings(decoy_records.approved(**empty)) == [title for title in whole if title != heading]
+
+    def test_a_detection_that_was_not_measured_says_so_where_a_gate_was_judged(self) -> None:
+        fact = decoy_records.decoys(detectability=None)
+        record = decoy_records.with_decoys(fact)
+        judged = records.changed(record, gates=(*record.gates[:-1], decoy_gate(fact, 0.75)))
+        assert "How well they can be told could not be measured; the policy asks for an area of at most 0.75" in (
+            section(judged)
+        )
+        unjudged = records.changed(record, gates=record.gates[:-1])
+        assert "Whether decoys can be told from real classes" not in headings(unjudged)
+
+    def test_a_record_with_count_and_commitment_alone_has_one_text_and_no_heading(self) -> None:
+        bare = DecoyFact(count=120, commitment_sha256=records.sha("decoys"))
+        record = records.changed(records.approved(), decoys=bare)
+        assert headings(record) == []
+        assert "The file holds 120 decoy records. Which records are decoys" in section(record)
+        assert "collusion" not in figures(record)
+
+    def test_a_record_without_decoys_has_no_section_and_no_word_of_them_in_the_definitions(self) -> None:
+        record = records.approved()
+        assert "decoys" not in {part.key for part in sections(record)}
+        assert "Decoy" not in section(record, "reference")
+        assert "Decoy, decoy class" in section(decoy_records.approved(), "reference")
+
+    def test_papers_are_cited_as_far_as_they_were_used(self) -> None:
+        def named(record: DecisionRecord) -> set[str]:
+            return {paper.split(" ")[0] for paper in cited(record)}
+
+        assert {"Antonatos", "DeLong", "Lopez-Paz"} <= named(decoy_records.approved())
+        assert named(decoy_records.approved(detectability=None)).isdisjoint({"DeLong", "Lopez-Paz"})
+        assert "Antonatos" not in named(records.approved())
+
+
+class TestCollusion:
+    def test_measured_and_planned_stand_side_by_side(self) -> None:
+        text = section(decoy_records.approved())
+        assert "planned to be at most 1/(1 + t) = 0.3333" in text
+        assert "2 all 28 12 + 26.5 0.3117 0.331 0.3333 0.3333 0.3333" in text
+        assert "The plan of 0.3333 holds" in text
+
+    def test_a_plan_that_does_not_hold_is_said_with_the_sets_that_break_it(self) -> None:
+        points = list(decoy_records.collusion(4))
+        points[2] = points[2].model_copy(update={"worst_informed": 0.5})
+        points[3] = points[3].model_copy(update={"worst": 0.4})
+        text = collusion_text(decoy_records.decoys(collusion=tuple(points)))
+        assert "does not hold for sets of 3, 4: the probability reaches 0.5." in text
+
+    def test_without_a_plan_the_highest_probability_stands_alone(self) -> None:
+        fact = decoy_records.decoys(planned_probability=None, kept_per_decoy=0)
+        assert collusion_text(fact) == "The highest probability that any set reaches is 0.3333."
+        text = section(decoy_records.with_decoys(fact))
+        assert "planned to be" not in text
+        assert "0.3333 –" in text
+
+    def test_of_many_numbers_first_and_last_and_some_between_are_shown(self) -> None:
+        rows = collusion_rows(decoy_records.collusion(20))
+        shown = [row.colluders for row in rows]
+        assert (shown[:2], shown[-1]) == (["1", "2"], "20")
+        assert len(rows) <= 9
+        assert rows[-1].sets == "200 drawn"
+
+    def test_the_figure_draws_every_number_with_the_plan_and_says_so(self) -> None:
+        figure = figures(decoy_records.with_decoys(decoy_records.decoys(collusion=decoy_records.collusion(20))))[
+            "collusion"
+        ]
+        words = texts.seen("", [figure])
+        for label in ("planned, 1/(1 + t)", "mean of the sets", "worst set", "with the population, worst set"):
+            assert label in words
+        assert "20: 0.3310 on the mean" in figure.alt.replace("0.331 on", "0.3310 on")
+        assert "The plan is 0.3333." in figure.alt
+        assert "collusion" not in figures(decoy_records.approved(collusion=decoy_records.collusion(1)))
+
+
+class TestCost:
+    def test_the_worst_off_copy_stands_beside_bound_chance_and_this_copy(self) -> None:
+        text = section(decoy_records.approved())
+        assert "Worst-off copy, as chosen 190 0.58%" in text
+        assert "the least possible (proven bound) 190 0.58%" in text
+        assert "drawn at random 541 1.66% This copy 186 0.57%" in text
+        assert "Proven optimal" in text
+
+    @pytest.mark.parametrize(
+        ("choice", "says", "silent"),
+        [
+            (ChoiceFact(strategy="optimal", status="feasible", bound=180, worst_missing=190, at_random=None),
+             "is not proven", "Proven optimal"),
+            (ChoiceFact(strategy="size", status="chosen", bound=None, worst_missing=300, at_random=541),
+             "guarantees no probability", "proven bound"),
+            (ChoiceFact(strategy="random", status="chosen", bound=None, worst_missing=541, at_random=541),
+             "They were drawn at random", "as few records as possible"),
+        ],
+    )  # fmt: skip
+    def test_no_more_is_claimed_than_was_proven(self, choice: ChoiceFact, says: str, silent: str) -> None:
+        text = section(decoy_records.approved(choice=choice))
+        assert says in text
+        assert silent not in text
+        assert ("none found" in text) is (choice.at_random is None)
+
+    def test_one_kept_class_is_one(self) -> None:
+        fact = decoy_records.decoys(kept_per_decoy=1)
+        assert fact.choice is not None
+        assert choice_text(fact, fact.choice).startswith("For each decoy class, each copy keeps 1 real class. ")
+
+
+class TestDetectability:
+    def test_every_try_stands_with_its_interval_and_the_largest_is_marked(self) -> None:
+        text = section(decoy_records.approved())
+        assert "File alone logistic regression 0.498 0.443 to 0.553" in text
+        assert "Population and values gradient boosting (largest) 0.604 0.549 to 0.659" in text
+        assert text.count("(largest)") == 1
+        assert "on 120 decoy classes drawn in the same way and 3,500 real ones" in text
+        assert "gives p = 0.421" in text
+
+    def test_the_gate_is_written_like_the_others_with_the_end_that_it_judges(self) -> None:
+        record = decoy_records.approved()
+        row = next(row for row in gate_rows(record) if row.id == DECOYS_DETECTABLE)
+        assert (row.measured, row.asked, row.unit) == ("0.659", "at most 0.75", "area under the ROC curve")
+        assert row.interval == "95% interval 0.549 to 0.659, its upper end is judged"
+        assert not row.is_condition
+        assert "0.659 at most 0.75 area under the ROC curve ✓ passed" in section(record, "gates")
+        assert "0.659, and the policy asks for at most 0.75: passed." in section(record)
+
+    def test_a_failed_gate_and_one_that_is_missing_are_said(self) -> None:
+        record = decoy_records.approved()
+        failed = records.changed(record, gates=(*record.gates[:-1], decoy_records.gate(0.8, 0.85)))
+        assert threshold_text(failed).endswith("at most 0.75: failed.")
+        assert threshold_text(records.approved()) == "No gate was judged on it."
+
+    def test_the_decision_s_own_gate_is_rendered(self) -> None:
+        fact = decoy_records.decoys()
+        record = records.changed(decoy_records.with_decoys(fact), gates=(decoy_gate(fact, 0.75),))
+        assert gate_rows(record)[0].measured == "0.659"
+
+
+class TestAttempts:
+    def test_risk_with_and_without_decoys_stands_side_by_side(self) -> None:
+        text = section(decoy_records.approved())
+        assert "with and without decoys (judged) 0.01333 0.00561" in text
+        assert "who takes decoys for real 0.01639 0.00563" in text
+        assert "0.0056 of the attempts identify a person of the data; without decoys it would be 0.00561" in text
+
+    @pytest.mark.parametrize(
+        ("lured", "shown"),
+        [
+            (0.0, "0% are decoys"),
+            (0.31, "31% are decoys"),
+            (0.004, "under 1% are decoys"),
+            (66 / 71, "over 85% are decoys"),
+            (66 / 76, "over 85% are decoys"),
+            (66 / 77, "86% are decoys"),
+        ],
+    )
+    def test_few_real_records_at_the_highest_risk_do_not_follow(self, lured: float, shown: str) -> None:
+        """66 decoys beside 5, 10 and 11 real records."""
+        record = decoy_records.approved()
+        assert record.decoys is not None
+        assert shown in attempt_text(record, record.decoys, attempts(lured))
+
+
+class TestStatistics:
+    def test_the_copy_is_compared_with_the_data_as_collected_under_utility(self) -> None:
+        text = section(decoy_records.approved(), "utility")
+        assert "Statistics of the copy The file as this recipient would get it, decoys included," in text
+        assert "capital-gain 0.0151 2.72 1.0075 – –" in text
+        assert "native-country – – – 1.42% 0.71%" in text
+        assert "correlation between two numbers is 0.0061 and of Cramér's V between two categories is 0.0043." in text
+        assert "whether salary-class has its commonest value" in text
+        assert "it explains R² 0.352 before and 0.351 after" in text
+
+    def test_without_decoys_the_same_table_says_nothing_of_them(self) -> None:
+        text = section(records.changed(records.approved(), statistics=decoy_records.statistics()), "utility")
+        assert "capital-gain 0.0151 2.72 1.0075 – –" in text
+        assert "decoy" not in text.lower()
+        assert "Statistics of the copy" not in section(records.approved(), "utility")
+
+    def test_what_decoys_change_stands_in_their_own_section(self) -> None:
+        assert "capital-gain 0.0076 1.36 1.0038 – –" in section(decoy_records.approved())
+
+    def test_what_has_no_figure_is_a_dash_and_leaves_its_sentence_out(self) -> None:
+        constant = StatisticChange(name="x", kind="number")
+        fact = decoy_records.statistics(columns=(constant,), correlation=None, association=None, target=None)
+        row = statistic_rows(records.approved(), fact)[0]
+        assert (row.mean, row.standard_errors, row.spread, row.distribution, row.largest) == ("–",) * 5
+        assert summary(fact) == ""
+
+    def test_a_number_that_is_explained_is_named_as_such(self) -> None:
+        fact = decoy_records.statistics(target="capital-gain", explained_before=None, correlation=None)
+        text = summary(fact)
+        assert text.startswith("Over all pairs of columns, the largest change of Cramér's V")
+        assert text.endswith(
+            "In a linear regression of capital-gain on the other columns, no coefficient changes by more than 0.41 of "
+            "its standard errors."
+        )
+
+    @pytest.mark.parametrize(("missing", "suppressed"), [(4, 0), (4, 100), (100, 4)])
+    def test_few_left_out_records_do_not_follow_from_shares(self, missing: int, suppressed: int) -> None:
+        """The total variation of a column whose only other values were those left out is exactly their share."""
+        share = 4 / records.ROWS
+        column = StatisticChange(name="x", kind="categories", total_variation=share, largest=share)
+        record = decoy_records.with_decoys(decoy_records.decoys(missing=missing), suppressed=suppressed)
+        (row,) = statistic_rows(record, decoy_records.statistics(columns=(column,)))
+        assert (row.distribution, row.largest) == ("0.0%", "0.0%")
+
+
+class TestSmallCells:
+    @pytest.mark.parametrize("suppressed", [0, 103, 39])
+    def test_few_missing_people_appear_nowhere_and_do_not_follow(self, suppressed: int) -> None:
+        """37 records missing, under a policy that shows none below 50; 32,561 came in."""
+        small, share = 37, 37 / records.ROWS
+        changes = StatisticChange(name="education", kind="categories", total_variation=share, largest=share)
+        fact = decoy_records.decoys(
+            missing=small,
+            choice=ChoiceFact(strategy="optimal", status="feasible", bound=small, worst_missing=small, at_random=small),
+            attempts=attempts(66 / (66 + small)),
+            statistics=decoy_records.statistics(columns=(changes,)),
+        )
+        record = decoy_records.with_decoys(fact, suppressed=suppressed)
+        record = records.changed(
+            record,
+            policy=record.policy.model_copy(update={"small_cell": 50}),
+            statistics=decoy_records.statistics(columns=(changes,)),
+        )
+        text = texts.seen(determination_html(record), figures(record).values())
+        told = ["37", "0.11%", "0.1%", "64%"]
+        told += ["32,524", "32,590"] if not suppressed else [str(suppressed), f"{records.ROWS - suppressed:,d}"]
+        for number in told:
+            assert re.search(rf"(?<![\w.,]){re.escape(number)}(?!\w|[.,]\d)", text) is None, number
+        assert "<50" in text or HIDDEN in text
+
+    @pytest.mark.parametrize(
+        ("missing", "suppressed", "shown", "real"),
+        [
+            (186, 0, ("0", "186"), "32,375"),
+            (7, 0, ("0", "<11"), ">32,550"),
+            (7, 100, (HIDDEN, HIDDEN), "32,454"),
+            (100, 7, (HIDDEN, HIDDEN), "32,454"),
+            (4, 3, (HIDDEN, HIDDEN), ">32,550"),
+            (0, 7, ("<11", "0"), ">32,550"),
+        ],
+    )
+    def test_neither_part_of_what_is_left_out_follows_from_the_other(
+        self, missing: int, suppressed: int, shown: tuple[str, str], real: str
+    ) -> None:
+        record = decoy_records.with_decoys(decoy_records.decoys(missing=missing), suppressed=suppressed)
+        found = left_out(record)
+        if shown[1] == "<11":
+            assert found.missing in {"<11", HIDDEN}
+        else:
+            assert (found.suppressed, found.missing) == shown
+        assert real_records(record) == real
+        assert f"{real} of those that came in and 66 decoys, in 16 columns" in section(record, "data")
+
+    def test_a_hidden_number_of_this_copy_has_no_share_either(self) -> None:
+        record = decoy_records.with_decoys(decoy_records.decoys(missing=7), suppressed=100)
+        assert record.decoys is not None
+        assert record.decoys.choice is not None
+        row = cost_rows(record, record.decoys, record.decoys.choice)[-1]
+        assert (row.records, row.share) == (HIDDEN, "–")
+        assert "how many is not shown" in missing_text(record, record.decoys)
+
+    def test_records_missing_are_not_called_suppressed(self) -> None:
+        record = decoy_records.approved()
+        assert "were suppressed" not in section(record, "data")
+        assert "record left out – 186" in section(record, "utility")
+        assert "record suppressed" not in section(record, "utility")
+
+
+class TestScopeAndLimits:
+    def test_the_scope_says_what_was_done_and_that_leaks_of_the_source_are_not_traced(self) -> None:
+        scope = section(decoy_records.approved(), "scope")
+        assert "placed decoys in the copy and tested whether they can be told from real classes" in scope
+        assert "Leaks of the original data" in scope
+        assert "were asked for" not in scope
+        assert "Leaks of the original data" not in section(records.approved(), "scope")
+
+    @pytest.mark.parametrize(
+        ("empty", "says"),
+        [
+            ({"detectability": None}, "tested what recipients learn of them who compare"),
+            ({"detectability": None, "collusion": ()}, "placed decoys in the copy"),
+        ],
+    )
+    def test_no_test_is_claimed_that_was_not_made(self, empty: dict[str, Any], says: str) -> None:
+        text = section(decoy_records.approved(**empty), "scope")
+        assert "told from real classes" not in text
+        assert says in text
+        assert "compare their copies" not in text or empty == {"detectability": None}
+
+    def test_the_assumptions_say_what_decoys_do_not_protect_against(self) -> None:
+        text = section(decoy_records.approved(), "limitations")
+        assert "Tested was what recipients learn who compare their copies and how well a classifier tells" in text
+        for part in ("has the register and the method", "holds the original data", "Decoys bias"):
+            assert part in text
+        assert "by how much is stated under decoys" in text
+        bare = DecoyFact(count=120, commitment_sha256=records.sha("decoys"))
+        untested = section(records.changed(records.approved(), decoys=bare), "limitations")
+        assert "Whether they can be found was not tested." in untested
+        assert "by how much was not measured" in untested
+        assert "decoy" not in section(records.approved(), "limitations").lower()
+
+
+def test_the_pdf_is_whole_and_its_figures_have_their_words() -> None:
+    record = decoy_records.approved()
+    with pikepdf.open(io.BytesIO(render_determination(record))) as pdf:
+        assert len(pdf.pages) <= 34
+        alternatives = [
+            str(node.Alt) for node in pdf.objects if isinstance(node, pikepdf.Dictionary) and "/Alt" in node
+        ]
+    assert sorted(alternatives) == sorted(figure.alt for figure in figures(record).values())
