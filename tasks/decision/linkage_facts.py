@@ -83,6 +83,10 @@ class PolicyLinkage(Fact):
     transparent_attacked_share: float
     uninformed: float = Field(description="Share linked without the rule.")
     informed: float = Field(description="Share linked with it.")
+    whole_cells: bool | None = Field(
+        default=None,
+        description="Whether nobody matches a released cell but those whose own it is; None in older records.",
+    )
 
 
 class LinkageFact(Fact):

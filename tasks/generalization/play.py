@@ -4,7 +4,7 @@ One door to all methods, so that the gate, the comparison of methods and the exp
 the policy demands k-anonymity, every method is followed by it (``recoding``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from tasks.generalization.game import Floats, InformationLoss, Payoffs
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
 from tasks.generalization.raised import matching_people
-from tasks.generalization.recoding import MethodCells, recode
+from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import KAnonymityOutcome, Played, Table
+from tasks.generalization.table import KAnonymityOutcome, MethodCells, Played, Table
 from tasks.linkage.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
@@ -53,11 +53,11 @@ def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_w
     StageFailed
         If the method leaves some record no strategy, or k-anonymity is demanded and cannot be had.
     """
-    key = (method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None)
+    key = _key(method, payoffs, weights, cell_weights)
     if key not in table.outcomes:
         if len(table.outcomes) >= _OUTCOMES_KEPT:
             del table.outcomes[next(iter(table.outcomes))]
-        table.outcomes[key] = _play(table, _problem(table, payoffs, weights), method, cell_weights)
+        table.outcomes[key] = _play(table, method, payoffs, weights, cell_weights)
     return table.outcomes[key]
 
 
@@ -71,7 +71,7 @@ def population_cells(
     StageFailed
         If the method leaves some record no strategy.
     """
-    made = _method(table, _problem(table, payoffs, weights), method, cell_weights)
+    made = _made(table, method, payoffs, weights, cell_weights)
     return made.own if table.demands is None else recode(table, table.demands, made).own
 
 
@@ -105,8 +105,9 @@ def _problem(table: Table, payoffs: Payoffs, weights: Floats) -> Problem:
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
-def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> Played:
-    made = _method(table, problem, method, cell_weights)
+def _play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> Played:
+    problem = _problem(table, payoffs, weights)
+    made = _made(table, method, payoffs, weights, cell_weights)
     if table.demands is None:
         effective, listed = _effective(table, made.cells, made.own, table.population.counts, table.listed)
         return Played(
@@ -133,6 +134,22 @@ def _play(table: Table, problem: Problem, method: Method, cell_weights: str) -> 
         withheld=found.withheld if found.withheld.any() else None,
         k_anonymity=found.outcome,
     )
+
+
+def _key(method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> Hashable:
+    """What a method's cells depend on, the table apart."""
+    return method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None
+
+
+def _made(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> MethodCells:
+    key = _key(method, payoffs, weights, cell_weights)
+    if table.demands is None:
+        return _method(table, _problem(table, payoffs, weights), method, cell_weights)
+    if key not in table.made:
+        found = _method(table, _problem(table, payoffs, weights), method, cell_weights)
+        table.made.clear()
+        table.made[key] = found
+    return table.made[key]
 
 
 def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -> MethodCells:

@@ -20,23 +20,11 @@ from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity import Constraint, KMap, Lifted, Metric, Optimum, lift, search
 from tasks.generalization.kanonymity.metrics import Reference
 from tasks.generalization.raised import Raised
-from tasks.generalization.table import KAnonymityOutcome, Table
+from tasks.generalization.table import KAnonymityOutcome, MethodCells, Table
 from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class MethodCells:
-    """What a method makes of data and population before any demand of k-anonymity."""
-
-    levels: Codes
-    """Level of each attribute of each data tuple."""
-    cells: Codes
-    """Cell of each data tuple, in canonical axis positions."""
-    own: Codes
-    """Cell of each population tuple."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """From a request and its prepared data to the game: table, stakes and weights."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tasks.generalization.demands import check_demands, demands_of
@@ -27,6 +29,14 @@ def game_table(request: ReleaseRequest, prepared: Prepared) -> Table:
         listed=None if prepared.register is None else prepared.register.listed,
         demands=demands_of(request, prepared),
     )
+
+
+def table_under(table: Table, request: ReleaseRequest) -> Table:
+    """The table of a request that differs from the table's own in no demand but k."""
+    terms = request.policy.generalization.k_anonymity
+    if terms is None or table.demands is None or terms.k == table.demands.k:
+        return table
+    return table.demanding(replace(table.demands, k=terms.k))
 
 
 def payoffs_of(recipient: Recipient) -> Payoffs:

@@ -39,6 +39,18 @@ class KAnonymityOutcome:
 
 
 @dataclass(frozen=True)
+class MethodCells:
+    """What a method makes of data and population before any demand of k-anonymity."""
+
+    levels: Codes
+    """Level of each attribute of each data tuple."""
+    cells: Codes
+    """Cell of each data tuple, in canonical axis positions."""
+    own: Codes
+    """Cell of each population tuple."""
+
+
+@dataclass(frozen=True)
 class Table:
     """Data and population in distinct tuples, over the same hierarchies, with Safe Harbor's grouping of each axis."""
 
@@ -54,6 +66,8 @@ class Table:
     """What k-anonymity demands of every method's classes; None where the policy demands none."""
     outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
     """What was played already; recipients with equal stakes share it."""
+    made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
+    """The last method's own cells, which do not depend on demands."""
 
     @cached_property
     def people(self) -> DenseCube | SparseCube:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tasks.decision.linkage_facts import AttackFact, LearnedFact, LinkageFact, PartialKnowledgeFact, PolicyLinkage
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Played, Table, play, population_cells
+from tasks.generalization.play import Played, Table, overlapping, play, population_cells
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.linkage.battery import (
     MASKED_ALONE,
@@ -285,6 +285,7 @@ def _policies(setting: Setting, methods: Sequence[Method]) -> tuple[PolicyLinkag
                 transparent_attacked_share=_attacked_share(setting, kept, played.effective),
                 uninformed=max(one.share_correct for one in (found.closest, found.matching, found.likely)),
                 informed=found.own_cell.share_correct,
+                whole_cells=not overlapping(setting.table, method),
             )
         )
     return tuple(facts)

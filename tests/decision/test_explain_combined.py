@@ -21,7 +21,7 @@ from tasks.request.model import Measure, Method, ReleaseRequest
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.score import released_tuples
 from tests.support.explaining import MAXIMUM, TODAY, asked, decided, prepared, table
-from tests.support.worlds import World, worlds
+from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 WEIGHTS = (1.0, 0.8, 0.6, 0.2)
 """Of the illnesses of a, b, c and d: scores 0.5, 0.4, 0.6 and 0.2."""
@@ -107,7 +107,7 @@ def test_a_release_that_other_gates_close_is_not_scored_while_it_is_searched() -
     assert set(quick.figures).isdisjoint({Measure.COMBINED_MAXIMUM})
 
 
-@given(worlds(max_attributes=2), st.sampled_from(Method), st.booleans(), st.sampled_from([1, 2]), st.data())
+@given(worlds(max_attributes=2), st.sampled_from(WITHOUT_TERMS), st.booleans(), st.sampled_from([1, 2]), st.data())
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_judged_as_the_stage_scores(
     world: World, method: Method, exclusive: bool, smallest: int, data: st.DataObject

@@ -18,10 +18,10 @@ from tasks.generalization.zip3 import zip_table
 from tasks.request.model import Measure, Method
 from tasks.risk.score import Score, score
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
+from tests.support.worlds import WITHOUT_TERMS
 
 KEPT = 1 - 2 * log(2) / (2 * log(3) + log(6) + log(2))
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
-WITHOUT_TERMS = [method for method in Method if method is not Method.K_ANONYMITY]
 JOURNALIST = (3 / 8 + 1 / 4 + 2 / 13) / 6
 
 

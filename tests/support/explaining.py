@@ -12,6 +12,7 @@ from tasks.decision.explain.explain import Decided
 from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.record import GateResult
+from tasks.generalization.demands import demands_of
 from tasks.generalization.play import Table
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
@@ -33,6 +34,11 @@ def table(rows: tuple[Rows, ...] = (ROWS,), people: People = PEOPLE, records: Pe
     trees = world.hierarchies
     axes = tuple(safe_harbor_axis(tree, SafeHarborRule.NONE, zip_table()) for tree in trees)
     return Table(trees, axes, count_tuples(records, trees), count_tuples(people, trees), 2**24)
+
+
+def demanding(of: Table, request: ReleaseRequest) -> Table:
+    """The table under the demands of a request."""
+    return of.demanding(demands_of(request, prepared(of, ())))
 
 
 def prepared(of: Table, weights: tuple[float, ...]) -> Prepared:
@@ -58,6 +64,7 @@ def asked(
     agreement: dict[str, Any] | None = None,
     adversary: dict[str, Any] | None = None,
     combined: dict[str, Any] | None = None,
+    k_anonymity: dict[str, Any] | None = None,
     **stakes: float,
 ) -> ReleaseRequest:
     """A request whose second recipient has these terms; cost 4 and gain 100 let a group of 25 be safe.
@@ -86,7 +93,7 @@ def asked(
             "id": "policy",
             "version": "1",
             "gates": gates,
-            "generalization": {"minimum_class_size": minimum_class_size},
+            "generalization": {"minimum_class_size": minimum_class_size, "k_anonymity": k_anonymity},
             "review": {"required": reviews},
             "combined": combined or {},
         },

@@ -16,6 +16,10 @@ from tasks.generalization.problem import Problem
 from tasks.microdata.cube import DenseCube, SparseCube, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import Tuples, distinct_tuples
+from tasks.request.model import Method
+
+WITHOUT_TERMS = tuple(method for method in Method if method is not Method.K_ANONYMITY)
+"""Methods that need no terms in the policy."""
 
 Rows = list[list[str]]
 People = dict[tuple[str, ...], int]

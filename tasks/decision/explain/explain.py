@@ -59,13 +59,15 @@ def explain(
     2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term
        can turn the verdict, and the explanation says so.
     3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
-    4. Stakes and minimum class size are searched outwards, up and down, each alone (``search.nearest_flip``).
+    4. Stakes, minimum class size and the k of k-anonymity are searched outwards, up and down, each alone
+       (``search.nearest_flip``).
     5. Where a gate judges the recipient who plans: what deters him is searched upwards if the release is blocked and
        downwards if not, each term alone, around the least value that deters him from the whole file
        (``planning.deterrence``). The game is not played again for it.
     6. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
     7. Where a gate judges record linkage: each masking is made stronger if the release is blocked, weaker if not.
-    8. Every other method is played; where then only gates on the recipient who plans stay closed, step 5 for it.
+    8. Every other method that the policy has terms for is played; where then only gates on the recipient who plans stay
+       closed, step 5 for it.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ class _Inquiry:
         switches, untried = self._switches()
         searched: list[Flip | NoFlip] = []
         if not alone:
-            searched = [*self._stakes(), *self._class_size(), *search_deterrents(self.trial, renewed)]
+            searched = [*self._stakes(), *self._class_sizes(), *search_deterrents(self.trial, renewed)]
             searched += [*maskings, *self._thresholds(renewed)]
         results = [*alone, *searched, *untried]
         flips = [result for result in results if isinstance(result, Flip)]
@@ -183,7 +185,8 @@ class _Inquiry:
     def _hopeless(self) -> list[Flip | NoFlip]:
         """The numbers, where the agreement alone blocks."""
         why = "The expired agreement blocks, whatever the other terms are."
-        numbers = (*terms.stakes(self.request, self.recipient), terms.class_size(self.request))
+        sizes = terms.class_size(self.request), *terms.least_k(self.request)
+        numbers = (*terms.stakes(self.request, self.recipient), *sizes)
         return [unsearched(one, why) for one in (*numbers, *(lever.term for lever in trial_deterrents(self.trial)))]
 
     # Stakes and class size
@@ -194,8 +197,11 @@ class _Inquiry:
             results += self.trial.searched(term)
         return results
 
-    def _class_size(self) -> list[Flip | NoFlip]:
-        return self.trial.searched(terms.class_size(self.request))
+    def _class_sizes(self) -> list[Flip | NoFlip]:
+        results: list[Flip | NoFlip] = []
+        for term in (terms.class_size(self.request), *terms.least_k(self.request)):
+            results += self.trial.searched(term)
+        return results
 
     # Thresholds
 
@@ -244,8 +250,11 @@ class _Inquiry:
     def _switches(self) -> tuple[tuple[Switch, ...], list[NoFlip]]:
         """Every other method, and those that could not be tried."""
         present, switches, untried = self.request.method_for(self.recipient), [], []
+        possible = set(Method)
+        if self.request.policy.generalization.k_anonymity is None:
+            possible.discard(Method.K_ANONYMITY)
         for method in Method:
-            if method is not present:
+            if method in possible and method is not present:
                 try:
                     switches.append(self._switch(present, method))
                 except TooManyAttacks:

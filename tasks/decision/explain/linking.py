@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tasks.decision.gates import judge_gates
 from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import payoffs_of
+from tasks.generalization.setting import payoffs_of, table_under
 from tasks.linkage.attack import Setting, attack
 from tasks.linkage.holdings import known_attributes
 from tasks.linkage.judged import gate_figures, least_figures
@@ -190,7 +190,7 @@ class Linking:
         if hasty:
             request = _linkage_of(request, individuals=min(_HASTY_PEOPLE, request.policy.linkage.individuals))
         columns = self.masked_for(request)
-        setting = Setting(request, recipient, self.prepared, self.table, played, columns)
+        setting = Setting(request, recipient, self.prepared, table_under(self.table, request), played, columns)
         fact = attack(setting, np.random.default_rng(_SEED), quick=True, hasty=hasty).fact
         return gate_figures(fact), least_figures(fact)
 
@@ -225,4 +225,5 @@ def _scope(
     known = known_attributes(request)
     # Somebody who lacks a quasi-identifier goes by what the rule does with the whole population.
     stakes = () if set(request.quasi_identifiers) <= set(known) else (payoffs_of(recipient),)
-    return "all", outcome, played.method, masking, known, *stakes
+    demands = request.policy.generalization.k_anonymity
+    return "all", outcome, played.method, demands and demands.model_dump_json(), masking, known, *stakes

@@ -7,7 +7,8 @@ monotone in n, so it is told by one number, the smallest group n* that is not at
 within the population. Terms with equal n* give the same outcome to the last bit; raising the cost by a factor and
 lowering the gain by it are one game.
 
-Safe Harbor plays no game and depends on no stakes at all.
+Safe Harbor and k-anonymity play no game and depend on no stakes at all. Where k-anonymity follows a method, what it
+makes of equal outcomes under equal demands is equal.
 
 Under the two No-Attack rules a strategy that is attacked is never played, and one that is not loses nothing, so its
 payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V multiplies every payoff that is
@@ -31,11 +32,12 @@ from tasks.decision.record import GateResult, Verdict
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import Played, Table, play
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import payoffs_of, table_under, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
+_WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 _LEAST_SHARED_BENEFIT = 1.0
 _KEPT_BYTES = 256 * 2**20
 _FEWEST_KEPT = 4
@@ -145,14 +147,17 @@ class Plays:
     def _play(self, request: ReleaseRequest, method: Method, payoffs: Payoffs) -> Played | StageFailed:
         self.count += 1
         try:
-            return play(self.table, method, payoffs, weights_of(request), request.policy.generalization.cell_weights)
+            table, cell_weights = table_under(self.table, request), request.policy.generalization.cell_weights
+            return play(table, method, payoffs, weights_of(request), cell_weights)
         except StageFailed as failure:
             return failure
 
     def _keys(self, request: ReleaseRequest, method: Method, payoffs: Payoffs) -> tuple[Key, Key]:
         """What the outcome depends on up to ties, and to the last bit."""
-        game: Key = (method, request.policy.generalization.cell_weights, *weights_of(request).tolist())
-        if method is Method.SAFE_HARBOR:
+        policy = request.policy.generalization
+        k = None if policy.k_anonymity is None else policy.k_anonymity.k
+        game: Key = (method, policy.cell_weights, k, *weights_of(request).tolist())
+        if method in _WITHOUT_STAKES:
             return game, game
         safe = safe_people(payoffs, self.table.population.total)
         if method in _NO_ATTACK:

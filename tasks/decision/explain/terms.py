@@ -69,6 +69,15 @@ def class_size(request: ReleaseRequest) -> Term:
     return Term("minimum class size", where, present, 1, _HIGHEST_CLASS, whole=True)
 
 
+def least_k(request: ReleaseRequest) -> tuple[Term, ...]:
+    """The k of k-anonymity, where the policy demands it."""
+    demands = request.policy.generalization.k_anonymity
+    if demands is None:
+        return ()
+    where = "policy.generalization.k_anonymity.k"
+    return (Term("k of k-anonymity", where, demands.k, 1, _HIGHEST_CLASS, whole=True),)
+
+
 def recipient_path(request: ReleaseRequest, recipient: Recipient) -> str:
     """Path of a recipient in the request."""
     return f"recipients[{[one.id for one in request.recipients].index(recipient.id)}]"
