@@ -13,16 +13,16 @@ What one call does, in order:
 """
 
 import fcntl
-import getpass
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from flows.actor import Clock, actor, utc_now
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.progress import step
@@ -44,17 +44,11 @@ from tasks.ledger.store import Ledger
 from tasks.microdata.prepared import load
 from tasks.request.load import LoadedRequest, load_request
 
-Clock = Callable[[], datetime]
 EngineFor = Callable[[Path, Path], AbstractContextManager[object]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context in which flows can run."""
 
 _LONGEST_TEXT = 2000
 _LEAST_ROOM = 1024 * 1024
-
-
-def utc_now() -> datetime:
-    """The time, in UTC, to the second."""
-    return datetime.now(UTC).replace(microsecond=0)
 
 
 @dataclass(frozen=True)
@@ -256,7 +250,7 @@ def _publish(
             Event.PUBLISHED,
             release_id=name,
             recipient=None,
-            actor=_actor(),
+            actor=actor(),
             body=bodies.published(manifest.sha256),
             at=circumstances.decided_at,
         )
@@ -335,7 +329,7 @@ def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -
         Event.REQUESTED,
         release_id=name,
         recipient=None,
-        actor=_actor(),
+        actor=actor(),
         body={
             "title": loaded.request.title,
             "requested_by": loaded.request.requested_by,
@@ -355,7 +349,7 @@ def _append(ledger: Ledger, event: Event, record: DecisionRecord, body: dict[str
         event,
         release_id=record.release_id,
         recipient=record.recipient.id,
-        actor=_actor(),
+        actor=actor(),
         body=body,
         at=record.decided_at,
     )
@@ -366,7 +360,7 @@ def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at:
     event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
     body = {part: printable(text)[:_LONGEST_TEXT] for part, text in error.fields().items()}
     try:
-        ledger.append(event, release_id=name, recipient=None, actor=_actor(), body=body, at=at)
+        ledger.append(event, release_id=name, recipient=None, actor=actor(), body=body, at=at)
     except WorkspaceError:
         if not isinstance(error, WorkspaceError):
             raise
@@ -377,14 +371,6 @@ def _disk_full_instead(error: ReleasegateError, workspace: Workspace) -> Release
     if isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM:
         return disk_full(str(workspace.root))
     return error
-
-
-def _actor() -> str:
-    """Login name of whoever runs the gate; the ledger's own note, not a proof of identity."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
 
 
 @contextmanager

@@ -89,20 +89,36 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
         If request, data, population or a hierarchy is gone or has changed since.
     """
     name = verify_bundle(bundle, ledger).release_id
-    records = [
-        DecisionRecord.model_validate_json(path.read_bytes()) for path in sorted((bundle / DECISIONS).glob("*.json"))
-    ]
-    path, roots = _request_of(ledger, name)
-    if file_sha256(path) != records[0].request_sha256:
-        raise _changed("the request", str(path))
-    loaded = load_request(path, roots)
+    records = read_records(bundle)
+    loaded = request_of(name, records[0], ledger)
     _check_inputs(loaded, records[0])
     order = [recipient.id for recipient in loaded.request.recipients]
     records.sort(key=lambda record: order.index(record.recipient.id))
     return Recalled(name, bundle, tuple(records), loaded)
 
 
-def _request_of(ledger: Ledger, name: str) -> tuple[Path, list[Path]]:
+def read_records(bundle: Path) -> list[DecisionRecord]:
+    """The decision records of a bundle that has been verified, in the order of their files."""
+    return [
+        DecisionRecord.model_validate_json(path.read_bytes()) for path in sorted((bundle / DECISIONS).glob("*.json"))
+    ]
+
+
+def request_of(name: str, record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
+    """The request of a release, byte for byte, from where it lay.
+
+    Raises
+    ------
+    BadInput
+        If it is gone or has changed since.
+    """
+    path, roots = _place_of_request(ledger, name)
+    if file_sha256(path) != record.request_sha256:
+        raise _changed("the request", str(path))
+    return load_request(path, roots)
+
+
+def _place_of_request(ledger: Ledger, name: str) -> tuple[Path, list[Path]]:
     entries = ledger.entries(release_id=name, event=Event.REQUESTED)
     body = entries[0].body if entries else {}
     path, roots = body.get("request_path"), body.get("roots")

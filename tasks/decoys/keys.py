@@ -7,7 +7,7 @@ holds keys separated by spaces or commas, and takes precedence.
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -79,13 +79,30 @@ def add_key(path: Path) -> KeyRing:
         If the file cannot be read or written.
     """
     ring = load_keys(path, {})
-    draft = _draft(path, b"".join(key + b"\n" for key in (new_key(), *ring.keys)))
+    _replace(path, (new_key(), *ring.keys))
+    return load_keys(path, {})
+
+
+def keep_newest_key(path: Path) -> KeyRing:
+    """Take all keys but the newest out of a key file; nothing that they sealed can be opened any more.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be read or written.
+    """
+    ring = load_keys(path, {})
+    _replace(path, ring.keys[:1])
+    return load_keys(path, {})
+
+
+def _replace(path: Path, keys: Iterable[bytes]) -> None:
+    draft = _draft(path, b"".join(key + b"\n" for key in keys))
     try:
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise _unwritable(path, error) from None
-    return load_keys(path, {})
 
 
 def _draft(path: Path, content: bytes) -> Path:

@@ -39,6 +39,10 @@ class Event(StrEnum):
     """A recipient's copy is part of the bundle that is being published."""
     PUBLISHED = "published"
     """The sealed bundle, named by the digest of its manifest, may be moved to its place."""
+    TRACED = "traced"
+    """Somebody opened a release's manifest of decoys to trace an incident, or tried to."""
+    KEYS_ROTATED = "keys rotated"
+    """All manifests of decoys were sealed anew under a new key."""
 
 
 class Row(NamedTuple):

@@ -1,0 +1,150 @@
+"""``releasegate trace``: whose decoys a leaked file, or people whom somebody re-identified, hit."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.cli.traced import notes, rendered, sentences
+from flows.incident_file import IncidentSource, RegisterSource
+from flows.recall import find_bundle, ledger_of
+from flows.tracing import Say, Traced, trace_incident
+from flows.workspace import Workspace
+from tasks.decoys.vault import Vault
+from tasks.errors import BadInput
+from tasks.guard import guarded
+
+
+class Form(StrEnum):
+    """What the rows of an incident are."""
+
+    ROWS = "rows"
+    PEOPLE = "people"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("trace")(trace)
+
+
+def trace(  # noqa: PLR0917
+    release: Annotated[
+        str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
+    ],
+    incident: Annotated[
+        Path, typer.Argument(help="CSV (also .gz) or Parquet file with what came to light.", show_default=False)
+    ],
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--as",
+            help="What its rows are: rows of a leaked file, or people whom somebody re-identified. Rows where not "
+            "given, people with --register.",
+            show_default=False,
+        ),
+    ] = None,
+    register_file: Annotated[
+        Path | None,
+        typer.Option("--register", help="Register of people; the incident holds ids of it.", show_default=False),
+    ] = None,
+    register_id: Annotated[
+        str | None, typer.Option("--register-id", help="The register's column of ids.", show_default=False)
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="Greatest likelihood of chance at which a recipient is named.", min=0, max=1)
+    ] = 0.01,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    delimiter: Annotated[str, typer.Option(help="Character between the cells of the incident, if CSV.")] = ",",
+    register_delimiter: Annotated[str, typer.Option(help="Character between the cells of the register, if CSV.")] = ",",
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Find out which recipient a leak came from, by the decoys that were placed in its copy.
+
+    The incident holds quasi-identifiers in columns named as in the release, with values of any level of the
+    hierarchies: a leaked file or what is left of it, or re-identified people. With --register it holds ids of people
+    instead. The answer counts hits and gives the likelihood of chance; it shows no row and no value. That somebody
+    asked, and the answer, become part of the ledger.
+    """
+    source = _source(incident, form, register_file, register_id, delimiter, register_delimiter)
+    if not 0 < level < 1:
+        raise typer.BadParameter("--level must lie between 0 and 1")
+    with guarded("trace"), _progress(quiet=as_json) as say:
+        place = Workspace(workspace.resolve())
+        bundle = find_bundle(release, place)
+        with ledger_of(bundle, place) as ledger:
+            vault = Vault.beside(Workspace(ledger.path.parent).key_file)
+            traced = trace_incident(bundle, ledger, vault, source, level=level, say=say)
+    if as_json:
+        print_json({"ok": True, "exit_code": 0, **_document(traced)})
+        return ExitCode.APPROVED
+    console.print(rendered(traced))
+    return ExitCode.APPROVED
+
+
+def _source(  # noqa: PLR0917
+    incident: Path,
+    form: Form | None,
+    register_file: Path | None,
+    register_id: str | None,
+    delimiter: str,
+    register_delimiter: str,
+) -> IncidentSource:
+    for name, given in (("--delimiter", delimiter), ("--register-delimiter", register_delimiter)):
+        if len(given) != 1 or not given.isascii():
+            raise typer.BadParameter(f"{name} must be one ASCII character")
+    if (register_file is None) != (register_id is None):
+        raise typer.BadParameter("--register and --register-id go together")
+    if register_file is None or register_id is None:
+        return IncidentSource(incident, kind="people" if form is Form.PEOPLE else "rows", delimiter=delimiter)
+    if form is Form.ROWS:
+        raise BadInput(
+            "ids of a register stand for people, not for rows of a file",
+            where="--as rows",
+            expected="--as people, or no --as, with --register",
+            fix="leave one of the two options out",
+        )
+    people = RegisterSource(register_file, register_id, register_delimiter)
+    return IncidentSource(incident, kind="people", delimiter=delimiter, register=people)
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Say]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=notices, transient=True, disable=quiet or not notices.is_terminal) as progress:
+        shown = progress.add_task("", total=None)
+        yield lambda text: progress.update(shown, description=text)
+
+
+def _document(traced: Traced) -> dict[str, Any]:
+    found = traced.trace
+    return {
+        "release_id": traced.release_id,
+        "verdict": found.verdict,
+        "sentences": sentences(traced),
+        "named": list(found.named),
+        "suspected": list(found.suspected),
+        "level": found.level,
+        "upper_bounds": found.bounded,
+        "recipients": [asdict(hits) for hits in found.hits],
+        "incident": {
+            "kind": traced.incident.kind,
+            "sha256": traced.table.sha256,
+            "total": found.total,
+            "ordinary": found.ordinary,
+            "ambiguous": found.ambiguous,
+            "outside": found.outside,
+            "unreadable": dict(traced.incident.unread),
+            "absent": list(traced.absent),
+            "unknown_ids": traced.table.unknown,
+            "repeated_ids": traced.table.repeated,
+        },
+        "notes": list(notes(traced)),
+    }

@@ -1,0 +1,176 @@
+"""Reading an incident: a leaked file, tuples, or re-identified people, by themselves or by a register that has them.
+
+Nothing here knows the manifest. Messages name files, columns and row positions, never a value or an id.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from tasks.decoys.incident import Kind
+from tasks.errors import DataError, row_positions
+from tasks.microdata.read import file_sha256, read_text
+
+
+@dataclass(frozen=True)
+class RegisterSource:
+    """A register of people, which gives quasi-identifier values for ids."""
+
+    path: Path
+    identifier: str
+    """Its column of ids; the incident's is of the same name, or its only one."""
+    delimiter: str = ","
+
+
+@dataclass(frozen=True)
+class IncidentSource:
+    """Where an incident lies, and in which form."""
+
+    path: Path
+    kind: Kind = "rows"
+    delimiter: str = ","
+    register: RegisterSource | None = None
+    """Where the incident holds ids; the kind is people then."""
+
+
+@dataclass(frozen=True)
+class IncidentTable:
+    """An incident as text; shows none of it."""
+
+    sha256: str
+    """Of the incident's file."""
+    frame: pd.DataFrame = field(repr=False)
+    """One row a person or a row of the file, with those quasi-identifiers that it has."""
+    unknown: int = 0
+    """Ids that the register does not have, and rows without an id; none of them is in the frame."""
+    repeated: int = 0
+    """Rows whose id an earlier row has."""
+
+
+def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTable:
+    """Read an incident, and join the register where it holds ids.
+
+    Parameters
+    ----------
+    source : IncidentSource
+    names : collection of str
+        Quasi-identifiers of the release.
+
+    Raises
+    ------
+    DataError
+        If a file is missing, cannot be read or has no rows, or ids and register do not go together.
+    """
+    frame = _read(source.path, source.delimiter, "incident", "--delimiter")
+    sha256 = file_sha256(source.path)
+    if source.register is None:
+        return IncidentTable(sha256, frame)
+    register = _read(source.register.path, source.register.delimiter, "register", "--register-delimiter")
+    _check_register(register, source.register, names)
+    known = register[source.register.identifier].str.strip()
+    ids = _ids(frame, known, source.register.identifier, source.path.name)
+    asked = ids.dropna().drop_duplicates()
+    people = _people(register.loc[known.isin(asked)], source.register, names)
+    if people.empty:
+        raise DataError(
+            "none of the ids is in the register",
+            where=source.path.name,
+            expected=f"ids as in the register's column {source.register.identifier}",
+            got=f"{len(asked)} others",
+            fix="check --register-id, and that ids are written alike in both, leading zeros included",
+        )
+    return IncidentTable(
+        sha256,
+        people,
+        unknown=len(asked) - len(people) + int(ids.isna().sum()),
+        repeated=int(ids.notna().sum()) - len(asked),
+    )
+
+
+def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise DataError(
+            f"there is no such {noun}",
+            where=str(path),
+            expected="a CSV (also .gz) or Parquet file",
+            fix="check the path",
+        )
+    try:
+        frame = read_text(path, delimiter)
+    except DataError as error:
+        raise DataError(
+            error.what,
+            where=error.where,
+            expected=error.expected,
+            got=error.got,
+            fix=f"save it as UTF-8, name what stands between its cells with {option}, or leave damaged rows out",
+        ) from None
+    if frame.empty:
+        raise DataError(
+            f"the {noun} has no rows",
+            where=path.name,
+            expected="a header and at least one row",
+            got="a header only",
+            fix="export it again",
+        )
+    return frame
+
+
+def _check_register(register: pd.DataFrame, source: RegisterSource, names: Collection[str]) -> None:
+    columns = list(register.columns)
+    if columns.count(source.identifier) != 1 or not set(names) & set(columns):
+        missing = [name for name in (source.identifier, *names) if name not in columns]
+        raise DataError(
+            "the register lacks columns",
+            where=source.path.name,
+            expected=f"the column {source.identifier} once, and quasi-identifiers of the release, named as there",
+            got=f"missing: {', '.join(missing)}"
+            if missing
+            else f"{source.identifier} {columns.count(source.identifier)} times",
+            fix="write it with commas between cells, or name what stands there with --register-delimiter"
+            if len(columns) == 1
+            else "name the column of ids with --register-id, and the others as in the release",
+        )
+
+
+def _ids(frame: pd.DataFrame, known: pd.Series, name: str, where: str) -> pd.Series:
+    """The incident's ids, NA where a row has none."""
+    columns = list(frame.columns)
+    if columns.count(name) == 1:
+        return frame[name].str.strip()
+    if len(columns) != 1:
+        raise DataError(
+            "the incident has no column of register ids",
+            where=where,
+            expected=f"the column {name} once, or no other column than the ids",
+            got=f"{len(columns)} columns, {columns.count(name)} of that name",
+            fix="name the column of ids as in the register",
+        )
+    if (known == str(columns[0]).strip()).any():
+        raise DataError(
+            "the list of ids has no header",
+            where=f"{where}, first line",
+            expected="a header, and an id in each line after it",
+            got="an id",
+            fix=f"put {name} into a line of its own before the first id",
+        )
+    return frame.iloc[:, 0].str.strip()
+
+
+def _people(rows: pd.DataFrame, register: RegisterSource, names: Collection[str]) -> pd.DataFrame:
+    """Quasi-identifiers of the people in some rows of the register, each person once."""
+    ids = rows[register.identifier].str.strip()
+    people = rows[[name for name in rows.columns if name in names]]
+    distinct = ~pd.concat([ids, people], axis=1).duplicated()
+    several = ids[distinct][ids[distinct].duplicated(keep=False)]
+    if len(several):
+        raise DataError(
+            "an id of the incident stands for several people of the register",
+            where=f"{register.path.name}, {row_positions(several.index)}",
+            expected="each person once, or with the same values",
+            got=f"{several.nunique()} ids with different values",
+            fix="leave out the rows of the register that no longer hold",
+        )
+    return people[distinct]

@@ -1,0 +1,136 @@
+"""Rotation of the keys that seal the manifests of decoys: a new key, all manifests under it, then the old keys' end.
+
+At every point of time each manifest can be opened with a key of the key file, so an interrupted rotation is repeated by
+running it again.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.actor import Clock, actor, utc_now
+from flows.workspace import Workspace
+from tasks.decoys.keys import VARIABLE, add_key, keep_newest_key
+from tasks.decoys.sealing import KeyRing, open_sealed
+from tasks.decoys.vault import Vault
+from tasks.errors import WorkspaceError
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """What a rotation did; shows no key."""
+
+    key: str
+    """Public name of the new key."""
+    manifests: int
+    """Manifests that were sealed anew."""
+    kept: int
+    """Old keys that are still in the key file."""
+    dropped: int
+    """Old keys that were taken out of it."""
+
+
+def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = utc_now) -> Rotated:
+    """Seal all manifests of a workspace anew under a new key.
+
+    1. Nobody else may be rotating; with ``drop_old`` no release may be under way, which might still use an old key.
+    2. A new key is put before the others in the key file.
+    3. Every manifest is sealed anew under it.
+    4. With ``drop_old`` every manifest is opened with the new key alone, and then the old keys go.
+    5. The ledger says so.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    drop_old : bool
+        Whether old keys are to go. Copies of manifests that they sealed, such as backups, cannot be opened afterwards.
+    clock : callable
+
+    Raises
+    ------
+    WorkspaceError
+        If the keys come from the environment, cannot be read or written, or somebody else is at work.
+    ParameterError, TamperingFound
+        If a manifest cannot be opened; the old keys stay then.
+    """
+    if os.environ.get(VARIABLE, "").strip():
+        raise _in_environment()
+    vault = Vault.beside(workspace.key_file)
+    with Ledger.open(workspace.ledger, create=False) as ledger, _alone(vault.key_file):
+        if drop_old:
+            _check_idle(workspace)
+        ring = add_key(vault.key_file)
+        manifests = vault.seal_all_anew(ring)
+        before, kept = len(ring.keys) - 1, len(ring.keys) - 1
+        if drop_old:
+            _check_opens(vault, KeyRing(ring.keys[:1]))
+            _check_idle(workspace)
+            kept = len(keep_newest_key(vault.key_file).keys) - 1
+        rotated = Rotated(ring.names[0], manifests, kept, before - kept)
+        ledger.append(
+            Event.KEYS_ROTATED,
+            release_id=None,
+            recipient=None,
+            actor=actor(),
+            body={"key": rotated.key, "manifests": manifests, "keys_kept": kept, "keys_dropped": rotated.dropped},
+            at=clock(),
+        )
+        return rotated
+
+
+def _check_opens(vault: Vault, ring: KeyRing) -> None:
+    for path in vault.sealed():
+        open_sealed(vault.read(path.stem), ring)
+
+
+@contextmanager
+def _alone(key_file: Path) -> Iterator[None]:
+    """Let one process at a time rotate: of two, one would lose the other's key, and the manifests under it."""
+    with os.fdopen(os.open(_lock_of(key_file), os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkspaceError(
+                "the keys are being rotated by another process",
+                where=str(key_file),
+                expected="one rotation at a time",
+                fix="wait until it ends",
+            ) from None
+        yield
+
+
+def _lock_of(key_file: Path) -> Path:
+    return key_file.with_name(f"{key_file.name}.lock")
+
+
+def _check_idle(workspace: Workspace) -> None:
+    """Refuse while a release is under way; each holds the lock of its run."""
+    for path in sorted((workspace.private / "runs").glob("*.lock")):
+        with path.open("r") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise WorkspaceError(
+                    "a release is under way, which may seal its manifest with an old key",
+                    where=str(workspace.root),
+                    expected="no release at work while old keys are dropped",
+                    got="at least one",
+                    fix="wait until it ends, or rotate without --drop-old",
+                ) from None
+
+
+def _in_environment() -> WorkspaceError:
+    return WorkspaceError(
+        "the keys come from the environment, where this command cannot put a new one",
+        where=f"environment variable {VARIABLE}",
+        expected="keys in the workspace's key file",
+        got="the variable is set",
+        fix="put a new key of 32 random bytes in URL-safe Base64 before the others in the variable, and keep those as "
+        "long as manifests are sealed under them; or move the keys to the key file, one a line, unset the variable and "
+        "repeat",
+    )

@@ -1,0 +1,227 @@
+"""Tracing an incident: the bundle verified, the manifest of decoys opened, and that somebody did so recorded.
+
+Neither the data nor the request is needed: the hierarchies lie in the bundle's evidence. The population is used where
+it is still the one that was decided on; without it chances are upper bounds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from flows.actor import Clock, actor, utc_now
+from flows.incident_file import IncidentSource, IncidentTable, read_incident
+from flows.recall import read_records, request_of
+from tasks.decision.record import DecisionRecord
+from tasks.decoys.incident import Incident, incident_of_labels
+from tasks.decoys.lineage import lineages
+from tasks.decoys.manifest import Manifest, hierarchies_digest
+from tasks.decoys.tracing import People, Trace, trace
+from tasks.decoys.vault import Vault
+from tasks.delivery.verification import verify_bundle
+from tasks.errors import BadInput, ReleasegateError, TamperingFound
+from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
+from tasks.generalization.zip3 import zip_table
+from tasks.guard import guarded
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.arx import arx_file, read_arx
+from tasks.microdata.cube import count_cube
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.read import file_sha256, read_population
+from tasks.microdata.tuples import Counts, distinct_tuples, encode
+from tasks.request.model import Role, SafeHarborRule
+
+HIERARCHIES = Path("evidence") / "hierarchies"
+_MEBIBYTE = 2**20
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The answer, with what there is to know of the incident; counts and column names only."""
+
+    release_id: str
+    trace: Trace
+    incident: Incident
+    table: IncidentTable
+    absent: tuple[str, ...]
+    """Quasi-identifiers of the release that the incident has no column of."""
+    undelivered: tuple[str, ...]
+    """Recipients of this release with decoys who were never given their copy."""
+    earlier: tuple[str, ...]
+    """Recipients who hold copies of an earlier version, but none of this one."""
+    without_population: str | None
+    """Why the population was not used; None where it was."""
+
+
+def trace_incident(
+    bundle: Path,
+    ledger: Ledger,
+    vault: Vault,
+    source: IncidentSource,
+    *,
+    level: float = 0.01,
+    clock: Clock = utc_now,
+    say: Say = lambda _text: None,
+) -> Traced:
+    """Find out whom an incident points to.
+
+    1. The bundle must be what was sealed, and what the ledger records; its records must commit to a manifest.
+    2. The incident is read against the hierarchies of the bundle.
+    3. The population is read if it is still the one that was decided on.
+    4. The manifest is opened and must be the one that was committed to. From here on, whatever comes of it is in the
+       ledger before anybody is told.
+
+    Parameters
+    ----------
+    bundle : Path
+    ledger : Ledger
+        That of the bundle.
+    vault : Vault
+        Of the workspace that the release was made in.
+    source : IncidentSource
+    level : float
+        Greatest likelihood of chance at which somebody is named, between 0 and 1.
+    clock, say : callable
+        Gives the time; is told of each step.
+
+    Raises
+    ------
+    BadInput
+        If the release has no decoys, the incident cannot be used, or the manifest cannot be opened.
+    TamperingFound
+        If bundle, ledger or manifest are not as recorded.
+    """
+    say("verifying the bundle")
+    report = verify_bundle(bundle, ledger)
+    records = read_records(bundle)
+    commitment = _commitment(records, bundle)
+    hierarchies = _hierarchies(records[0], bundle)
+    groups = _safe_harbor(records, hierarchies)
+    axes = lineages(
+        list(hierarchies.values()), [group.positions if group.extra_labels else None for group in groups.values()]
+    )
+    say("reading the incident")
+    read = read_incident(source, tuple(hierarchies))
+    outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
+    incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
+    say("reading the population")
+    people, reason = _population(report.release_id, records[0], hierarchies, ledger)
+    say("opening the manifest")
+    asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
+    enter = partial(_enter, ledger, report.release_id, asked, clock)
+    try:
+        with guarded("trace"):
+            manifest = _opened(vault, report.release_id, commitment, list(hierarchies.values()))
+            found = trace(manifest, axes, incident, people, level=level)
+    except ReleasegateError as error:
+        enter(verdict="refused", reason=error.what)
+        raise
+    enter(verdict=found.verdict, named=list(found.named), suspected=list(found.suspected), level=found.level)
+    here = {record.recipient.id for record in records}
+    return Traced(
+        release_id=report.release_id,
+        trace=found,
+        incident=incident,
+        table=read,
+        absent=tuple(name for name in hierarchies if name not in read.frame.columns),
+        undelivered=tuple(one for one in manifest.recipients if one in here and one not in report.delivered),
+        earlier=tuple(one for one in manifest.recipients if one not in here),
+        without_population=reason,
+    )
+
+
+def _enter(ledger: Ledger, release_id: str, asked: Mapping[str, object], clock: Clock, **outcome: object) -> None:
+    ledger.append(
+        Event.TRACED, release_id=release_id, recipient=None, actor=actor(), body={**asked, **outcome}, at=clock()
+    )
+
+
+def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
+    committed = {record.decoys.commitment_sha256 for record in records if record.decoys is not None}
+    if len(committed) == 1:
+        return committed.pop()
+    if committed:
+        raise TamperingFound(
+            "the records of the release commit to different manifests of decoys",
+            where=str(bundle),
+            expected="one commitment in all of them",
+            got=f"{len(committed)}",
+            fix="restore the bundle from a backup",
+        )
+    raise BadInput(
+        "the release has no decoys, so nothing can be traced to its recipients",
+        where=str(bundle),
+        expected="a decision record that commits to a manifest of decoys",
+        got=f"{len(records)} records without",
+        fix="ask for decoys in the next request; copies that have left cannot be marked afterwards",
+    )
+
+
+def _hierarchies(record: DecisionRecord, bundle: Path) -> dict[str, Hierarchy]:
+    """Hierarchies of the quasi-identifiers, in their order."""
+    names = [field.name for field in record.fields if field.role == Role.QUASI.value]
+    return {name: read_arx(name, bundle / HIERARCHIES / arx_file(name)) for name in names}
+
+
+def _safe_harbor(records: Sequence[DecisionRecord], hierarchies: Mapping[str, Hierarchy]) -> dict[str, SafeHarborAxis]:
+    """Safe Harbor's groups of each quasi-identifier, some of which no hierarchy has."""
+    record = records[0]
+    rules = {field.name: SafeHarborRule(field.safe_harbor) for field in record.fields if field.name in hierarchies}
+    table = zip_table()
+    groups = {name: safe_harbor_axis(tree, rules[name], table) for name, tree in hierarchies.items()}
+    by_zip = [name for name, rule in rules.items() if rule is SafeHarborRule.ZIP and groups[name].extra_labels]
+    used = {one.risk.zip_table.sha256 for one in records if one.risk and one.risk.zip_table}
+    if by_zip and used != {table.sha256}:
+        raise BadInput(
+            "the Safe Harbor table of ZIP codes is not the one that the release was made with",
+            where=f"attribute {', '.join(by_zip)}",
+            expected="the table whose SHA-256 is in the record",
+            got="another",
+            fix=f"trace with version {record.code.version} of releasegate, commit {record.code.commit[:12]}",
+        )
+    return groups
+
+
+def _population(
+    release_id: str, record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
+) -> tuple[People | None, str | None]:
+    """Counts of the population's people in cells; or none, and why."""
+    try:
+        with guarded("population"):
+            loaded = request_of(release_id, record, ledger)
+            path = loaded.resolve(loaded.request.population.path, "population.path")
+            if file_sha256(path) != record.population.sha256:
+                return None, "the population changed since the decision"
+            values, counts = read_population(path, loaded.request.population, tuple(hierarchies))
+            trees = list(hierarchies.values())
+            present = counts > 0
+            codes = encode(values, hierarchies, path.name)[present]
+            people, _ = distinct_tuples(codes, trees, counts[present])
+    except ReleasegateError as error:
+        return None, error.what
+    limit = loaded.request.policy.generalization.memory_limit_mb * _MEBIBYTE
+
+    counted: list[People] = []
+
+    def count(cells: Codes) -> Counts:
+        if not counted:
+            counted.append(count_cube(people, trees, people, limit).count)
+        return counted[0](cells)
+
+    return count, None
+
+
+def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequence[Hierarchy]) -> Manifest:
+    manifest = vault.open(release_id, commitment)
+    if manifest.hierarchies != hierarchies_digest(hierarchies):
+        raise TamperingFound(
+            "the hierarchies of the bundle are not those that the decoys were placed by",
+            where=str(HIERARCHIES),
+            expected="the hierarchies that the sealed manifest names",
+            got="others",
+            fix="restore the bundle from a backup",
+        )
+    return manifest
