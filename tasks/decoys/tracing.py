@@ -40,9 +40,8 @@ Tuples more general than a class widen q: decoys are counted at the level of the
 class beyond those that were delivered count as none; a file with each row repeated is no stronger evidence.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import log
 from typing import Literal
 
@@ -55,14 +54,12 @@ from tasks.decoys.incident import Incident
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.only_keeper import only_keeper
+from tasks.decoys.outside import Outside, People
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Counts
 
 Flags = NDArray[np.bool_]
-People = Callable[[Codes], Counts]
-"""People of the population in each cell, such as the ``count`` of a count cube."""
 
 
 @dataclass(frozen=True)
@@ -142,9 +139,11 @@ def trace(
         )
     ground = _Ground.of(manifest, axes)
     sorted_out = _SortedOut.of(ground, incident, axes)
-    share = partial(_share_outside, ground, axes, people)
+    outside = Outside(
+        np.concatenate([ground.ordinary, ground.kept.cells]), ground.decoys, ground.decoy_of, axes, people
+    )
     alone = dict([found]) if (found := only_keeper(manifest, incident.cells, axes)) else {}
-    evidence = _Evidence(ground, sorted_out, incident, share, alone)
+    evidence = _Evidence(ground, sorted_out, incident, outside, alone)
     hits = [_hits(evidence, number) for number in range(len(ground.recipients))]
     order = sorted(
         (one for one in hits if one.decoy_hits or one.kept_hits), key=lambda one: (one.chance, one.recipient)
@@ -258,8 +257,7 @@ class _Evidence:
     ground: _Ground
     found: _SortedOut
     incident: Incident
-    share: Callable[[Codes, int], float]
-    """Share of the people outside all real classes who lie in a recipient's decoys, at the level of some cells."""
+    outside: Outside
     alone: dict[str, float]
     """Chance of the recipient whose kept classes alone are hit, if there is one."""
 
@@ -276,7 +274,9 @@ def _hits(evidence: _Evidence, number: int) -> Hits:
     chances = []
     loose = int(incident.counts[~found.real].sum()) - (decoy_hits - counted)
     if counted:
-        chances.append(float(stats.binom.sf(counted - 1, loose, evidence.share(incident.cells[by_decoy], number))))
+        chances.append(
+            float(stats.binom.sf(counted - 1, loose, evidence.outside.share(number, incident.cells[by_decoy])))
+        )
     elif loose:
         chances.append(1.0)
     hit_kept = np.unique(found.kept_pairs[1][(~found.ordinary)[found.kept_pairs[0]]])
@@ -302,43 +302,3 @@ def _together(chances: Sequence[float]) -> float:
     if len(chances) < 2 or product == 0.0:
         return product
     return min(1.0, product * (1 - log(product)))
-
-
-def _share_outside(ground: _Ground, axes: Sequence[Lineage], people: People | None, cells: Codes, number: int) -> float:
-    """Share of the people outside all real classes who lie in a recipient's decoy cells, at the level of some cells.
-
-    Real classes that overlap count twice, which can only raise the share.
-    """
-    if people is None:
-        return _share_at_most(ground, axes, cells, number)
-    floor = np.array([int(line.levels[cells[:, axis]].max()) for axis, line in enumerate(axes)])
-    own = ground.decoys.cells[ground.decoy_of == number]
-    top = np.array([[line.top for line in axes]], dtype=np.int32)
-    everybody = int(people(top)[0])
-    in_real = _people_at(np.concatenate([ground.ordinary, ground.kept.cells]), floor, axes, people)
-    in_decoys = _people_at(ground.decoys.cells, floor, axes, people)
-    outside = max(everybody - in_real, in_decoys, 1)
-    return min(1.0, _people_at(own, floor, axes, people) / outside)
-
-
-def _share_at_most(ground: _Ground, axes: Sequence[Lineage], cells: Codes, number: int) -> float:
-    """The share by the manifest alone, and no lower: nobody is counted outside but in decoy cells."""
-    own = ground.decoy_of == number
-    decoys, _ = same_origin_pairs(ground.decoys.cells, cells, axes)
-    floor = np.array([int(line.levels[cells[:, axis]].max()) for axis, line in enumerate(axes)])
-    held = np.array([line.levels[ground.decoys.cells[decoys, axis]].min() for axis, line in enumerate(axes)])
-    if (floor > held).any():
-        return 1.0
-    return float(ground.decoys.people[own].sum() / max(int(ground.decoys.people.sum()), 1))
-
-
-def _people_at(cells: Codes, floor: NDArray[np.int_], axes: Sequence[Lineage], people: People) -> int:
-    """People in the cells, each raised to at least the given level of each attribute."""
-    raised = np.column_stack(
-        [
-            line.raised[cells[:, axis], np.maximum(floor[axis], line.levels[cells[:, axis]])]
-            for axis, line in enumerate(axes)
-        ]
-    ).astype(np.int32)
-    distinct = np.unique(raised, axis=0)
-    return int(people(distinct).sum()) if len(distinct) else 0
