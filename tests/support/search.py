@@ -3,7 +3,7 @@
 import base64
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pikepdf
@@ -35,6 +35,19 @@ def files_holding(folder: Path, mark: str) -> list[str]:
         name = path.relative_to(folder).as_posix()
         if holds(name.encode(), mark) or (path.is_file() and any(holds(part, mark) for part in _readable(path))):
             found.append(name)
+    return found
+
+
+def files_holding_each(folder: Path, marks: Iterable[str]) -> dict[str, list[str]]:
+    """The same for several marks; every file is opened once."""
+    found: dict[str, list[str]] = {mark: [] for mark in marks}
+    wanted = {mark: forms(mark) for mark in found}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        parts = [name.encode().lower(), *(part.lower() for part in (_readable(path) if path.is_file() else ()))]
+        for mark, sought in wanted.items():
+            if any(form in part for part in parts for form in sought):
+                found[mark].append(name)
     return found
 
 

@@ -1,0 +1,43 @@
+"""The copies of the small world with decoys, as the decoy stage gets them, without an orchestrator."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+
+from tasks.decoys.stage import Copies
+from tasks.generalization.play import play
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.masking.masked_columns import NOTHING_MASKED
+from tasks.microdata.prepared import prepare
+from tasks.microdata.read import read_microdata
+from tasks.request.load import load_request
+from tests.support.decoyed_world import make_decoyed_world
+from tests.support.world import World
+
+
+@cache
+def world() -> World:
+    return make_decoyed_world(Path(mkdtemp(prefix="decoyed-")) / "world")
+
+
+def copies(**changes: Any) -> Copies:
+    """The copies of the world's request with some parts changed; it is asked anew each time."""
+    one = world()
+    loaded = load_request(one.ask(**changes))
+    request = loaded.request
+    frame = read_microdata(loaded.resolve(request.dataset.path, "dataset.path"), request)
+    prepared = prepare(loaded, frame)
+    table = game_table(request, prepared)
+    played = {
+        recipient.id: play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+        for recipient in request.recipients
+    }
+    return Copies(request, prepared, table, frame, NOTHING_MASKED, played)
+
+
+def generators(purpose: str) -> np.random.Generator:
+    """The same numbers for the same purpose."""
+    return np.random.default_rng(list(purpose.encode()))
