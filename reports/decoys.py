@@ -123,7 +123,7 @@ def collusion_text(fact: DecoyFact) -> str:
     planned = numbers.risk(fact.planned_probability)
     over = [one.colluders for one in fact.collusion if _over(one, fact.planned_probability)]
     if not over:
-        return f"The plan of {planned} holds: no set that was tried is right more often, not even with the population."
+        return f"The plan of {planned} holds: no set that was tried does better, not even with the population."
     some = ", ".join(numbers.integer(number) for number in over)
     return (
         f"The plan of {planned} does not hold for sets of {some}: the probability reaches {numbers.risk(highest)}. "
@@ -167,8 +167,11 @@ def missing_text(record: DecisionRecord, fact: DecoyFact) -> str:
         return "This copy misses no record for other recipients' kept classes."
     missing = left_out(record).missing
     if missing == HIDDEN:
-        return "This copy misses records for other recipients' kept classes; how many is not shown."
-    return f"This copy misses {missing} records for other recipients' kept classes."
+        return (
+            "This copy misses records for other recipients' kept classes, how many is not shown; the gates count them "
+            "as suppressed."
+        )
+    return f"This copy misses {missing} records for other recipients' kept classes; the gates count them as suppressed."
 
 
 def detection_rows(fact: DetectabilityFact) -> tuple[DetectionRow, ...]:
