@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports import combined, decoys, linkage, masking, numbers, safeharbor, sequential, statements, utility
+from reports import combined, decoys, kanonymity, linkage, masking, numbers, safeharbor, sequential, statements, utility
 from reports.assumptions import assumptions
 from reports.charting import Figure
 from reports.copy_statistics import statistic_rows, summary
@@ -148,6 +148,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         compared=_compared(record, record.statistics),
         traced=_traced(record),
         left_out=decoys.left_out(record),
+        recoded=kanonymity.recoded(record),
         real_records=decoys.real_records(record),
         tested=statements.tested(record),
         masked=masking.masked_names(record),

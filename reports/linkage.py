@@ -254,7 +254,7 @@ def policy_rows(record: DecisionRecord, fact: LinkageFact) -> tuple[PolicyRow, .
         PolicyRow(
             title=method_text(one.method).title,
             chosen=one.chosen,
-            control=method_text(one.method).whole_cells,
+            control=_whole_cells(one),
             narrowed=cells.share(one.narrowed_share, total),
             attempted=f"{cells.share(one.naive_attacked_share, total)} → "
             f"{cells.share(one.transparent_attacked_share, total)}",
@@ -266,7 +266,7 @@ def policy_rows(record: DecisionRecord, fact: LinkageFact) -> tuple[PolicyRow, .
 
 def control(fact: LinkageFact) -> Control | None:
     """What the control shows; None where no method of it was tried."""
-    tried = [one for one in fact.policies if method_text(one.method).whole_cells]
+    tried = [one for one in fact.policies if _whole_cells(one)]
     if not tried:
         return None
     must = "The methods marked “control” release whole cells, so that knowing the rule must gain nothing."
@@ -274,6 +274,11 @@ def control(fact: LinkageFact) -> Control | None:
     if wrong:
         return Control(False, f"{must} The control fails for {wrong}: the table cannot be relied on.")
     return Control(True, f"{must} The control holds: none of them shows a gap.")
+
+
+def _whole_cells(policy: PolicyLinkage) -> bool:
+    """As recorded; in older records what holds of the method by itself."""
+    return method_text(policy.method).whole_cells if policy.whole_cells is None else policy.whole_cells
 
 
 def _gap(policy: PolicyLinkage) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import MaskingName
 
@@ -29,6 +30,31 @@ _SEQUENTIAL = (
     "Xia W, Heatherly R, Kantarcioglu M, Vorobeychik Y, Wan Z, Malin B (2015). Process-Driven Data Privacy. "
     "Proceedings of CIKM 2015. doi:10.1145/2806416.2806580.",
 )
+_K_ANONYMITY = (
+    "El Emam K, Dankar FK, Issa R, et al. (2009). A globally optimal k-anonymity method for the de-identification of "
+    "health data. Journal of the American Medical Informatics Association 16(5), 670–682.",
+    "Kohlmayer F, Prasser F, Eckert C, Kemper A, Kuhn KA (2012). Flash: efficient, stable and optimal k-anonymity. "
+    "Proceedings of PASSAT 2012.",
+    "Sweeney L (2002). Achieving k-anonymity privacy protection using generalization and suppression. International "
+    "Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), 571–588.",
+)
+_DIVERSITY = (
+    "Machanavajjhala A, Kifer D, Gehrke J, Venkitasubramaniam M (2007). l-Diversity: privacy beyond k-anonymity. ACM "
+    "Transactions on Knowledge Discovery from Data 1(1), 3.",
+)
+_CLOSENESS = (
+    "Li N, Li T, Venkatasubramanian S (2007). t-Closeness: privacy beyond k-anonymity and l-diversity. Proceedings of "
+    "ICDE 2007.",
+)
+_LOSS_BY_METRIC = {
+    "discernibility": (
+        "Bayardo RJ, Agrawal R (2005). Data privacy through optimal k-anonymization. Proceedings of ICDE 2005.",
+    ),
+    "loss": ("Iyengar VS (2002). Transforming data to satisfy privacy constraints. Proceedings of KDD 2002.",),
+    "non-uniform entropy": (
+        "Gionis A, Tassa T (2007). k-Anonymization with minimal loss of information. Proceedings of ESA 2007.",
+    ),
+}
 _COMBINED = ("Orooji M, Knapp GM (2019). A Novel Microdata Privacy Disclosure Risk Measure. arXiv:1901.07311.",)
 _TORRA_SLIDES = "Torra V (2016). On machine learning for data privacy. Lecture, Linköping, 7 December 2016."
 _LINKAGE = (
@@ -113,6 +139,18 @@ def _of_risk(record: DecisionRecord) -> tuple[_Group, ...]:
         _Group(risk.linkage is not None, _LINKAGE),
         _Group(any(name.endswith("probabilistic") for name in attacks), _PROBABILISTIC),
         _Group(any(name.endswith("joint") for name in attacks), _JOINT),
+        *_of_k_anonymity(risk.game.k_anonymity),
+    )
+
+
+def _of_k_anonymity(fact: KAnonymityFact | None) -> tuple[_Group, ...]:
+    if fact is None:
+        return ()
+    return (
+        _Group(used=True, papers=_K_ANONYMITY),
+        _Group(used=True, papers=_LOSS_BY_METRIC.get(fact.metric, ())),
+        _Group("diversity" in fact.kinds, _DIVERSITY),
+        _Group("closeness" in fact.kinds, _CLOSENESS),
     )
 
 

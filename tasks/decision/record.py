@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.fact import Bin, Fact
+from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
 from tasks.decision.utility_facts import UtilityFact
 
@@ -245,6 +246,7 @@ class GameFact(Fact):
     minimum_class_size: int
     suppressed_records: int
     outcomes: tuple[PolicyOutcome, ...]
+    k_anonymity: KAnonymityFact | None = Field(default=None, description="None where the policy demands none.")
 
 
 class ZipTableFact(Fact):

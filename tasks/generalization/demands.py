@@ -59,6 +59,26 @@ def demands_of(request: ReleaseRequest, prepared: Prepared) -> Demands | None:
     )
 
 
+def in_words(terms: KAnonymity) -> tuple[str, ...]:
+    """What each class must have, one clause a demand."""
+    words = [f"at least {terms.k:,} records"]
+    if terms.people is not None:
+        words.append(f"at least {terms.people:,} people of the population who match it")
+    for one in terms.diversity:
+        if one.kind == "distinct":
+            words.append(f"at least {one.l:g} values of {one.attribute}")
+        elif one.kind == "entropy":
+            words.append(f"{one.attribute} as diverse as {one.l:g} equally frequent values (entropy)")
+        else:
+            words.append(f"recursive ({one.c:g}, {one.l:g})-diversity of {one.attribute}")
+    for near in terms.closeness:
+        order = ", in order" if near.ordered else ""
+        words.append(
+            f"{near.attribute} distributed within {near.t:g} of the whole file (earth mover's distance{order})"
+        )
+    return tuple(words)
+
+
 def _codes(prepared: Prepared, attribute: str) -> NDArray[np.int64]:
     return prepared.columns[attribute].codes.astype(np.int64)
 

@@ -1,13 +1,15 @@
 """All figures of one recipient's release: risk before and after, the game, the fields, and what the gates judge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import FieldFact, GameFact, PolicyOutcome, RiskFact, RiskView, TransparentRisk, ZipTableFact
 from tasks.errors import StageFailed
+from tasks.generalization.demands import in_words
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import payoffs_of, weights_of
@@ -159,6 +161,7 @@ def score(
             outcomes=compare_methods(
                 table, played, payoffs, weights, cell_weights=policy.generalization.cell_weights, methods=compare
             ),
+            k_anonymity=_k_anonymity(request, played),
         ),
         zip_table=_zip_fact() if zips else None,
     )
@@ -184,6 +187,21 @@ def compare_methods(
             continue
         outcomes.append(policy_outcome(table, other, payoffs))
     return tuple(outcomes)
+
+
+def _k_anonymity(request: ReleaseRequest, played: Played) -> KAnonymityFact | None:
+    terms, outcome = request.policy.generalization.k_anonymity, played.k_anonymity
+    if terms is None or outcome is None:
+        return None
+    return KAnonymityFact(
+        k=terms.k,
+        suppression_limit=terms.suppression_limit,
+        people=terms.people,
+        demands=in_words(terms),
+        kinds=(*(("diversity",) if terms.diversity else ()), *(("closeness",) if terms.closeness else ())),
+        local_recoding=terms.local_recoding,
+        **{**asdict(outcome), "levels": dict(outcome.levels)},
+    )
 
 
 def _zip_fact() -> ZipTableFact:

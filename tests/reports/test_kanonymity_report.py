@@ -1,0 +1,107 @@
+"""What a determination says of k-anonymity, and what it must not tell."""
+
+from typing import Any
+
+import pytest
+
+from reports.determination import determination_html
+from reports.kanonymity import recoded
+from reports.references import cited
+from tasks.decision.kanonymity_fact import KAnonymityFact
+from tasks.decision.record import DecisionRecord
+from tests.support import linkage_records, records, texts
+
+FACT = KAnonymityFact(
+    k=5,
+    suppression_limit=0.02,
+    people=20,
+    demands=("at least 5 records", "at least 20 people of the population who match it", "at least 2 values of income"),
+    kinds=("diversity",),
+    local_recoding=True,
+    metric="loss",
+    levels={"age": 2, "zip": 0, "race": 3, "sex": 0},
+    value=0.1315,
+    value_before_lifting=0.1413,
+    suppressed_records=103,
+    lifted_records=409,
+    nodes_evaluated=10,
+    nodes_total=288,
+    proven_optimal=True,
+    lower_bound=0.1413,
+)
+
+
+def made(suppressed: int = 103, *, method: str = "no-attack-partition", **changes: Any) -> DecisionRecord:
+    """The approved record with k-anonymity after the method, and as many records suppressed in all."""
+    record = records.approved()
+    assert record.risk is not None
+    fact = FACT.model_copy(update={"suppressed_records": suppressed, **changes})
+    game = record.risk.game.model_copy(update={"k_anonymity": fact, "suppressed_records": suppressed, "method": method})
+    policies = tuple(
+        one.model_copy(update={"whole_cells": False} if one.chosen else {})
+        for one in linkage_records.linkage().policies
+    )
+    linkage = linkage_records.linkage().model_copy(update={"policies": policies})
+    return records.changed(record, risk=record.risk.model_copy(update={"game": game, "linkage": linkage}))
+
+
+def section(record: DecisionRecord) -> str:
+    return texts.sections(determination_html(record))["method"]
+
+
+def test_it_says_what_was_demanded_which_levels_met_it_and_that_no_other_loses_less() -> None:
+    text = section(made())
+    assert "k-anonymity after it" in text
+    assert "at least 5 records; at least 20 people of the population who match it; at least 2 values of income" in text
+    assert "at most 2% of the records" in text
+    assert "No other loses less: 10 of 288 combinations were counted" in text
+    assert "zip: as collected" in text
+    assert "Loss of the file, suppressed records included 0.13" in text
+    assert "The same without local recoding 0.14" in text
+    assert "Records released by local recoding 409" in text
+    assert "cells may come to hold one another" in text
+
+
+def test_by_itself_it_follows_no_method() -> None:
+    record = made(method="k-anonymity")
+    text = section(record)
+    assert "Generalization follows optimal k-anonymity" in text
+    assert "k-anonymity after it" not in text
+    assert "cells may come to hold one another" not in text
+
+
+def test_what_is_not_proven_is_told_with_its_bound() -> None:
+    text = section(made(proven_optimal=False, lower_bound=0.12, nodes_evaluated=3))
+    assert "is not proven: 3 of 288 combinations were counted; none can lose less than 0.12" in text
+
+
+def test_without_demands_nothing_is_said() -> None:
+    assert recoded(records.approved()) is None
+    assert "k-anonymity after it" not in section(records.approved())
+
+
+@pytest.mark.parametrize(
+    ("by_demands", "in_all", "shown"), [(103, 103, "103"), (7, 7, "<11"), (103, 108, ">97"), (5, 108, "<11")]
+)
+def test_few_suppressed_people_are_not_told_and_do_not_follow(by_demands: int, in_all: int, shown: str) -> None:
+    record = made(by_demands)
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"suppressed_records": in_all})
+    record = records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+    found = recoded(record)
+    assert found is not None
+    assert dict(found.rows)["Records suppressed by these demands"] == shown
+
+
+def test_few_lifted_people_are_not_told() -> None:
+    found = recoded(made(lifted_records=3))
+    assert found is not None
+    assert dict(found.rows)["Records released by local recoding"] == "<11"
+
+
+def test_the_papers_of_what_was_demanded_are_cited() -> None:
+    papers = " ".join(cited(made()))
+    assert "l-Diversity" in papers
+    assert "t-Closeness" not in papers
+    assert "t-Closeness" in " ".join(cited(made(kinds=("closeness",))))
+    assert "globally optimal" not in " ".join(cited(records.approved()))
