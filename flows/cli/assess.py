@@ -1,6 +1,6 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -43,6 +43,7 @@ class Assessment(StrEnum):
     COMBINED = "combined"
     LINKAGE = "linkage"
     UTILITY = "utility"
+    DECOYS = "decoys"
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,9 @@ def assess(
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
 
+    ``decoys`` shows what room the data leave for decoys, how many recipients can have some, what it costs each copy,
+    what recipients would learn who compare copies, and whether decoys could be told from real classes.
+
     Numbers that the request masks are masked with random choices that are not those of a release.
     """
     with guarded("assessment"):
@@ -128,7 +132,10 @@ def assess(
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
         setting = Setting(loaded, frame, prepared, game_table(loaded.request, prepared))
-        found = {one.id: _METHODS[method](setting, one, top) for one in _chosen(loaded.request, recipient)}
+        chosen = _chosen(loaded.request, recipient)
+        if method is Assessment.DECOYS:
+            return _decoys(setting, chosen, as_json=as_json)
+        found = {one.id: _METHODS[method](setting, one, top) for one in chosen}
     if as_json:
         documents = {who: one.document for who, one in found.items()}
         print_json({"ok": True, "exit_code": 0, "method": method.value, "recipients": documents})
@@ -206,6 +213,24 @@ def _utility(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
     found = measure(case, setting.table, generator_of_its_own("utility"))
     document = _document(setting, found.fact.model_dump(mode="json"), found.figures)
     return Assessed(document, utility_tables(recipient.id, found.fact, setting.columns.facts))
+
+
+def _decoys(setting: Setting, chosen: Sequence[Recipient], *, as_json: bool) -> int:
+    """Decoys concern all recipients together, whichever of them are shown."""
+    from flows.cli.assessed_decoys import assess_decoys, assumed  # noqa: PLC0415  imports solvers
+    from tasks.decoys.stage import Copies  # noqa: PLC0415
+
+    request, terms_assumed = assumed(setting.loaded.request)
+    played = {one.id: setting.played(one) for one in request.recipients}
+    copies = Copies(request, setting.prepared, setting.table, setting.frame, setting.columns, played)
+    document, tables = assess_decoys(copies, [one.id for one in chosen], terms_assumed=terms_assumed)
+    if as_json:
+        print_json({"ok": True, "exit_code": 0, "method": Assessment.DECOYS.value, **document})
+        return ExitCode.APPROVED
+    for table in tables:
+        console.print(table)
+        console.print()
+    return ExitCode.APPROVED
 
 
 def _document(setting: Setting, fact: dict[str, Any], figures: dict[Measure, float]) -> dict[str, Any]:

@@ -1,0 +1,197 @@
+"""What ``releasegate assess decoys`` works out and shows: room, recipients, costs, and how decoys would stand."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from flows.cli.randomness import generator_of_its_own
+from flows.cli.tables import between, untitled_table
+from reports import numbers
+from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
+from tasks.decoys.capacity import Supported
+from tasks.decoys.feasibility import TableRow
+from tasks.decoys.planting import Asked
+from tasks.decoys.prospect import Cost, costs, room, supported
+from tasks.decoys.stage import Copies, plant
+from tasks.errors import ParameterError, StageFailed
+from tasks.request.model import DecoyTerms, ReleaseRequest
+
+_ASSUMED = DecoyTerms(classes=2)
+_NO_RELEASE = "0" * 64
+NOTE = "drawn with randomness of its own; a release has other decoys"
+
+
+def assumed(request: ReleaseRequest) -> tuple[ReleaseRequest, bool]:
+    """The request, each recipient with terms of decoys where none has any; and whether they were assumed."""
+    if any(recipient.decoys for recipient in request.recipients):
+        return request, False
+    recipients = tuple(one.model_copy(update={"decoys": _ASSUMED}) for one in request.recipients)
+    return request.model_copy(update={"recipients": recipients}), True
+
+
+def assess_decoys(
+    copies: Copies, chosen: Sequence[str], *, terms_assumed: bool
+) -> tuple[dict[str, Any], tuple[RenderableType, ...]]:
+    """Work out what decoys a release could have.
+
+    Parameters
+    ----------
+    copies : Copies
+        Of all recipients.
+    chosen : sequence of str
+        Recipients to show.
+    terms_assumed : bool
+        Whether the request gives no terms of decoys.
+
+    Returns
+    -------
+    document : dict
+        For programs.
+    tables : tuple
+        For people.
+    """
+    with_terms = [one for one in copies.asked if one.classes]
+    table = room(copies, with_terms[0].band)
+    each = with_terms[0].classes
+    paid = costs(copies, generator_of_its_own)
+    facts, refused = _facts(copies)
+    able = {one.recipient: _supported(copies, one) for one in with_terms}
+    shown = [one for one in with_terms if one.recipient in chosen]
+    document = {
+        "note": NOTE,
+        "terms_assumed": terms_assumed,
+        "refused": refused,
+        "room": [_row_document(row, each) for row in table],
+        "costs": [asdict(cost) for cost in paid],
+        "recipients": {
+            one.recipient: {
+                "supported": asdict(found) if isinstance(found := able[one.recipient], Supported) else None,
+                "decoys": facts[one.recipient].model_dump(mode="json", exclude={"commitment_sha256", "statistics"})
+                if one.recipient in facts
+                else None,
+            }
+            for one in shown
+        },
+    }
+    parts = [_room_table(table, each, copies.request), _cost_table(paid, len(with_terms))]
+    alike = [[one.recipient for one in shown if one.file == file] for file in dict.fromkeys(one.file for one in shown)]
+    for names in alike:
+        one = next(one for one in shown if one.recipient == names[0])
+        parts.append(_supported_text(", ".join(names), one.classes, able[names[0]], copies))
+    if refused:
+        parts.append(Text(f"These recipients cannot have their decoys together. {refused}"))
+    for number, names in enumerate(alike):
+        if names[0] in facts:
+            parts += _fact_tables(", ".join(names), facts[names[0]], first=number == 0)
+    notes = [NOTE.capitalize() + "."]
+    if terms_assumed:
+        notes.append(f"No recipient asks for decoys; {_ASSUMED.classes} decoy classes each are assumed.")
+    return document, (*parts, Text(" ".join(notes)))
+
+
+def _facts(copies: Copies) -> tuple[dict[str, DecoyFact], str]:
+    try:
+        return plant(copies, _NO_RELEASE, None, generator_of_its_own).facts, ""
+    except (ParameterError, StageFailed) as error:
+        return {}, error.in_one_line()
+
+
+def _supported(copies: Copies, one: Asked) -> Supported | str:
+    try:
+        return supported(copies, one, generator_of_its_own("offer"))
+    except ParameterError as error:
+        return error.in_one_line()
+
+
+def _row_document(row: TableRow, each: int) -> dict[str, Any]:
+    return {
+        "k": row.setting.minimum,
+        "suppression_limit": row.setting.suppression_limit,
+        **{name: value for name, value in asdict(row.room).items() if name != "minimum"},
+        "recipients": row.room.recipients(each),
+    }
+
+
+def _room_table(table: Sequence[TableRow], each: int, request: ReleaseRequest) -> RenderableType:
+    shown = untitled_table((), ("k", "limit", "levels", "classes", "near k", "minLink", "paper's", "strict", "band"))
+    shown.add_column("recipients", justify="right")
+    for row in table:
+        figures = (row.room.classes, row.room.close_to_minimum, row.room.least_linked, row.room.published)
+        shown.add_row(
+            str(row.setting.minimum),
+            numbers.percent(row.setting.suppression_limit),
+            "".join(map(str, row.room.levels)) if max(row.room.levels) < 10 else " ".join(map(str, row.room.levels)),
+            *("–" if figure is None else f"{figure:,}" for figure in figures),
+            f"{row.room.riskier:,}",
+            f"{row.room.in_band:,}",
+            f"{row.room.recipients(each):,}",
+        )
+    return between(
+        "Room that k-anonymous releases leave for decoys",
+        shown,
+        f"levels of {', '.join(request.quasi_identifiers)} at the optimum by Loss; near k: classes of k to 1.1 k; "
+        "minLink: fewest people a class links to; paper's: its candidates; strict: those without any record; band: "
+        f"cells without any record in the band of risk factors; recipients: at {each} decoy classes each",
+    )
+
+
+def _cost_table(paid: Sequence[Cost], recipients: int) -> RenderableType:
+    shown = untitled_table((), ("t", "P(decoy)", "optimal", "at random"))
+    for cost in paid:
+        optimal = cost.why_not if cost.optimal is None else f"{'' if cost.proven else '≤ '}{cost.optimal:,}"
+        shown.add_row(
+            str(cost.ratio),
+            numbers.percent(1 / (1 + cost.ratio)),
+            optimal,
+            "–" if cost.at_random is None else f"{cost.at_random:,}",
+        )
+    return between(
+        f"Records that the worst-off of the copies misses, {recipients} with decoys",
+        shown,
+        "t: real classes that one copy alone keeps, for each decoy class; P(decoy): of what stands alone, to who "
+        "compares copies; at random: the same t without the guarantee",
+    )
+
+
+def _supported_text(who: str, classes: int, found: Supported | str, copies: Copies) -> Text:
+    if isinstance(found, str):
+        return Text(f"{who}: no decoys can be offered. {found}")
+    return Text(
+        f"{who}: {found.optimal:,} recipients of this generalization could have {classes} decoy classes each at "
+        f"t = {copies.request.policy.decoys.kept_per_decoy} (what limits: {found.optimal_limit}); {found.by_size:,} with "
+        f"kept classes near k, {found.random:,} with any, without the guarantee."
+    )
+
+
+def _fact_tables(who: str, fact: DecoyFact, *, first: bool) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    if first:
+        parts.append(_collusion(fact.collusion, fact.planned_probability))
+    if fact.detectability is None:
+        parts.append(Text(f"{who}: too few cells to measure whether decoys can be told from real classes."))
+    else:
+        parts.append(_detection(who, fact.detectability))
+    return parts
+
+
+def _collusion(facts: Sequence[CollusionFact], planned: float | None) -> RenderableType:
+    shown = untitled_table((), ("colluders", "mean", "worst", "with population", "worst"))
+    for one in facts:
+        probabilities = (one.probability, one.worst, one.informed, one.worst_informed)
+        shown.add_row(str(one.colluders), *(numbers.percent(value) for value in probabilities))
+    caption = "" if planned is None else f"planned for two and more: {numbers.percent(planned)}"
+    return between("Probability that a class is a decoy, to who compares copies", shown, caption)
+
+
+def _detection(who: str, fact: DetectabilityFact) -> RenderableType:
+    shown = untitled_table(("what it sees", "classifier"), ("area", "95 % interval"))
+    for one in fact.tried:
+        shown.add_row(one.view, one.classifier, f"{one.area:.3f}", f"{one.low:.3f}–{one.high:.3f}")
+    return between(
+        f"{who}: whether decoys can be told from real classes",
+        shown,
+        f"area under the curve, 0.5 is guessing; {fact.decoys} decoy and {fact.real_classes:,} real classes",
+    )

@@ -1,0 +1,99 @@
+"""What decoys a release could have, before it is asked for: room, recipients, costs.
+
+Nothing here is a release's own: whoever asks gets other decoys than a release under the same request would.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.decoys.candidates import RiskBand, find_candidates
+from tasks.decoys.capacity import Supported, recipients_supported
+from tasks.decoys.feasibility import Setting, TableRow, counted, feasibility_table
+from tasks.decoys.offer import offered, real_classes
+from tasks.decoys.planting import Asked, missing_limit, plan
+from tasks.decoys.removal import ground
+from tasks.decoys.stage import Copies
+from tasks.errors import ParameterError, StageFailed
+from tasks.generalization.kanonymity import search
+from tasks.request.model import DecoyPolicy
+
+MINIMA = (3, 5, 10, 15)
+"""Least class sizes k of the table."""
+LIMITS = (0.0, 0.01, 0.05)
+"""Suppression limits of the table."""
+RATIOS = (1, 2, 4)
+"""Kept classes a decoy, t, that costs are worked out for."""
+
+Generators = Callable[[str], np.random.Generator]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Records that the worst-off copy would miss, at one ratio; None where no choice exists or the search failed."""
+
+    ratio: int
+    optimal: int | None
+    proven: bool
+    """Whether no choice misses fewer."""
+    at_random: int | None
+    why_not: str = ""
+    """What stands in the way of the optimal choice."""
+
+
+def room(copies: Copies, band: RiskBand) -> tuple[TableRow, ...]:
+    """What optimal k-anonymous releases of the data leave room for, over k and suppression: the paper's Tables 4 and 5.
+
+    Settings that no generalization meets are left out.
+
+    Parameters
+    ----------
+    copies : Copies
+    band : RiskBand
+        Risk multiplication factors that decoys may have.
+    """
+    table = copies.table
+    codes = table.data.codes[copies.prepared.tuple_of_record]
+    settings = []
+    for minimum in MINIMA:
+        for limit in LIMITS:
+            try:
+                found = search(codes, table.hierarchies, minimum, limit, "loss")
+            except (StageFailed, ParameterError):
+                continue
+            settings.append(Setting(minimum, limit, found.levels))
+    counts = counted(table.data, table.population, table.hierarchies, table.records, table.people)
+    return feasibility_table(counts, settings, band)
+
+
+def supported(copies: Copies, one: Asked, generator: np.random.Generator) -> Supported:
+    """Most recipients whose copies are generalized as this one's.
+
+    Raises
+    ------
+    ParameterError
+        If there is no candidate at all.
+    """
+    policy, candidates = copies.request.policy.decoys, find_candidates(one.release, copies.minimum)
+    table = offered(
+        one.release, candidates, one.band, generator, most=max(len(candidates), 1), ratio=policy.kept_per_decoy
+    )
+    place = ground([real_classes(one.release)], [table], copies.axes)
+    return recipients_supported(
+        place, one.classes, policy.kept_per_decoy, copies.minimum, budget=missing_limit(copies.asked, policy)
+    )
+
+
+def costs(copies: Copies, generators: Generators, ratios: Sequence[int] = RATIOS) -> tuple[Cost, ...]:
+    """Records that the worst-off copy would miss, by ratio, with the policy's limit lifted."""
+    found = []
+    for ratio in ratios:
+        policy = DecoyPolicy(kept_per_decoy=ratio, missing_limit=1.0, seats=copies.request.policy.decoys.seats)
+        try:
+            made = plan(copies.asked, copies.axes, policy, copies.minimum, generators("plan"))
+        except (ParameterError, StageFailed) as error:
+            found.append(Cost(ratio, None, proven=False, at_random=None, why_not=error.what))
+            continue
+        found.append(Cost(ratio, made.found.worst_missing, made.found.status == "optimal", made.at_random))
+    return tuple(found)
