@@ -82,7 +82,7 @@ def assess_decoys(
         one = next(one for one in shown if one.recipient == names[0])
         parts.append(_supported_text(", ".join(names), one.classes, able[names[0]], copies))
     if refused:
-        parts.append(Text(f"These recipients cannot have their decoys together. {refused}"))
+        parts.append(Text(f"Decoys cannot be had on these terms: {refused}"))
     for number, names in enumerate(alike):
         if names[0] in facts:
             parts += _fact_tables(", ".join(names), facts[names[0]], first=number == 0)
@@ -161,8 +161,8 @@ def _supported_text(who: str, classes: int, found: Supported | str, copies: Copi
         return Text(f"{who}: no decoys can be offered. {found}")
     return Text(
         f"{who}: {found.optimal:,} recipients of this generalization could have {classes} decoy classes each at "
-        f"t = {copies.request.policy.decoys.kept_per_decoy} (what limits: {found.optimal_limit}); {found.by_size:,} with "
-        f"kept classes near k, {found.random:,} with any, without the guarantee."
+        f"t = {copies.request.policy.decoys.kept_per_decoy} (what limits: {found.optimal_limit}); {found.by_size:,} "
+        f"with kept classes near k, {found.random:,} with any, without the guarantee."
     )
 
 
