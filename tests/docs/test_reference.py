@@ -5,17 +5,24 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
 from flows.cli.output import ExitCode
+from tasks.generalization.demands import Demands
+from tasks.generalization.kanonymity import Metric
+from tasks.generalization.play import play
 from tasks.request.load import load_request
 from tasks.request.model import (
     LARGER_IS_BETTER,
     AdversaryTerms,
     Agreement,
+    DecoyPolicy,
+    DecoyTerms,
     ExternalData,
+    KAnonymity,
     Measure,
     Method,
     Policy,
@@ -25,6 +32,7 @@ from tasks.request.model import (
 )
 from tasks.risk.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.risk.outcome import policy_outcome
+from tasks.risk.score import released_tuples
 from tests.support import adult
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -122,6 +130,65 @@ def test_policy_defaults_are_as_listed() -> None:
             assert float(default) == value, key
         else:
             assert UNSET.get(default, default) == getattr(value, "value", value), key
+
+
+def test_the_terms_of_decoys_are_listed_with_their_defaults() -> None:
+    terms = column("request.md", "key", "### Decoys")
+    policy = {
+        key.removeprefix("decoys."): default for key, default in column("request.md", "term", "### Decoys").items()
+    }
+    for listed, model in ((terms, DecoyTerms), (policy, DecoyPolicy)):
+        assert list(listed) == list(model.model_fields)
+        for name, field in model.model_fields.items():
+            expected = "required" if field.is_required() else field.default
+            found = UNSET.get(listed[name], listed[name])
+            assert float(found) == expected if isinstance(expected, float | int) else found == expected
+
+
+def test_the_demands_of_k_anonymity_are_listed_with_their_defaults() -> None:
+    listed = column("request.md", "demand", "### k-anonymity")
+    assert list(listed) == list(KAnonymity.model_fields)
+    for name, field in KAnonymity.model_fields.items():
+        expected = "required" if field.is_required() else field.default or None
+        found: Any = UNSET.get(listed[name], listed[name])
+        assert (found or None) == (str(expected) if isinstance(expected, float) else expected), name
+    text = (DOCS / "request.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| `metric`"))
+    assert all(f"`{metric}`" in row for metric in Metric)
+
+
+@pytest.mark.parametrize(
+    ("label", "method", "local"),
+    [
+        ("`k-anonymity`", Method.K_ANONYMITY, False),
+        ("… and local recoding", Method.K_ANONYMITY, True),
+        ("after `safe-harbor`", Method.SAFE_HARBOR, False),
+        ("after `basic`", Method.BASIC, False),
+        ("after `no-attack-partition`", Method.NO_ATTACK_PARTITION, False),
+    ],
+)
+def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: bool) -> None:
+    table = adult.table()
+    of_record = np.repeat(np.arange(len(table.data)), table.data.counts).astype(np.int32)
+    table = table.demanding(Demands(5, 0.02, Metric.LOSS, of_record, local_recoding=local))
+    played = play(table, method, adult.PAYOFFS, adult.weights())
+    outcome, records = played.k_anonymity, table.data.counts
+    assert outcome is not None
+    assert outcome.proven_optimal
+    kept = released_tuples(table, played, 1)
+    paid = policy_outcome(table, played, adult.PAYOFFS)
+    least = f"{played.people[kept].min():,}, {played.effective[kept].min():,}"
+    gap = records[kept & (played.effective < played.people)].sum()
+    printed = next(cells for cells in rows("methods.md", "| levels (age, race, sex, zip)") if cells[0] == label)
+    assert printed[1:] == [
+        ", ".join(str(level) for _, level in outcome.levels),
+        f"{outcome.value:.4f}",
+        f"{outcome.suppressed_records:,}",
+        least,
+        f"{gap:,}",
+        f"{paid.publisher_payoff:.2f}",
+    ]
+    assert paid.transparent_attacked_share == 0
 
 
 def test_the_most_known_sets_are_told() -> None:
