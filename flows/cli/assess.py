@@ -1,7 +1,7 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from flows.cli.assessed import combined_tables, game_tables, sequential_tables
+from flows.cli.assessed import combined_tables, game_tables, k_anonymity_tables, sequential_tables
 from flows.cli.assessed_linkage import linkage_tables
 from flows.cli.assessed_utility import utility_tables
 from flows.cli.options import RequestArgument, RootsOption
@@ -20,7 +20,7 @@ from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.decision.adversary_facts import ScoreFigure
 from tasks.errors import BadInput
-from tasks.generalization.play import Played, Table, play
+from tasks.generalization.play import KAnonymityOutcome, Played, Table, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.guard import guarded
 from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
@@ -73,6 +73,14 @@ class Setting:
         method = request.method_for(recipient)
         return play(self.table, method, payoffs_of(recipient), weights_of(request), cells)
 
+    def k_anonymity(self, recipient: Recipient, method: str) -> KAnonymityOutcome | None:
+        """How the classes of a method are made k-anonymous; None where the policy demands nothing of them."""
+        if self.table.demands is None:
+            return None
+        request = self.loaded.request
+        cells, weights = request.policy.generalization.cell_weights, weights_of(request)
+        return play(self.table, Method(method), payoffs_of(recipient), weights, cells).k_anonymity
+
     def kept(self, played: Played) -> NDArray[np.bool_]:
         """Whether each tuple's records would be released."""
         return released_tuples(self.table, played, self.loaded.request.policy.generalization.minimum_class_size)
@@ -107,7 +115,8 @@ def assess(
     """Assess one method alone and release nothing.
 
     ``game`` compares every generalization method under each recipient's stakes: payoffs, information kept, and the
-    share of records attacked as the method claims it and as a recipient who knows the method would attack.
+    share of records attacked as the method claims it and as a recipient who knows the method would attack. Where the
+    policy demands k-anonymity, every method is followed by it, and what that took is shown.
 
     ``fmdp`` models each recipient as one who plans: tries candidate after candidate for as long as that pays, pays for
     access to external data, and may be detected and fined. It shows the risk before and after, the group sizes that
@@ -170,7 +179,10 @@ def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
         cell_weights=request.policy.generalization.cell_weights,
         methods=tuple(Method),
     )
-    return Assessed([outcome.model_dump(mode="json") for outcome in outcomes], game_tables(recipient.id, outcomes))
+    recoded = [(one.method, found) for one in outcomes if (found := setting.k_anonymity(recipient, one.method))]
+    made = {name: asdict(outcome) | {"levels": dict(outcome.levels)} for name, outcome in recoded}
+    document = [{**outcome.model_dump(mode="json"), "k_anonymity": made.get(outcome.method)} for outcome in outcomes]
+    return Assessed(document, (*game_tables(recipient.id, outcomes), *k_anonymity_tables(recoded)))
 
 
 def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:

@@ -11,6 +11,7 @@ from flows.cli.tables import titled_table
 from reports import numbers
 from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, DeterrentFact, ScoreFigure, SequentialFact
 from tasks.decision.record import PolicyOutcome
+from tasks.generalization.play import KAnonymityOutcome
 from tasks.risk.combined_score import RecordScore
 
 _TERMS = {
@@ -54,6 +55,31 @@ def game_tables(who: str, outcomes: Sequence[PolicyOutcome]) -> tuple[Renderable
             f"{100 * outcome.information_kept:.1f}",
             attacked.replace("%", ""),
             expected,
+        )
+    return (table,)
+
+
+def k_anonymity_tables(recoded: Sequence[tuple[str, KAnonymityOutcome]]) -> tuple[RenderableType, ...]:
+    """What k-anonymity took of each method; nothing where the policy does not demand it."""
+    if not recoded:
+        return ()
+    table = titled_table(
+        "k-anonymity after each method: the node that loses least",
+        ("method",),
+        ("loss", "suppressed", "lifted", "counted"),
+        f"loss by the metric {recoded[0][1].metric}, suppressed records included; counted: nodes of the lattice that "
+        "were counted to prove the optimum",
+    )
+    table.add_column("least levels", overflow="fold")
+    for method, one in recoded:
+        proof = "" if one.proven_optimal else ", not proven"
+        table.add_row(
+            method,
+            _figure(one.value),
+            f"{one.suppressed_records:,}",
+            f"{one.lifted_records:,}",
+            f"{one.nodes_evaluated:,} of {one.nodes_total:,}{proof}",
+            ", ".join(f"{name} {level}" for name, level in one.levels),
         )
     return (table,)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tasks.request.model import Attribute, Method, ReleaseRequest, Role
+from tasks.request.model import Attribute, KAnonymity, Method, ReleaseRequest, Role
 
 _PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
 
@@ -51,6 +51,11 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
         request.method_for(recipient) in _PARTITIONS for recipient in request.recipients
     ):
         yield "policy.generalization.cell_weights is not used; no recipient's method is a partition"
+    demands = policy.generalization.k_anonymity
+    if demands is not None:
+        yield from _of_k_anonymity(demands)
+        if 1 < policy.generalization.minimum_class_size <= demands.k:
+            yield "policy.generalization.minimum_class_size is not used; k-anonymity leaves no smaller class"
     if policy.review.required:
         yield (
             f"policy.review.required: {policy.review.required} keeps every release waiting; this version does not take "
@@ -58,6 +63,17 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
         )
     if policy.review.reviewers:
         yield "policy.review.reviewers is not used; this version does not take reviewers' votes yet"
+
+
+def _of_k_anonymity(demands: KAnonymity) -> Iterator[str]:
+    """Terms that cannot act beside the others."""
+    place = "policy.generalization.k_anonymity"
+    optional = [name for name in ("suppression_limit", "metric", "local_recoding") if name in demands.model_fields_set]
+    if demands.k == 1 and demands.people is None and not (demands.diversity or demands.closeness):
+        if optional:
+            yield f"{place} ({_listed(optional)}) is not used; every class has one record, and nothing else is demanded"
+    elif demands.local_recoding and demands.suppression_limit == 0:
+        yield f"{place}.local_recoding is not used; no record may be suppressed, so that none is released again"
 
 
 def _listed(names: list[str]) -> str:

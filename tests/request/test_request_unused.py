@@ -16,6 +16,23 @@ def of_recipient(name: str, to: object) -> Change:
     return change
 
 
+def demanding(**terms: object) -> Change:
+    return changed("policy", "generalization", "k_anonymity", to=terms)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"k": 3, "suppression_limit": 0.1, "metric": "precision", "local_recoding": True},
+        {"k": 1, "people": 5, "metric": "loss"},
+        {"k": 1, "diversity": [{"attribute": "diagnosis", "l": 2}], "local_recoding": True},
+        {"k": 1},
+    ],
+)
+def test_demands_that_act_are_not_named(tmp_path: Path, terms: dict[str, object]) -> None:
+    assert unused_terms(tiny_request(tmp_path, demanding(**terms)).request) == ()
+
+
 def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
     assert unused_terms(tiny_request(tmp_path).request) == ()
 
@@ -33,6 +50,12 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
         (
             changed("policy", "generalization", to={"cell_weights": "data", "method": "basic"}),
             "policy.generalization.cell_weights",
+        ),
+        (demanding(k=2, suppression_limit=0, local_recoding=True), "policy.generalization.k_anonymity.local_recoding"),
+        (demanding(k=1, metric="precision"), "policy.generalization.k_anonymity (metric) is not used; every class"),
+        (
+            changed("policy", "generalization", to={"k_anonymity": {"k": 3}, "minimum_class_size": 3}),
+            "policy.generalization.minimum_class_size",
         ),
         (changed("policy", "review", to={"required": 2}), "policy.review.required: 2"),
         (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}), "policy.review.reviewers"),
