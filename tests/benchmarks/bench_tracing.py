@@ -7,27 +7,36 @@ from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from tasks.decoys.assignment import assign
-from tasks.decoys.candidates import find_candidates
+from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.capacity import recipients_supported
 from tasks.decoys.class_table import ClassTable
-from tasks.decoys.collusion import Copy, collusion, copies
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_alike
-from tasks.decoys.incident import Kind, incident_of_cells
+from tasks.decoys.collusion import Copy, collusion, copies, planned_share
+from tasks.decoys.detectability import View, detectability
+from tasks.decoys.generalized_release import GeneralizedRelease, recoded_alike, recoded_by_class
+from tasks.decoys.incident import Incident, incident_of_cells, incident_of_labels
 from tasks.decoys.lineage import Lineage, lineages
 from tasks.decoys.manifest import Manifest, canonical_bytes, manifest_of
+from tasks.decoys.offer import Offer, decoy_classes, ground_of
 from tasks.decoys.removal import Ground, Wanted, choose_at_random, choose_by_size, ground
 from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.sealing import KeyRing, new_key, open_sealed, seal
 from tasks.decoys.tracing import Trace, trace
 from tasks.errors import ParameterError
+from tasks.generalization.play import play, population_cells
+from tasks.generalization.suppression import class_sizes
+from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.request.model import Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 
 _RECIPIENTS, _DECOYS, _TRIALS = 20, 2, 100
+_FEWER = 40
+"""Trials of the forms that no figure is promised for."""
 _FINE, _COARSE = ((1, 0, 0, 1), 2), ((2, 1, 0, 2), 5)
 """Level of age, race, sex and ZIP, and k: 4,853 classes of 29,622 records and 740 of 31,616."""
 _SIZES = 3
@@ -39,7 +48,7 @@ def run() -> Benchmark:
     return {
         "name": "tracing",
         "title": f"Decoys on Adult-TN: {_RECIPIENTS} recipients, {_DECOYS} decoy classes each",
-        "rows": [*_assignments(), *_colluding(), *_tracing()],
+        "rows": [*_assignments(), *_supported(), *_offered(), *_colluding(), *_tracing()],
         "note": "seconds are of CPU; random is the mean of 10 draws; paper column: the setting of the method's notes",
     }
 
@@ -104,15 +113,81 @@ def _assignments() -> list[Row]:
             ]
     place = _setting(*_FINE).place
     by_size = choose_by_size(place, [Wanted(_DECOYS)] * _RECIPIENTS, 1, np.random.default_rng(1), minimum=2)
-    seconds, supported = _timed(lambda: recipients_supported(place, _DECOYS, 1, 2))
+    return [*rows, Row(figure="k=2, t=1: worst missing, by size", ours=by_size.worst_missing)]
+
+
+def _supported() -> list[Row]:
+    """Recipients within the budgets that 20 to 200 of them need, which must come out as these numbers again."""
+    made, rows = _setting(*_FINE).place, []
+    seconds, supported = _timed(lambda: recipients_supported(ground(made.files, made.candidates, made.axes), 2, 1, 2))
+    for recipients in (20, 50, 100, 200):
+        place = ground(made.files, made.candidates, made.axes)
+        searching, found = _timed(
+            lambda place=place, recipients=recipients: assign(
+                place, [Wanted(_DECOYS)] * recipients, 2, np.random.default_rng(1)
+            )
+        )
+        place = ground(made.files, made.candidates, made.axes)
+        counting, within = _timed(
+            lambda place=place, budget=found.worst_missing: recipients_supported(place, _DECOYS, 2, 2, budget=budget)
+        )
+        rows += [
+            Row(figure=f"k=2, t=2: supported within {found.worst_missing} records", ours=within.optimal),
+            Row(figure=f"k=2, t=2: capacity for {recipients}", ours=round(counting, 3), unit="s"),
+            Row(figure=f"k=2, t=2: assignment for {recipients}, {found.status}", ours=round(searching, 3), unit="s"),
+        ]
     return [
-        *rows,
-        Row(figure="k=2, t=1: worst missing, by size", ours=by_size.worst_missing),
         Row(figure=f"k=2, t=1: recipients supported, {supported.optimal_limit}", ours=supported.optimal),
         Row(figure="k=2, t=1: recipients supported by size", ours=supported.by_size),
         Row(figure="k=2, t=1: recipients supported at random", ours=supported.random),
-        Row(figure="recipients supported, all three", ours=round(seconds, 3), unit="s"),
+        Row(figure="k=2, t=1: capacity, all three", ours=round(seconds, 3), unit="s"),
+        *rows,
     ]
+
+
+def _offered() -> list[Row]:
+    """Decoys of the game's files, drawn as they are for a release: as many as are asked for, and twice as many."""
+    table, rows = adult.fresh_table(), []
+    axes = lineages(table.hierarchies, [axis.positions for axis in table.safe_harbor])
+    for name, method, overlapping, terms in (
+        ("partition", Method.NO_ATTACK_PARTITION, False, ((3, 2, 1), (20, 1, 1), (20, 2, 1), (20, 4, 1), (20, 2, 2))),
+        ("no-attack", Method.NO_ATTACK, True, ((3, 2, 1), (20, 2, 1))),
+    ):
+        game = (table, method, adult.CASE_STUDY, adult.weights("table7"))
+        cells, own = play(*game).cells, population_cells(*game)
+        release = recoded_by_class(
+            table.data,
+            table.population,
+            table.hierarchies,
+            cells=cells,
+            kept=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
+            own=own,
+            overlapping=overlapping,
+            axis_sizes=table.axis_sizes,
+        )
+        found = find_candidates(release, 2)
+        for recipients, ratio, times in terms:
+            offer = Offer(release, found, RiskBand(0.1, 1), times * _DECOYS * recipients)
+            drawing, place = _timed(
+                lambda offer=offer, ratio=ratio: ground_of([offer], axes, np.random.default_rng(1), ratio=ratio)
+            )
+            wanted = [Wanted(_DECOYS)] * recipients
+            seconds, made = _timed(
+                lambda place=place, wanted=wanted, ratio=ratio: assign(place, wanted, ratio, np.random.default_rng(1))
+            )
+            title = f"{name}, {recipients} recipients, t={ratio}{', twice as many offered' if times > 1 else ''}"
+            rows += [
+                Row(figure=f"{title}: worst missing, {made.status}", ours=made.worst_missing),
+                Row(figure=f"{title}: offer, assignment", ours=round(drawing + seconds, 3), unit="s"),
+            ]
+            if recipients == _RECIPIENTS:
+                drawn = [place.candidates[0].take(share.decoys) for share in made.shares]
+                decoys = decoy_classes(found, drawn[0].with_rows(*drawn[1:]), axes)
+                worst = detectability(release, decoys, np.random.default_rng(2)).worst_of(View.POPULATION)
+                if worst is not None:
+                    ends = f"{worst.area.low:.2f} to {worst.area.high:.2f}"
+                    rows.append(Row(figure=f"{title}: worst area, population ({ends})", ours=worst.area.value))
+    return rows
 
 
 def _colluding() -> list[Row]:
@@ -128,14 +203,23 @@ def _colluding() -> list[Row]:
             together = learned[1:]
             rows += [
                 Row(
+                    figure=f"t={ratio}, {name}: mean P(decoy) of {one.colluders}, {one.subsets} subsets",
+                    ours=one.share,
+                    paper=planned_share(ratio),
+                )
+                for one in together
+                if one.colluders in (2, 5, 10, 20)
+            ]
+            rows += [
+                Row(
                     figure=f"t={ratio}, {name}: greatest P(decoy) of 2 to 20 colluders",
                     ours=max(one.worst_share for one in together),
-                    paper=1 / (1 + ratio),
+                    paper=planned_share(ratio),
                 ),
                 Row(
                     figure=f"t={ratio}, {name}: greatest P(decoy) if they have the population",
                     ours=max(one.worst_informed for one in together),
-                    paper=1 / (1 + ratio),
+                    paper=planned_share(ratio),
                 ),
                 Row(figure=f"t={ratio}, {name}: all subset sizes", ours=round(seconds, 3), unit="s"),
             ]
@@ -164,44 +248,66 @@ def _sealed_and_opened(manifest: Manifest) -> Manifest:
 
 
 def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) -> list[Row]:
-    leaks = {
-        "leaked half": _half,
-        "leaked half, race dropped": lambda rows, rng: _raised(setting, _half(rows, rng), 1, -1),
-        "leaked half, age one level up": lambda rows, rng: _raised(setting, _half(rows, rng), 0, 2),
-        "leaked tenth": lambda rows, rng: rows[rng.random(len(rows)) < 0.1],
+    promised = _TRIALS if name == "k=2" else _FEWER
+    leaks: dict[str, tuple[int, Callable[[Codes, np.random.Generator], Codes]]] = {
+        "leaked half": (promised, _half),
+        "leaked half, race dropped": (_FEWER, lambda rows, rng: _raised(setting, _half(rows, rng), 1, -1)),
+        "leaked half, age one level up": (_FEWER, lambda rows, rng: _raised(setting, _half(rows, rng), 0, 2)),
+        "leaked tenth": (_FEWER, lambda rows, rng: rows[rng.random(len(rows)) < 0.1]),
     }
     rows: list[Row] = []
-    for form, leak in leaks.items():
+    for form, (trials, leak) in list(leaks.items())[: len(leaks) if name == "k=2" else 1]:
         answers, seconds = [], 0.0
-        for trial in range(_TRIALS):
+        for trial in range(trials):
             rng = np.random.default_rng(trial)
             number = trial % _RECIPIENTS
             classes = held[number].classes
-            cells = leak(np.repeat(classes.cells, classes.records, axis=0), rng)
-            took, found = _timed(lambda cells=cells: _traced(setting, manifest, cells, "rows"))
+            frame = _labels(setting, leak(np.repeat(classes.cells, classes.records, axis=0), rng))
+            took, found = _timed(lambda frame=frame: _traced(setting, manifest, _read(setting, frame)))
             seconds = max(seconds, took)
             answers.append(_answer(found, manifest.recipients[number]))
         rows += _summary(f"{name}, {form}", answers, seconds)
-    rows += _summary(f"{name}, 3 people of decoys among 30", *_people(setting, manifest))
-    for form, cells_of in (
-        ("half of the file from before", lambda rng: _half(_original(setting), rng)),
-        ("half of the records as collected", lambda rng: _half(_leaves(adult.prepared().data.codes, None), rng)),
-        ("30,000 people of the population", lambda rng: _leaves(adult.prepared().population.codes, rng)),
+    rows += _summary(f"{name}, 3 people of decoys among 30", *_people(setting, manifest, promised))
+    for form, trials, cells_of in (
+        ("half of the file from before", promised, lambda rng: _half(_original(setting), rng)),
+        (
+            "half of the records as collected",
+            _FEWER,
+            lambda rng: _half(_leaves(adult.prepared().data.codes, None), rng),
+        ),
+        ("30,000 people of the population", promised, lambda rng: _leaves(adult.prepared().population.codes, rng)),
     ):
         falsely, seconds = 0, 0.0
-        for trial in range(_TRIALS):
+        for trial in range(trials):
             cells = cells_of(np.random.default_rng(trial))
-            took, found = _timed(lambda cells=cells: _traced(setting, manifest, cells, "rows"))
+            incident = incident_of_cells(cells, setting.axes, "rows")
+            took, found = _timed(lambda incident=incident: _traced(setting, manifest, incident))
             seconds, falsely = max(seconds, took), falsely + (found.verdict != "nothing")
         rows += [
-            Row(figure=f"{name}, {form}: somebody named or suspected", ours=falsely, paper=0, unit=f"of {_TRIALS}"),
+            Row(figure=f"{name}, {form}: somebody named or suspected", ours=falsely, paper=0, unit=f"of {trials}"),
             Row(figure=f"{name}, {form}: slowest", ours=round(seconds, 3), unit="s"),
         ]
     return rows
 
 
-def _traced(setting: _Setting, manifest: Manifest, cells: Codes, kind: Kind) -> Trace:
-    return trace(manifest, setting.axes, incident_of_cells(cells, setting.axes, kind), setting.people.count)
+def _traced(setting: _Setting, manifest: Manifest, incident: Incident) -> Trace:
+    return trace(manifest, setting.axes, incident, setting.people.count)
+
+
+def _labels(setting: _Setting, cells: Codes) -> pd.DataFrame:
+    """Rows as they are delivered."""
+    return pd.DataFrame(
+        {tree.name: np.array(tree.axis_labels, dtype=object)[cells[:, axis]] for axis, tree in _numbered(setting)}
+    )
+
+
+def _numbered(setting: _Setting) -> list[tuple[int, Hierarchy]]:
+    return list(enumerate(setting.hierarchies))
+
+
+def _read(setting: _Setting, frame: pd.DataFrame) -> Incident:
+    names = {tree.name: tree for tree in setting.hierarchies}
+    return incident_of_labels(frame, names, setting.axes, "rows", "leak")
 
 
 def _answer(found: Trace, recipient: str) -> str:
@@ -214,13 +320,14 @@ def _answer(found: Trace, recipient: str) -> str:
 
 def _summary(title: str, answers: list[str], seconds: float) -> list[Row]:
     counts = {answer: answers.count(answer) for answer in ("named", "suspected", "nothing", "wrong")}
-    shown = ", ".join(f"{count} {answer}" for answer, count in counts.items() if count and answer != "named")
+    shown = ", ".join(f"{count} {answer}" for answer, count in counts.items() if count)
     return [
         Row(
-            figure=f"{title}: right recipient named{f' ({shown})' if shown else ''}",
-            ours=counts["named"],
-            unit="of 100",
+            figure=f"{title}: right recipient ({shown})",
+            ours=counts["named"] + counts["suspected"],
+            unit=f"of {len(answers)}",
         ),
+        Row(figure=f"{title}: wrong recipient", ours=counts["wrong"], unit=f"of {len(answers)}"),
         Row(figure=f"{title}: slowest", ours=round(seconds, 3), unit="s"),
     ]
 
@@ -249,17 +356,18 @@ def _leaves(codes: Codes, rng: np.random.Generator | None) -> Codes:
     return codes[rng.choice(len(codes), 30_000, p=counts / counts.sum())]
 
 
-def _people(setting: _Setting, manifest: Manifest) -> tuple[list[str], float]:
+def _people(setting: _Setting, manifest: Manifest, trials: int) -> tuple[list[str], float]:
     """Three people of a recipient's decoys, among thirty who are somebody's subjects."""
     population, answers, slowest = adult.prepared().population, [], 0.0
     inside = of_same_origin(population.codes, setting.place.real.cells, setting.axes)
     subjects = population.codes[inside]
-    for trial in range(_TRIALS):
+    for trial in range(trials):
         rng = np.random.default_rng(trial)
         holder = manifest.holders[trial % _RECIPIENTS]
         found = population.codes[of_same_origin(population.codes, holder.decoys.cells, setting.axes)]
         people = np.concatenate([rng.choice(found, 3), rng.choice(subjects, 27)])
-        took, answer = _timed(lambda people=people: _traced(setting, manifest, people, "people"))
+        incident = incident_of_cells(people, setting.axes, "people")
+        took, answer = _timed(lambda incident=incident: _traced(setting, manifest, incident))
         slowest = max(slowest, took)
         answers.append(_answer(answer, str(holder.recipient)))
     return answers, slowest
