@@ -54,7 +54,8 @@ from tasks.decoys.incident import Incident
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.only_keeper import only_keeper
-from tasks.decoys.outside import Outside, People
+from tasks.decoys.outside import Outside
+from tasks.decoys.outside import People as People
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
