@@ -54,11 +54,12 @@ from tasks.decoys.incident import Incident
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.only_keeper import only_keeper
-from tasks.decoys.outside import Outside
-from tasks.decoys.outside import People as People
+from tasks.decoys.outside import Outside, People
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
+
+__all__ = ["Hits", "People", "Trace", "trace"]
 
 Flags = NDArray[np.bool_]
 
