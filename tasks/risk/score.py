@@ -230,18 +230,19 @@ def _fields(
                 safe_harbor=attribute.safe_harbor.value,
                 known_probability=attribute.known_probability,
                 distinct_values=distinct_values[name],
-                treatment=_treatment(attribute.role, played.method, masked_by.get(name)),
+                treatment=_treatment(attribute.role, played, masked_by.get(name)),
                 **details,
             )
         )
     return tuple(fields)
 
 
-def _treatment(role: Role, method: Method, masked_by: str | None) -> str:
+def _treatment(role: Role, played: Played, masked_by: str | None) -> str:
     if role is Role.DIRECT:
         return "removed"
     if role is Role.QUASI:
-        return f"generalized ({method.value})"
+        after = played.k_anonymity is not None and played.method is not Method.K_ANONYMITY
+        return f"generalized ({played.method.value}{', then k-anonymity' if after else ''})"
     if masked_by:
         return f"masked ({masked_by})"
     return "released as collected"
