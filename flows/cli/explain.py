@@ -194,6 +194,7 @@ def _document(one: Explained) -> dict[str, Any]:
         "methods": [_switch(explanation, switch) for switch in explanation.switches],
         "agreement": _flip(agreement) if isinstance(agreement, Flip) else asdict(agreement) if agreement else None,
         "games_played": explanation.games_played,
+        "note": explanation.note,
     }
 
 

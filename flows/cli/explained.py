@@ -63,6 +63,8 @@ def rendered(one: Explained) -> Group:
         parts += [_indented(_unturned(unturned)), Text()]
     if any(flip.estimated for flip in flips) or any(switch.estimated for switch in explanation.switches):
         parts += [_indented(Text(_ESTIMATED, style="dim")), Text()]
+    if explanation.note:
+        parts += [_indented(Text(explanation.note, style="dim")), Text()]
     return Group(*parts)
 
 

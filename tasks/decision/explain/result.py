@@ -137,6 +137,8 @@ class Explanation:
     """Why no term of the request can turn the verdict, such as data that failed validation; empty where some might."""
     games_played: int
     """Games solved for this explanation."""
+    note: str = ""
+    """What to know of all figures; empty for nothing."""
 
     @property
     def smallest(self) -> Flip | None:
