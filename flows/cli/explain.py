@@ -169,10 +169,10 @@ def _notes(recalled: Recalled) -> list[str]:
     decided_by = recalled.records[0].code
     if decided_by == code_fact():
         return []
-    return [
-        f"decided by version {decided_by.version}, commit {decided_by.commit[:12]}, and explained by another, which "
-        "finds the same figures for the terms decided on"
-    ]
+    told = f"decided by version {decided_by.version}, commit {decided_by.commit[:12]}, and explained by another"
+    if any(record.decoys for record in recalled.records):
+        return [told]
+    return [f"{told}, which finds the same figures for the terms decided on"]
 
 
 def _document(one: Explained) -> dict[str, Any]:
