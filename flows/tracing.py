@@ -52,6 +52,8 @@ class Traced:
     """Recipients of this release with decoys who were never given their copy."""
     earlier: tuple[str, ...]
     """Recipients who hold copies of an earlier version, but none of this one."""
+    unmarked: tuple[str, ...]
+    """Recipients of this release whose copies have no decoys."""
     without_population: str | None
     """Why the population was not used; None where it was."""
 
@@ -99,7 +101,7 @@ def trace_incident(
     records = read_records(bundle)
     commitment = _commitment(records, bundle)
     hierarchies = _hierarchies(records[0], bundle)
-    groups = _safe_harbor(records, hierarchies)
+    groups = safe_harbor_groups(records, hierarchies)
     axes = lineages(
         list(hierarchies.values()), [group.positions if group.extra_labels else None for group in groups.values()]
     )
@@ -129,6 +131,7 @@ def trace_incident(
         absent=tuple(name for name in hierarchies if name not in read.frame.columns),
         undelivered=tuple(one for one in manifest.recipients if one in here and one not in report.delivered),
         earlier=tuple(one for one in manifest.recipients if one not in here),
+        unmarked=tuple(record.recipient.id for record in records if record.recipient.id not in manifest.recipients),
         without_population=reason,
     )
 
@@ -166,8 +169,16 @@ def _hierarchies(record: DecisionRecord, bundle: Path) -> dict[str, Hierarchy]:
     return {name: read_arx(name, bundle / HIERARCHIES / arx_file(name)) for name in names}
 
 
-def _safe_harbor(records: Sequence[DecisionRecord], hierarchies: Mapping[str, Hierarchy]) -> dict[str, SafeHarborAxis]:
-    """Safe Harbor's groups of each quasi-identifier, some of which no hierarchy has."""
+def safe_harbor_groups(
+    records: Sequence[DecisionRecord], hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, SafeHarborAxis]:
+    """Safe Harbor's groups of each quasi-identifier, some of which no hierarchy has.
+
+    Raises
+    ------
+    BadInput
+        If such groups come from another table of ZIP codes than the one that the release was made with.
+    """
     record = records[0]
     rules = {field.name: SafeHarborRule(field.safe_harbor) for field in record.fields if field.name in hierarchies}
     table = zip_table()

@@ -76,10 +76,12 @@ def notes(traced: Traced) -> Iterator[str]:
         )
     if traced.absent:
         yield f"no column of {', '.join(traced.absent)}: taken as unknown, so less can be told"
-    if traced.table.unknown:
-        yield f"{traced.table.unknown} ids are not in the register, or missing; they are left out"
-    if traced.table.repeated:
-        yield f"{traced.table.repeated} rows repeat an id; each person counts once"
+    if unknown := traced.table.unknown:
+        yield f"{unknown:,} {'id is' if unknown == 1 else 'ids are'} missing or not in the register, and left out"
+    if repeated := traced.table.repeated:
+        yield f"{repeated:,} {'row repeats' if repeated == 1 else 'rows repeat'} an id; each person counts once"
+    if traced.unmarked:
+        yield f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}"
     pointed = {*traced.trace.named, *traced.trace.suspected}
     for one in traced.undelivered:
         if one in pointed:

@@ -243,6 +243,15 @@ def test_with_the_same_key_another_workspace_gives_the_same_bytes(
         assert (outcome.bundle / name).read_bytes() == (published.bundle / name).read_bytes(), name
 
 
+def test_a_release_without_decoys_cannot_be_traced(published: Published, releasegate: Any) -> None:
+    incident = published.bundle / "delivery" / "university" / "data.csv"
+    told = releasegate("trace", published.bundle, incident)
+    assert told.code == 2
+    assert "the release has no decoys" in told.err
+    with Ledger.open(published.workspace.ledger, create=False) as ledger:
+        assert ledger.entries(event=Event.TRACED) == ()
+
+
 def test_the_bundle_and_the_ledger_verify(published: Published, releasegate: Any) -> None:
     told = releasegate("verify", published.bundle, "--json").document
     assert told["exit_code"] == 0
