@@ -104,8 +104,9 @@ def assign(
 def _searched(stock: Stock, wanted: Sequence[Wanted], effort: float) -> tuple["_Model", int, int]:
     """The model with the best assignment, its status and the least that the worst-off copy must miss.
 
-    The least is first bounded as if no class were of the same origin as another, then an assignment is sought among the
-    cheapest classes, among all real classes with candidates enough, and where that leaves doubt among all candidates.
+    The least is first bounded as if only equal classes of two files were of the same origin. Then an assignment is
+    sought among the cheapest classes, among all real classes with candidates enough, and where that leaves doubt among
+    all candidates.
     """
     whole = Part(stock, stock.members)
     simplest = _Model(whole, wanted, relaxed=True)
@@ -158,13 +159,13 @@ class _Model:
         return [own[name] for own in self._places if name in own]
 
     def _by_counts(self, room: Mapping[Bin, int], sizes: Mapping[Bin, int]) -> list[Expression]:
-        """Records that each file loses where no class is of the same origin as another: those of its kept classes."""
+        """Records that each file loses if only equal classes are of the same origin: those of the kept classes."""
         losses: list[Expression] = [0] * len(self._ground.files)
         for name, places in room.items():
             used = sum(self._used(name))
             self._model.add(used <= places)
-            losses[name[0]] += self._ratio * sizes[name] * used
-        return losses
+            losses[self._ground.form[name[0]]] += self._ratio * sizes[name] * used
+        return [losses[first] for first in self._ground.form]
 
     def _by_classes(self) -> list[Expression]:
         """Records that each file loses, with a variable for each class that another restricts."""
@@ -213,7 +214,7 @@ class _Model:
 
         Recipients who want the same are exchangeable; one order of them is searched.
         """
-        least = least_missing(self._part.room, self._wanted, self._ratio)
+        least = least_missing(self._part.room, self._wanted, self._ratio, self._ground.form)
         worst = self._model.new_int_var(least, max(least, self._ground.real.total), "worst")
         before: dict[Wanted, Expression] = {}
         for want, own in zip(self._wanted, self._places, strict=True):

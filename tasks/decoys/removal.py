@@ -143,6 +143,12 @@ class Ground:
         once = ours < theirs
         return rows[ours[once]], rows[theirs[once]]
 
+    @cached_property
+    def form(self) -> tuple[int, ...]:
+        """For each file, the first one of the same classes: what is kept in one is removed from the other."""
+        keys = [(table.cells.tobytes(), table.records.tobytes()) for table in self.files]
+        return tuple(keys.index(key) for key in keys)
+
     def removed_for(self, kept: Rows) -> NDArray[np.bool_]:
         """Whether each real class is of the same origin as one of some kept classes, those included."""
         flags = np.zeros(len(self.real), dtype=bool)

@@ -174,29 +174,37 @@ def largest_first(room: Mapping[Bin, int], wanted: Sequence[Wanted]) -> list[lis
     return hands
 
 
-def least_missing(room: Mapping[Bin, int], wanted: Sequence[Wanted], ratio: int) -> int:
+def least_missing(room: Mapping[Bin, int], wanted: Sequence[Wanted], ratio: int, form: Sequence[int]) -> int:
     """Records that some copy misses at least, whatever places are taken; 0 where nothing quick can be said.
 
     To exchange a place for a smaller one loses nobody a record more: the recipient misses what it did, for it keeps
     less as well, and all others miss less. So the smallest places are best, and some copy keeps an even part of them at
     most. Of two places a recipient the largest is best dealt with the smallest, which gives the least itself.
+
+    ``form`` is the first file of the same classes as each file: what is kept in one is missing from both.
     """
     least = 0
-    for file in {want.generalization for want in wanted}:
-        mine = [want for want in wanted if want.generalization == file]
-        sizes = np.sort(
-            np.repeat([size for _, size in room], [n if name[0] == file else 0 for name, n in room.items()])
-        )
-        needed = sizes[: mine[0].decoys * len(mine)]
-        if len(set(mine)) > 1 or len(needed) < mine[0].decoys * len(mine):
+    for first in sorted({form[want.generalization] for want in wanted}):
+        mine = [want for want in wanted if form[want.generalization] == first]
+        smallest = [_smallest(room, file, mine) for file in sorted({want.generalization for want in mine})]
+        if any(sizes is None for sizes in smallest):
             continue
-        even = int(needed.sum()) // len(mine)
-        if mine[0].decoys == 1:
-            even = int(needed[0])
-        elif mine[0].decoys == 2:
-            even = int((needed + needed[::-1]).min())
-        least = max(least, ratio * (int(needed.sum()) - even))
+        sizes = np.sort(np.concatenate([part for part in smallest if part is not None]))
+        even = int(sizes.sum()) // len(mine)
+        if len(set(mine)) == 1 and mine[0].decoys == 1:
+            even = int(sizes[0])
+        elif len(set(mine)) == 1 and mine[0].decoys == 2:
+            even = int((sizes + sizes[::-1]).min())
+        least = max(least, ratio * (int(sizes.sum()) - even))
     return least
+
+
+def _smallest(room: Mapping[Bin, int], file: int, wanted: Sequence[Wanted]) -> NDArray[np.int64] | None:
+    """Sizes of the smallest places of a file, as many as are wanted of it; None where there are fewer."""
+    places = sorted((name[1], count) for name, count in room.items() if name[0] == file)
+    sizes = np.repeat([size for size, _ in places], [count for _, count in places]).astype(np.int64)
+    asked = sum(want.decoys for want in wanted if want.generalization == file)
+    return sizes[:asked] if len(sizes) >= asked else None
 
 
 def _held(hand: Sequence[Bin]) -> int:

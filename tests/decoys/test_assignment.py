@@ -208,6 +208,36 @@ class TestAgainstAllAssignments:
         if found.status == "optimal":
             assert found.worst_missing == least
 
+    @settings(max_examples=10, deadline=None)
+    @given(st.integers(0, 10**6), st.booleans())
+    def test_two_files_of_the_same_classes(self, seed, apart):
+        """Recipients of one generalization with candidates of their own: what one keeps is missing from all copies."""
+        rng = np.random.default_rng(seed)
+        real = column(range(6), rng.integers(2, 4, 6).tolist(), [10] * 6)
+        offer = column(range(10, 18), rng.integers(2, 4, 8).tolist(), [10] * 8)
+        place = ground([real, real], [offer.take(np.arange(4)), offer.take(np.arange(4, 8))], AXES)
+        assert place.form == (0, 0)
+        wanted = [Wanted(1, 0), Wanted(1, int(apart)), Wanted(1, 0)]
+        least = slow_least(place, wanted, 1)
+        if least is None:
+            with pytest.raises(ParameterError):
+                assign(place, wanted, 1, np.random.default_rng(seed))
+            return
+        found = assign(place, wanted, 1, np.random.default_rng(seed))
+        check_promises(place, wanted, 1, found)
+        assert found.bound <= least <= found.worst_missing
+        if found.status == "optimal":
+            assert found.worst_missing == least
+
+    def test_many_recipients_of_two_files_of_the_same_classes(self):
+        """Forty kept classes of three records; each copy keeps one."""
+        trees = [tree("a", 1, 20), tree("b", 1, 20)]
+        cells = np.stack(np.meshgrid(np.arange(20), np.arange(20)), -1).reshape(-1, 2)
+        real, offer = table(cells[:300], [3, 4, 5] * 100, [40] * 300), table(cells[300:], [3] * 100, [40] * 100)
+        place = ground([real, real], [offer.take(np.arange(50)), offer.take(np.arange(50, 100))], lineages(trees))
+        found = assign(place, [Wanted(1, 0)] * 20 + [Wanted(1, 1)] * 20, 1, np.random.default_rng(0))
+        assert (found.status, found.worst_missing) == ("optimal", 39 * 3)
+
     def test_cases_are_mostly_solved_and_proven(self):
         """Guards the property above against cases that have no solution, or none that is proven."""
         proven = 0
