@@ -22,7 +22,7 @@ EXAMPLES = [
 
 def test_the_assessments_are_shown() -> None:
     commands = {example.values[0] for example in EXAMPLES}
-    methods = ("fmdp", "combined", "linkage", "utility")
+    methods = ("fmdp", "combined", "linkage", "utility", "decoys")
     assert {f"assess {method} examples/clinic/request-clean.yaml" for method in methods} <= commands
 
 
