@@ -21,7 +21,7 @@ from tasks.linkage.judged import (
     least_figures,
     link_figure,
 )
-from tasks.request.model import Measure
+from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import Made, made
 from tests.support.tiny import Change, changed, tiny_request
@@ -360,6 +360,19 @@ def test_a_rule_with_whole_cells_for_pre_images_gives_nothing_away(tmp_path: Pat
     told = by_method["no-attack"]
     assert told.narrowed_share == pytest.approx(1 / 6)
     assert (told.naive_attacked_share, told.transparent_attacked_share) == (0, pytest.approx(1 / 6))
+
+
+def test_k_anonymity_after_a_partition_is_no_control_and_after_one_strategy_is(tmp_path: Path) -> None:
+    demand = changed("policy", "generalization", "k_anonymity", to={"k": 3, "suppression_limit": 0})
+    fact = made(tiny_request(tmp_path, demand)).attacked().fact
+    whole = {one.method for one in fact.policies if one.whole_cells}
+    assert {one.method for one in fact.policies} == {method.value for method in Method}
+    assert whole >= {"common", "k-anonymity"}
+    assert whole.isdisjoint({"basic", "no-attack", "basic-partition", "no-attack-partition"})
+    for one in fact.policies:
+        if one.whole_cells:
+            assert one.narrowed_share == 0
+            assert one.informed == pytest.approx(one.uninformed)
 
 
 def test_a_policy_that_leaves_a_record_no_strategy_is_left_out(tmp_path: Path) -> None:
