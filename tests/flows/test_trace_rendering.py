@@ -1,5 +1,9 @@
 """What ``releasegate trace`` says, from results made by hand, and which Safe Harbor groups it reads with."""
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -14,6 +18,7 @@ from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.decoy_tables import table
 from tests.support.records import approved
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "tracing.md"
 ROWS = table([[0, 0]], [900], [1])
 
 
@@ -96,6 +101,19 @@ def test_what_was_looked_at() -> None:
     assert numbers["in all"] == "900"
     assert ["age", "4", "of", "900"] in [line.split() for line in lines]
     assert not any(line.startswith("sex") for line in lines)
+
+
+def test_the_document_shows_what_is_printed() -> None:
+    university = Hits("state-university", 2, 1, 3, 6, 4, 6, 2.69e-11)
+    counts = {"total": 16_000, "ordinary": 15_992, "ambiguous": 0, "outside": 0}
+    answer = traced(university, named=("state-university",), unmarked=("foundation",))
+    answer = replace(
+        answer,
+        trace=replace(answer.trace, **counts),
+        incident=replace(answer.incident, unread={}),
+    )
+    (printed,) = re.findall(r"^```text\n(.*?)\n```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert shown(answer) == printed
 
 
 def test_what_limits_an_answer() -> None:
