@@ -42,8 +42,10 @@ from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Recipient, ReleaseRequest
 from tasks.risk.score import released_tuples
 
-_TRIALS = 30
-"""Decoy classes that detection is measured on; see ``tasks.decoys.detectability``."""
+_TRIALS = (30, 60)
+"""Fewest and most decoy classes that detection is measured on."""
+_CELLS_A_TRIAL = 10
+"""Cells of the band for each of them: decoys that use up the cells there are stand out more than a release's few."""
 
 Generators = Callable[[str], np.random.Generator]
 """Gives the generator of one purpose; the same purpose, the same numbers."""
@@ -233,6 +235,7 @@ def _detected(copies: Copies, one: Asked, manifest: Manifest, generators: Genera
     """Whether decoys drawn on the same terms can be told; None where there are too few cells to draw as many from."""
     generator = generators("detection")
     candidates = find_candidates(one.release, copies.minimum)
+    inside = int(candidates.in_band(one.band).sum())
     others = [table for place, table in enumerate(manifest.versions[-1].files) if place != _place(one, manifest)]
     try:
         table = offered(
@@ -240,7 +243,7 @@ def _detected(copies: Copies, one: Asked, manifest: Manifest, generators: Genera
             candidates,
             one.band,
             generator,
-            most=_TRIALS,
+            most=int(np.clip(inside // _CELLS_A_TRIAL, *_TRIALS)),
             ratio=manifest.ratio,
             barred=of_others(candidates, others, copies.axes),
         )
