@@ -145,11 +145,12 @@ def _made(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_
     key = _key(method, payoffs, weights, cell_weights)
     if table.demands is None:
         return _method(table, _problem(table, payoffs, weights), method, cell_weights)
-    if key not in table.made:
+    found = table.made.get(key)
+    if found is None:
         found = _method(table, _problem(table, payoffs, weights), method, cell_weights)
         table.made.clear()
         table.made[key] = found
-    return table.made[key]
+    return found
 
 
 def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -> MethodCells:
