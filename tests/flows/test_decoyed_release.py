@@ -15,7 +15,7 @@ from tasks.decoys.vault import Vault
 from tasks.errors import StageFailed, WorkspaceError
 from tests.support.decoyed_world import POLICY, STAKES, make_decoyed_world, with_decoys
 from tests.support.search import files_holding, files_holding_each, holds
-from tests.support.world import World, recipient
+from tests.support.world import QUASI_IDENTIFIERS, World, recipient, write_table
 
 MARK = "QuollMark"
 UNIVERSITY = recipient("university", stakes=STAKES)
@@ -150,7 +150,9 @@ def test_decoys_that_cannot_be_had_block_those_who_were_to_have_some(engine: Any
     assert not (outcome.bundle / "delivery" / "clinic").exists()
 
 
-def test_the_next_version_keeps_decoys_and_a_lost_key_stops_it(decoyed: tuple[World, Outcome], engine: Any) -> None:
+def test_the_next_version_keeps_decoys_and_a_lost_key_stops_it(
+    decoyed: tuple[World, Outcome], engine: Any, releasegate: Any, tmp_path: Path
+) -> None:
     world, outcome = decoyed
     strict = {**POLICY, "decoys": POLICY["decoys"] | {"maximum_detectability": 0.5}}
     request = {"recipients": [with_decoys("clinic"), with_decoys("agency")], "continues": outcome.release_id}
@@ -171,6 +173,14 @@ def test_the_next_version_keeps_decoys_and_a_lost_key_stops_it(decoyed: tuple[Wo
     assert [record.decision for record in later.records] == [Verdict.BLOCKED] * 2, "nothing is as good as guessing here"
     failed = [gate.id for gate in record_of(later, "clinic").gates if not gate.passed]
     assert failed == ["decoys.detectability"]
+    for name, rows in (
+        ("clinic", delivered(outcome, "clinic")),
+        ("registry", delivered(outcome, "registry")),
+        ("agency", holder_of(manifest, "agency").rows),
+    ):
+        write_table(tmp_path / "leak.csv", list(rows), QUASI_IDENTIFIERS)
+        answer = releasegate("trace", later.bundle, tmp_path / "leak.csv", "--json").document
+        assert answer["named"] == [name]
 
 
 def test_a_fault_that_quotes_the_data_tells_nothing(
