@@ -9,11 +9,15 @@ between neighbouring values of the leaf instead, on the column's own grid of dec
 A decoy whose values agree with a real record's in all columns is drawn again. Where the columns have few values,
 vectors are common and nobody's own; with ``common_from`` those are allowed that so many real records share, without
 which the absence of common vectors would give decoys away.
+
+Two values that no real record has together can be impossible together, and a reader sees that at a glance. A decoy with
+such a pair is drawn again as well, a limited number of times.
 """
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +35,8 @@ _TRAINING = 20_000
 """Real records that a tree learns from at most."""
 _DRAWS = 100
 """Times that a record is drawn before the columns are held to have nothing to offer but copies."""
+_PAIRED_DRAWS = 20
+"""Of these, draws in which a pair of values that no real record has counts as well."""
 _DECIMALS = 6
 
 
@@ -82,7 +88,7 @@ def draw_values(
     n_records = _check(columns, context, decoy_context, common_from)
     sample = np.sort(generator.permutation(n_records)[:_TRAINING])
     models = _learned(columns, context, sample, generator)
-    real = Counter(_vectors(columns))
+    real, pairs = Counter(_vectors(columns)), _Pairs.of(columns, models)
     drawn = {name: np.empty(len(decoy_context), dtype=column.dtype) for name, column in columns.items()}
     pending, draws = np.arange(len(decoy_context)), 0
     while len(pending):
@@ -91,7 +97,10 @@ def draw_values(
         draws += 1
         _draw(models, drawn, decoy_context, pending, generator)
         vectors = _vectors({name: column[pending] for name, column in drawn.items()})
-        pending = pending[[_is_own(real[vector], common_from) for vector in vectors]]
+        again = np.array([_is_own(real[vector], common_from) for vector in vectors], dtype=bool)
+        if draws <= _PAIRED_DRAWS:
+            again |= pairs.unseen({name: column[pending] for name, column in drawn.items()})
+        pending = pending[again]
     shared = [real[vector] for vector in _vectors(drawn)]
     number = max(len(shared), 1)
     return Drawn(
@@ -141,6 +150,35 @@ class _Model:
         value = np.where(missing, np.nan, between)
         drawn: Column = value if self.decimals is None else np.round(value, self.decimals) + 0.0
         return drawn
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of values that real records have together, of columns whose values are taken from real records."""
+
+    names: tuple[tuple[str, str], ...]
+    seen: tuple[NDArray[np.int64], ...]
+    """Numbers of the pairs of each two columns, growing."""
+    values: Mapping[str, Column]
+    """Values of each column, growing, NaN last."""
+
+    @classmethod
+    def of(cls, columns: Columns, models: list["_Model"]) -> "_Pairs":
+        """The pairs of all records."""
+        taken = [model.name for model in models if not model.between]
+        values = {name: np.unique(columns[name]) for name in taken}
+        names = tuple(combinations(taken, 2))
+        numbers = {name: np.unique(columns[name], return_inverse=True)[1].astype(np.int64) for name in taken}
+        seen = tuple(np.unique(numbers[one] * len(values[other]) + numbers[other]) for one, other in names)
+        return cls(names, seen, values)
+
+    def unseen(self, drawn: Columns) -> NDArray[np.bool_]:
+        """Whether each drawn record has a pair that no real one has."""
+        numbers = {name: np.searchsorted(values, drawn[name]) for name, values in self.values.items()}
+        found = np.zeros(len(next(iter(drawn.values()))), dtype=bool)
+        for (one, other), pairs in zip(self.names, self.seen, strict=True):
+            found |= ~np.isin(numbers[one] * len(self.values[other]) + numbers[other], pairs)
+        return found
 
 
 def _learned(
