@@ -1,9 +1,11 @@
 """``releasegate check``: validate request and data, release nothing."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +15,7 @@ from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.cli.randomness import generator_of_its_own
 from tasks.decision.linkage_facts import MaskingFact
 from tasks.decision.record import ValidationFact
+from tasks.errors import ParameterError
 from tasks.generalization.setting import check_setting
 from tasks.guard import guarded
 from tasks.linkage.holdings import known_attributes
@@ -22,7 +25,7 @@ from tasks.microdata.columns import absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF
+from tasks.request.model import PARAMETER_OF, ReleaseRequest
 from tasks.request.unused import unused_terms
 from tasks.risk.setting import check_risk_setting
 
@@ -97,8 +100,24 @@ def checked_request(path: Path, roots: list[Path]) -> Checked:
         masked = NOTHING_MASKED
         if outcome.fact.passed:  # else no release would get as far as masking
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
-        notes = (*unused_terms(loaded.request), *absent_values(frame, loaded.request))
+        notes = (
+            *unused_terms(loaded.request),
+            *absent_values(frame, loaded.request),
+            *_decoy_notes(loaded.request, frame),
+        )
         return Checked(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
+
+
+def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
+    """What would keep recipients from the decoys that are asked for, as far as it can be told without generalizing."""
+    if not any(recipient.decoys for recipient in request.recipients):
+        return
+    from tasks.decoys.outbound import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
+
+    try:
+        refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))
+    except ParameterError as error:
+        yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 
 
 def _show(checked: Checked) -> None:
@@ -118,6 +137,9 @@ def _show(checked: Checked) -> None:
     for masking in loaded.request.masking:
         parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"
         console.print(f"masked: {', '.join(masking.attributes)} by {masking.method.value}, {parameter}")
+    for recipient in loaded.request.recipients:
+        if recipient.decoys:
+            console.print(f"decoys: {recipient.decoys.classes:,} classes for {recipient.id}")
     console.print(f"taken to be held by an intruder: {', '.join(known_attributes(loaded.request))}\n")
     failed = [one for one in validation.checks if not one.passed]
     for one in failed:

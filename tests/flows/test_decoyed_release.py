@@ -13,9 +13,9 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decoys.manifest import Holder, Manifest
 from tasks.decoys.vault import Vault
 from tasks.errors import StageFailed, WorkspaceError
-from tests.support.decoyed_world import POLICY, STAKES, make_decoyed_world, with_decoys
+from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, with_decoys
 from tests.support.search import files_holding, files_holding_each, holds
-from tests.support.world import QUASI_IDENTIFIERS, World, recipient, write_table
+from tests.support.world import COLUMNS, QUASI_IDENTIFIERS, World, recipient, write_table
 
 MARK = "QuollMark"
 UNIVERSITY = recipient("university", stakes=STAKES)
@@ -202,3 +202,17 @@ def test_a_fault_that_quotes_the_data_tells_nothing(
     assert not holds("".join([str(caught.value), caplog.text, printed.out, printed.err]).encode(), MARK)
     assert files_holding(one.workspace.root, MARK) == []
     assert files_holding(engine.home, MARK) == []
+
+
+def test_check_says_who_is_to_have_decoys_and_what_would_keep_them_off(tmp_path: Path, releasegate: Any) -> None:
+    one = make_decoyed_world(tmp_path / "other" / "world")
+    told = releasegate("check", one.request)
+    assert "decoys: 2 classes for clinic" in told.out
+    assert "will be blocked" not in told.err
+    rows = [row | {"note": f"{MARK} {number}"} for number, row in enumerate(drawn_rows())]
+    write_table(one.data, rows, COLUMNS)
+    told = releasegate("check", one.request)
+    assert told.code == 0
+    assert "recipients who are to have decoys will be blocked" in told.err
+    assert "column note" in told.err
+    assert MARK not in told.out + told.err
