@@ -246,6 +246,10 @@ def test_lifted_or_not_a_person_is_released_as_the_rule_says(world: World, metho
     for cell, people, effective in zip(played.cells[kept], played.people[kept], played.effective[kept], strict=True):
         assert effective <= min(people, everybody[tuple(cell.tolist())])
         assert table.demands.people is None or people >= table.demands.people
+    if method is not Method.K_ANONYMITY:
+        alone = play(table.demanding(None), method, world.payoffs, weights)
+        assert (played.effective >= alone.effective)[kept].all()
+        assert (played.people >= alone.people)[kept].all()
     outcome = played.k_anonymity
     assert outcome is not None
     assert outcome.value <= outcome.value_before_lifting
