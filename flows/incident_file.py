@@ -105,7 +105,7 @@ def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
             where=error.where,
             expected=error.expected,
             got=error.got,
-            fix=f"save it as UTF-8, name what stands between its cells with {option}, or leave damaged rows out",
+            fix=_remedy(error, option),
         ) from None
     if frame.empty:
         raise DataError(
@@ -116,6 +116,12 @@ def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
             fix="export it again",
         )
     return frame
+
+
+def _remedy(error: DataError, option: str) -> str:
+    if "dataset." in error.fix:
+        return f"save it as UTF-8, and name what stands between its cells with {option}"
+    return f"{error.fix}, or leave these rows out" if "row" in error.where else error.fix
 
 
 def _check_register(register: pd.DataFrame, source: RegisterSource, names: Collection[str]) -> None:

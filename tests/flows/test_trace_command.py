@@ -342,15 +342,17 @@ class TestBadInput:
             ("age,sex,zip\n", "no r"),
             ("colour,shape\nred,round\n", "no quasi-identifier of this release"),
             ("age,age\n20,21\n", "twice"),
-            ("age,sex\n20,F\n21\n", "row 2"),
+            ("age,sex\n20,F\n21\n", "or leave these rows out"),
+            ("age,sex\n20,\udce9\n", "name what stands between its cells with --delimiter"),
         ],
     )
     def test_of_an_incident(self, made: Made, content: str, words: str) -> None:
         path, before = made.folder / "incident.csv", len(made.entries())
-        path.write_text(content)
+        path.write_bytes(content.encode(errors="surrogateescape"))
         told = made.told(path)
         assert told.code == 2
         assert words in told.err
+        assert "dataset." not in told.err
         assert "round" not in told.err
         assert len(made.entries()) == before
 
