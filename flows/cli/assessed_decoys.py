@@ -86,7 +86,12 @@ def assess_decoys(
     for number, names in enumerate(alike):
         if names[0] in facts:
             parts += _fact_tables(", ".join(names), facts[names[0]], first=number == 0)
+    none = [name for name in chosen if name not in {one.recipient for one in shown}]
+    if none:
+        parts.append(Text(f"{', '.join(none)}: no decoys are asked for."))
     notes = [NOTE.capitalize() + "."]
+    if copies.request.continues:
+        notes.append("The request continues a release, whose decoys stay; these are those of a first version.")
     if terms_assumed:
         notes.append(f"No recipient asks for decoys; {_ASSUMED.classes} decoy classes each are assumed.")
     return document, (*parts, Text(" ".join(notes)))

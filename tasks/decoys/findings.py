@@ -26,7 +26,7 @@ from tasks.decoys.sensitive_values import Column, Columns
 from tasks.decoys.statistics_change import StatisticsChange, statistics_change
 from tasks.decoys.subject_risk import subject_risk
 from tasks.errors import ParameterError
-from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
+from tasks.masking.masked_columns import MaskedColumns
 from tasks.request.model import ReleaseRequest
 
 
@@ -146,13 +146,12 @@ def statistics_of_copy(
     decoys : sequence of mappings
         Its other rows as text, by column.
     """
-    collected = outbound_columns(frame, request, NOTHING_MASKED).values
     released = outbound_columns(frame, request, masked)
+    originals = dict(zip(masked.names, masked.original.T, strict=True))
+    collected = {name: originals.get(name, column) for name, column in released.values.items()}
     values = at_rows(released.values, rows)
     after = joined(values, released.read(decoys)) if decoys else values
-    alike = [name for name in collected if collected[name].dtype == after[name].dtype]
-    columns = CopyColumns({name: collected[name] for name in alike}, {name: after[name] for name in alike})
-    return statistics_fact(columns, request.policy.utility.target)
+    return statistics_fact(CopyColumns(collected, after), request.policy.utility.target)
 
 
 def _changes(found: StatisticsChange, order: Mapping[str, Column]) -> tuple[StatisticChange, ...]:

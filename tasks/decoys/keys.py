@@ -63,6 +63,7 @@ def make_keys(path: Path) -> KeyRing:
     try:
         with suppress(FileExistsError):
             os.link(draft, path)
+        sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -96,10 +97,20 @@ def keep_newest_key(path: Path) -> KeyRing:
     return load_keys(path, {})
 
 
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def _replace(path: Path, keys: Iterable[bytes]) -> None:
     draft = _draft(path, b"".join(key + b"\n" for key in keys))
     try:
         draft.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise _unwritable(path, error) from None

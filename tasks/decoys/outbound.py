@@ -48,8 +48,26 @@ class OutboundColumns:
         return {name: column.values for name, column in self.by_name.items()}
 
     def read(self, rows: Sequence[Mapping[str, str | None]]) -> dict[str, Column]:
-        """Records given as text, in numbers."""
-        return {name: column.read([row[name] for row in rows]) for name, column in self.by_name.items()}
+        """Records given as text, in numbers.
+
+        Raises
+        ------
+        ParameterError
+            If a record lacks a column, or has text in one of numbers or dates; names the column.
+        """
+        found = {}
+        for name, column in self.by_name.items():
+            try:
+                found[name] = column.read([row[name] for row in rows])
+            except (KeyError, ValueError, OverflowError):
+                raise ParameterError(
+                    "decoys that were made before do not fit a column as it is now",
+                    where=f"column {name}",
+                    expected="the columns, and kinds of values, of the version that is continued",
+                    got="others",
+                    fix="leave columns and their types as they were, or make a release of its own, without “continues”",
+                ) from None
+        return found
 
     def texts(self, drawn: Columns) -> dict[str, Texts]:
         """Texts of drawn values, by column."""
@@ -89,13 +107,14 @@ def refuse_own_values(columns: OutboundColumns) -> None:
     for name, column in columns.by_name.items():
         if column.values.dtype.kind == "f":
             continue
-        different = len(np.unique(column.values))
-        if different > max(_FEW, len(column.values) / 2):
+        codes, records = np.unique(column.values, return_counts=True)
+        known = records[[text is not None for text in column.write(codes)]]
+        if len(known) > max(_FEW, known.sum() / 2):
             raise ParameterError(
                 "no values can be invented for a column",
                 where=f"column {name}",
                 expected="values that several records share, or numbers or dates between which others lie",
-                got=f"{different} different values in {len(column.values)} records",
+                got=f"{len(known)} different values in {known.sum()} records",
                 fix="declare its type where it holds numbers or dates, or leave the column or the decoys out",
             )
 
@@ -141,7 +160,7 @@ def _dates(texts: pd.Series) -> OutboundColumn | None:
         days = given.astype("datetime64[D]")
     except ValueError:
         return None
-    if len(given) == 0 or (days.astype(str) != given).any():
+    if len(given) == 0 or np.isnat(days).any() or (days.astype(str) != given).any():
         return None
     numbers = np.full(len(texts), np.nan)
     numbers[texts.notna().to_numpy()] = days.astype(np.int64)

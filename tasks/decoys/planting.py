@@ -107,12 +107,13 @@ def plan(
     Raises
     ------
     ParameterError
-        If there are no candidates, no assignment exists, or a copy would miss too many records; says what would do.
+        If nobody is to have decoys, there are no candidates, no assignment exists, or a copy would miss too many
+        records; says what would do.
     StageFailed
         If the search for an assignment came to no end.
     """
     names, firsts, ratio = _names(asked), _firsts(asked), policy.kept_per_decoy
-    seat = max((one for one in asked if one.classes), key=lambda one: one.classes)
+    seat = _greediest(asked)
     wanted = [Wanted(one.classes, names.index(one.file)) for one in asked if one.classes]
     wanted += [Wanted(seat.classes, names.index(seat.file))] * policy.seats
     candidates = tuple(find_candidates(one.release, minimum) if one.classes else None for one in firsts)
@@ -139,7 +140,22 @@ def plan(
 
 def missing_limit(asked: Sequence[Asked], policy: DecoyPolicy) -> int:
     """Most records that any copy may miss: the policy's share of the smallest file."""
-    return int(policy.missing_limit * min(int(one.release.classes.sizes.sum()) for one in asked))
+    smallest = min(int(one.release.classes.sizes.sum()) for one in asked)
+    return int(round(policy.missing_limit * smallest, 6))
+
+
+def _greediest(asked: Sequence[Asked]) -> Asked:
+    """The first of the recipients who are to get most."""
+    wanting = [one for one in asked if one.classes]
+    if not wanting:
+        raise ParameterError(
+            "no copy is left that decoys could be placed in",
+            where="recipients",
+            expected="at least one recipient with decoys whose data can be generalized",
+            got="none",
+            fix="see why the recipients with decoys have no copy; others can be released to without them",
+        )
+    return max(wanting, key=lambda one: one.classes)
 
 
 def _names(asked: Sequence[Asked]) -> list[tuple[str, float, float]]:

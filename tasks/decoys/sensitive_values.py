@@ -37,7 +37,8 @@ _DRAWS = 100
 """Times that a record is drawn before the columns are held to have nothing to offer but copies."""
 _PAIRED_DRAWS = 20
 """Of these, draws in which a pair of values that no real record has counts as well."""
-_DECIMALS = 6
+_DECIMALS = 15
+"""Decimals that are told apart: a decoy written with more than real records have is known at a glance."""
 
 
 @dataclass(frozen=True)

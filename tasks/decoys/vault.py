@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.decoys.keys import VARIABLE, load_keys, make_keys
+from tasks.decoys.keys import VARIABLE, load_keys, make_keys, sync_folder
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.sealing import KeyRing, open_sealed, sealed_anew
 from tasks.errors import WorkspaceError
@@ -88,7 +88,7 @@ class Vault:
         return open_sealed(content, load_keys(self.key_file), commitment)
 
     def write(self, release_id: str, content: bytes) -> Path:
-        """Keep a sealed manifest, whole or not at all, readable by the owner alone."""
+        """Keep a sealed manifest on disk, whole or not at all, readable by the owner alone."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.place(release_id)
         draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
@@ -98,6 +98,7 @@ class Vault:
                 stream.flush()
                 os.fsync(stream.fileno())
             draft.replace(path)
+            sync_folder(self.folder)
         finally:
             draft.unlink(missing_ok=True)
         return path
@@ -107,11 +108,11 @@ class Vault:
 
         Raises
         ------
-        ParameterError, TamperingFound
-            If one cannot be opened; those before it are sealed anew, and repeating goes on.
+        WorkspaceError, ParameterError, TamperingFound
+            If one cannot be read or opened; those before it are sealed anew, and repeating goes on.
         """
         number = 0
         for path in self.sealed():
-            self.write(path.stem, sealed_anew(path.read_bytes(), ring))
+            self.write(path.stem, sealed_anew(self.read(path.stem), ring))
             number += 1
         return number

@@ -112,7 +112,8 @@ def decoys_as_sealed(
     found = read_columns(path, request.outbound)
     if found.num_rows != len(real):
         return False
-    texts = {name for name in request.outbound if request.attributes[name].type is ValueType.TEXT}
+    marked = [name for name in request.outbound if name not in request.quasi_identifiers]
+    texts = {name for name in marked if request.attributes[name].type is ValueType.TEXT}
     rows = found.filter(pa.array(~real)).to_pylist()
     read = Counter(
         tuple(as_collected(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
