@@ -56,6 +56,9 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
         yield from _of_k_anonymity(demands)
         if 1 < policy.generalization.minimum_class_size <= demands.k:
             yield "policy.generalization.minimum_class_size is not used; k-anonymity leaves no smaller class"
+    decoyed = request.continues or any(recipient.decoys for recipient in request.recipients)
+    if "decoys" in policy.model_fields_set and not decoyed:
+        yield "policy.decoys is not used; no recipient is to have decoys"
     if policy.review.required:
         yield (
             f"policy.review.required: {policy.review.required} keeps every release waiting; this version does not take "

@@ -60,7 +60,7 @@ def test_names_with_brackets_are_shown_as_they_are(
 ) -> None:
     document = tiny_document()
     document["attributes"]["[/red]"] = document["attributes"].pop("diagnosis") | {"allowed_values": ["cold"]}
-    document["recipients"][0]["decoys"] = {"classes": 1}
+    document["recipients"][0]["prior_release_ids"] = ["one"]
     (tmp_path / "request.yaml").write_text(json.dumps(document), encoding="utf-8")
     for name, text in (("data.csv", DATA.replace("diagnosis", "[/red]")), ("population.csv", POPULATION)):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -68,7 +68,7 @@ def test_names_with_brackets_are_shown_as_they_are(
     assert left(monkeypatch, "check", str(tmp_path / "request.yaml")) == 3
     captured = capsys.readouterr()
     assert "✗ [/red]: values of the declared list: 4 of 6, rows 1, 3, 5, 6" in captured.out
-    assert "recipients[university].decoys is not used" in captured.err
+    assert "recipients[university].prior_release_ids is shown" in captured.err
 
 
 def test_a_bundle_that_is_not_there_is_what_verify_complains_of(

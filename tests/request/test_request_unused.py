@@ -45,7 +45,7 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
             "weight (diagnosis) is not used; only quasi-identifiers",
         ),
         (changed("policy", "generalization", to={"information_loss": "printed"}), "weight (zip) is not used; policy."),
-        (of_recipient("decoys", {"classes": 3}), "recipients[university].decoys"),
+        (changed("policy", "decoys", to={"seats": 3}), "policy.decoys is not used; no recipient"),
         (of_recipient("prior_release_ids", ["one"]), "recipients[university].prior_release_ids"),
         (
             changed("policy", "generalization", to={"cell_weights": "data", "method": "basic"}),
