@@ -21,6 +21,7 @@ from tasks.decoys.keys import VARIABLE
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.sealing import NONCE_BYTES, new_key, seal
 from tasks.decoys.vault import Vault
+from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.decoyed_world import (
@@ -439,6 +440,18 @@ class TestWhatIsKept:
         verified = made.run("verify", made.outcome.bundle, "--json")
         assert verified.code == 0
         assert made.run("verify", "--ledger", "--workspace", made.workspace.root).code == 0
+
+    def test_an_answer_that_cannot_be_recorded_is_not_told(
+        self, made: Made, leak: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_given: object, **_more: object) -> None:
+            raise WorkspaceError("the disk is full")
+
+        monkeypatch.setattr(Ledger, "append", full)
+        told = made.told(made.write("leak.csv", leak))
+        assert told.code == 2
+        assert "the disk is full" in told.err
+        assert "clinic" not in told.out + told.err
 
     def test_no_value_and_no_decoy_cell_is_told_or_kept(
         self, made: Made, leak: pd.DataFrame, caplog: pytest.LogCaptureFixture
