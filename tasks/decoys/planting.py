@@ -4,7 +4,7 @@ Recipients whose copies are generalized alike and whose decoys have the same ban
 assignment. Recipients who get no decoys hold copies too, and may compare them: what others keep is missing from theirs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -220,11 +220,3 @@ def missing_tuples(release: GeneralizedRelease, missing: Flags) -> Flags:
     gone = np.unique(numbers[release.kept])[missing]
     flags: Flags = release.kept & np.isin(numbers, gone)
     return flags
-
-
-def decoys_of(made: Plan) -> Mapping[str, ClassTable]:
-    """Decoy classes of each recipient that has some."""
-    return {
-        name: made.place.candidates[share.generalization].take(share.decoys)
-        for name, share in zip(made.holders, made.found.shares, strict=False)
-    }
