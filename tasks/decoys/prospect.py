@@ -4,16 +4,16 @@ Nothing here is a release's own: whoever asks gets other decoys than a release u
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.capacity import Supported, recipients_supported
+from tasks.decoys.capacity import Limit, Supported, recipients_supported
 from tasks.decoys.feasibility import Setting, TableRow, counted, feasibility_table
 from tasks.decoys.offer import offered, real_classes
-from tasks.decoys.planting import Asked, missing_limit, plan
-from tasks.decoys.removal import ground
+from tasks.decoys.planting import Asked, missing_limit, of_others, plan
+from tasks.decoys.removal import Ground, ground
 from tasks.decoys.stage import Copies
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.kanonymity import search
@@ -70,19 +70,47 @@ def room(copies: Copies, band: RiskBand) -> tuple[TableRow, ...]:
 def supported(copies: Copies, one: Asked, generator: np.random.Generator) -> Supported:
     """Most recipients whose copies are generalized as this one's.
 
+    A release offers as many cells as are asked for (``tasks.decoys.offer``), so what the optimal choice costs is worked
+    out anew for each number of recipients; with more cells on offer it would be less than the release then finds.
+
     Raises
     ------
     ParameterError
         If there is no candidate at all.
     """
     policy, candidates = copies.request.policy.decoys, find_candidates(one.release, copies.minimum)
-    table = offered(
-        one.release, candidates, one.band, generator, most=max(len(candidates), 1), ratio=policy.kept_per_decoy
+    files = {asked.form: real_classes(asked.release) for asked in copies.asked}
+    barred = of_others(candidates, list(files.values()), copies.axes)
+    seed = int(generator.integers(2**62))
+
+    def place(most: int) -> Ground:
+        drawn, ratio = np.random.default_rng(seed), policy.kept_per_decoy
+        table = offered(one.release, candidates, one.band, drawn, most=most, ratio=ratio, barred=barred)
+        return ground([files[one.form]], [table], copies.axes)
+
+    def possible(recipients: int, budget: int | None) -> bool:
+        cells = recipients * one.classes
+        made = place(cells)
+        if len(made.offered) < cells:
+            return False
+        # Whoever has no decoys misses every kept class.
+        if budget is not None and without and policy.kept_per_decoy * made.offered.total > budget:
+            return False
+        found = recipients_supported(made, one.classes, policy.kept_per_decoy, copies.minimum, budget=budget)
+        return found.optimal >= recipients
+
+    without = any(not asked.classes for asked in copies.asked)
+    most = recipients_supported(
+        place(max(len(candidates), 1)), one.classes, policy.kept_per_decoy, copies.minimum, budget=None
     )
-    place = ground([real_classes(one.release)], [table], copies.axes)
-    return recipients_supported(
-        place, one.classes, policy.kept_per_decoy, copies.minimum, budget=missing_limit(copies.asked, policy)
-    )
+    budget, fewest, too_many = missing_limit(copies.asked, policy), 0, most.optimal + 1
+    while too_many - fewest > 1:
+        middle = (fewest + too_many) // 2
+        fewest, too_many = (middle, too_many) if possible(middle, budget) else (fewest, middle)
+    if fewest == most.optimal:
+        return most
+    limit: Limit = "budget" if possible(too_many, None) else "classes that look alike"
+    return replace(most, optimal=fewest, optimal_limit=limit)
 
 
 def costs(copies: Copies, generators: Generators, ratios: Sequence[int] = RATIOS) -> tuple[Cost, ...]:

@@ -147,9 +147,7 @@ def test_a_recipient_without_decoys_may_be_generalized_in_any_way() -> None:
     kept = np.concatenate([holder.kept.cells for holder in first().holders])
     threes = {(x // 3, y) for x, y in kept.tolist()}
     museum = asked[1].release.classes
-    gone = {
-        (museum.cells[row, 0] - 9, museum.cells[row, 1]) for row in np.flatnonzero(missing["museum"]).tolist()
-    }
+    gone = {(museum.cells[row, 0] - 9, museum.cells[row, 1]) for row in np.flatnonzero(missing["museum"]).tolist()}
     assert gone == threes
     assert lost(asked, missing)["museum"] == 6 * len(threes)
 

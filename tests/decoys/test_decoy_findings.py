@@ -1,7 +1,6 @@
 """What is told of decoys: figures worked by hand, and never a cell, a label or a value."""
 
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,11 @@ from tasks.decoys.findings import (
 from tasks.decoys.generalized_release import Classes
 from tasks.decoys.removal import Assignment, Share
 from tasks.decoys.size_test import SizeTest
+from tasks.decoys.stage import plant
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.request.model import ReleaseRequest
+from tests.support.decoyed_copies import copies, generators
+from tests.support.decoyed_world import POLICY, with_decoys
 from tests.support.planted import AXES
 from tests.support.tiny import tiny_document
 
@@ -164,7 +166,9 @@ def request_of(**attributes: dict[str, Any]) -> ReleaseRequest:
 def frame_of(request: ReleaseRequest, **columns: list[str | None]) -> pd.DataFrame:
     length = len(next(iter(columns.values())))
     cells: dict[str, list[str | None]] = {name: ["a"] * length for name in request.attributes}
-    return pd.DataFrame({name: pd.array(texts, dtype=pd.StringDtype("pyarrow")) for name, texts in (cells | columns).items()})
+    return pd.DataFrame(
+        {name: pd.array(texts, dtype=pd.StringDtype("pyarrow")) for name, texts in (cells | columns).items()}
+    )
 
 
 def test_the_copy_is_compared_with_the_data_as_collected() -> None:
@@ -231,12 +235,7 @@ def told(part: Any) -> list[Any]:
     return [part]
 
 
-def test_no_fact_holds_a_cell_a_label_or_a_value(tmp_path: Path) -> None:
-    from tests.support.decoyed_copies import copies, generators
-    from tests.support.decoyed_world import POLICY, with_decoys
-
-    from tasks.decoys.stage import plant
-
+def test_no_fact_holds_a_cell_a_label_or_a_value() -> None:
     held = copies(recipients=[with_decoys("clinic")], policy=POLICY)
     planted = plant(held, "a" * 64, None, generators)
     labels = {label for tree in held.table.hierarchies for level in tree.labels for label in level}

@@ -1,4 +1,4 @@
-"""Decoy records, made and written: every class as large as it was planned, with labels and values of its own columns."""
+"""Decoy records, made and written: as many to a class as were planned, with its labels and values of its columns."""
 
 from collections import Counter
 from typing import Any

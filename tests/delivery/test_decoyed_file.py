@@ -69,11 +69,9 @@ class Written:
         write_csv(pa.table({name: pa.array(list(cells), pa.large_string()) for name, cells in columns}), self.path)
 
 
-def decoy(zip_code: str, age: str, sex: str, diagnosis: str | None, note: str | None, visits: str | None) -> Decoy:
+def decoy(cell: list[str], diagnosis: str | None, note: str | None, visits: str | None) -> Decoy:
     return {
-        "zip": zip_code,
-        "age": age,
-        "sex": sex,
+        **dict(zip(("zip", "age", "sex"), cell, strict=True)),
         "diagnosis": diagnosis,
         "note": note,
         "visits": visits,
@@ -85,11 +83,10 @@ def decoys_of(one: Made) -> list[Decoy]:
     """Two records of one cell with formulas in their notes, twice; and one with nothing in it that can be missing."""
     cell = [labels[position] for labels, position in zip(one.table.axis_labels, one.played.cells[0], strict=True)]
     other = [labels[-1] for labels in one.table.axis_labels]
-    zips, ages, sexes = zip(cell, other, strict=True)
     return [
-        decoy(zips[0], ages[0], sexes[0], "flu", "=cmd", "-3"),
-        decoy(zips[0], ages[0], sexes[0], "flu", "=cmd", "-3"),
-        decoy(zips[1], ages[1], sexes[1], None, "", None),
+        decoy(cell, "flu", "=cmd", "-3"),
+        decoy(cell, "flu", "=cmd", "-3"),
+        decoy(other, None, "", None),
     ]
 
 
@@ -125,15 +122,15 @@ def test_any_place_is_as_likely_for_a_decoy() -> None:
 
 def test_without_decoys_the_order_is_what_it_was() -> None:
     tuple_of_record, keep = np.arange(50, dtype=np.int32), np.ones(50, dtype=bool)
-    assert (
-        released_rows(tuple_of_record, keep, SEED).tolist() == released_rows(tuple_of_record, keep, SEED, 0).tolist()
-    )
+    assert released_rows(tuple_of_record, keep, SEED).tolist() == released_rows(tuple_of_record, keep, SEED, 0).tolist()
 
 
 def test_every_row_stands_where_the_order_says(written: Written) -> None:
     assert len(written.rows) == len(written.lines) == 9
     names = written.made.request.outbound
-    marked = [list((one | {"note": "'=cmd" if one["note"] == "=cmd" else one["note"]}).values()) for one in written.decoys]
+    marked = [
+        list((one | {"note": "'=cmd" if one["note"] == "=cmd" else one["note"]}).values()) for one in written.decoys
+    ]
     own = [line for line, row in zip(written.lines, written.rows, strict=True) if row < 0]
     order = [dict(zip(names, line, strict=True)) for line in own]
     assert sorted(map(str, order)) == sorted(str(dict(zip(names, line, strict=True))) for line in marked)
@@ -170,7 +167,7 @@ def added(lines: Any, at: int) -> None:
 
 @pytest.mark.parametrize("change", [changed_value, moved_cell, emptied, dropped, added])
 def test_a_decoy_that_was_changed_dropped_or_added_is_noticed(change: Any, written: Written) -> None:
-    written.rewrite(lambda lines, at: None)
+    written.rewrite(lambda *_: None)
     assert written.as_sealed(), "what is rewritten as it was is the same"
     written.rewrite(change)
     assert not written.as_sealed()
@@ -229,7 +226,12 @@ def test_real_rows_are_scored_and_compared_without_the_decoys(written: Written) 
     assert rows_as_attacked(written.path, cells[:-1], expected, NOTHING_MASKED, written.rows) == 0
     again = score_again(written.path, one.request, scored_names(one.request, one.prepared), real)
     recorded = combine(
-        one.request, one.prepared, one.table, one.played, one.kept, score_collected(one.request, one.prepared, one.table)
+        one.request,
+        one.prepared,
+        one.table,
+        one.played,
+        one.kept,
+        score_collected(one.request, one.prepared, one.table),
     ).fact.residual
     assert (again.records, again.mean) == (6, pytest.approx(recorded.mean))
     assert score_again(written.path, one.request, scored_names(one.request, one.prepared)).records == 9

@@ -4,8 +4,8 @@
     y1  2 2 2  2 2 2  . . .
     y0  2 2 2  2 2 2  . . .
 
-As it is (``fine``): 21 classes of 2 records and 10 people, and six empty cells. With x in threes (``coarse``): 7 classes
-of 6 records and 30 people, and two empty cells. So every decoy looks like every real class, and its factor is 1.
+As it is (``FINE``): 21 classes of 2 records and 10 people, and six empty cells. With x in threes (``COARSE``): 7
+classes of 6 records and 30 people, and two empty cells. So every decoy looks like every real class, its factor is 1.
 """
 
 from typing import Any
