@@ -1,0 +1,155 @@
+"""States of one recipient's release, and what brings it from one to the next: one table, from which all else follows.
+
+A state is never stored. It follows from the ledger's entries, which are the events here, so that nothing can be in a
+state that no entry explains.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tasks.errors import StageFailed
+
+
+class State(StrEnum):
+    """What a release for one recipient is."""
+
+    REQUESTED = "requested"
+    VALIDATED = "validated"
+    ASSESSED = "assessed"
+    BLOCKED = "blocked"
+    AWAITING_REVIEW = "awaiting review"
+    APPROVED = "approved"
+    RELEASED = "released"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+    SUPERSEDED = "superseded"
+
+
+class Role(StrEnum):
+    """Who may bring about a change."""
+
+    REQUESTER = "requester"
+    """Who asks for the release; never one of its reviewers."""
+    GATE = "gate"
+    """The program, by the policy's gates and the calendar."""
+    REVIEWER = "reviewer"
+    OFFICER = "officer"
+    """Named in the policy; answers for overrides and revocations."""
+
+
+class Change(StrEnum):
+    """What happens to a release."""
+
+    VALIDATE = "validate"
+    ASSESS = "assess"
+    BLOCK = "block"
+    ASK_FOR_REVIEW = "ask for review"
+    APPROVE = "approve"
+    REJECT = "reject"
+    OVERRIDE = "override"
+    RELEASE = "release"
+    EXPIRE = "expire"
+    REVOKE = "revoke"
+    SUPERSEDE = "supersede"
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One allowed change."""
+
+    before: State
+    change: Change
+    roles: frozenset[Role]
+    after: State
+
+
+def _allowed(before: State, change: Change, after: State, *roles: Role) -> Transition:
+    return Transition(before, change, frozenset(roles), after)
+
+
+TRANSITIONS = (
+    _allowed(State.REQUESTED, Change.VALIDATE, State.VALIDATED, Role.GATE),
+    _allowed(State.REQUESTED, Change.BLOCK, State.BLOCKED, Role.GATE),
+    _allowed(State.VALIDATED, Change.ASSESS, State.ASSESSED, Role.GATE),
+    _allowed(State.VALIDATED, Change.BLOCK, State.BLOCKED, Role.GATE),
+    _allowed(State.ASSESSED, Change.BLOCK, State.BLOCKED, Role.GATE),
+    _allowed(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, Role.GATE),
+    _allowed(State.ASSESSED, Change.APPROVE, State.APPROVED, Role.GATE),
+    _allowed(State.BLOCKED, Change.OVERRIDE, State.AWAITING_REVIEW, Role.OFFICER),
+    _allowed(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, Role.REVIEWER),
+    _allowed(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, Role.REVIEWER),
+    _allowed(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, Role.GATE),
+    _allowed(State.AWAITING_REVIEW, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
+    _allowed(State.AWAITING_REVIEW, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
+    _allowed(State.APPROVED, Change.RELEASE, State.RELEASED, Role.GATE),
+    _allowed(State.APPROVED, Change.EXPIRE, State.EXPIRED, Role.GATE),
+    _allowed(State.APPROVED, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
+    _allowed(State.APPROVED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
+    _allowed(State.RELEASED, Change.EXPIRE, State.EXPIRED, Role.GATE),
+    _allowed(State.RELEASED, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
+    _allowed(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
+    _allowed(State.EXPIRED, Change.REVOKE, State.REVOKED, Role.OFFICER),
+    _allowed(State.SUPERSEDED, Change.REVOKE, State.REVOKED, Role.OFFICER),
+)
+"""Every change that is allowed; all others are refused."""
+
+_BY_PLACE: Mapping[tuple[State, Change], Transition] = {(one.before, one.change): one for one in TRANSITIONS}
+
+
+def after(before: State, change: Change, role: Role) -> State:
+    """The state that a change leads to.
+
+    Raises
+    ------
+    StageFailed
+        If the change is not allowed in this state, or not to this role.
+    """
+    found = _BY_PLACE.get((before, change))
+    if found is None:
+        able = [one.change.value for one in TRANSITIONS if one.before is before]
+        raise StageFailed(
+            f"a release that is {before.value} cannot be changed in this way",
+            where=change.value,
+            expected=", ".join(able) if able else "no further change",
+            got=change.value,
+            fix="ask for what the state allows; a new request begins anew",
+        )
+    if role not in found.roles:
+        raise StageFailed(
+            "this role may not change the release in this way",
+            where=change.value,
+            expected=" or ".join(sorted(one.value for one in found.roles)),
+            got=role.value,
+            fix="let somebody with that role do it",
+        )
+    return found.after
+
+
+def state_after(changes: Iterable[tuple[Change, Role]]) -> State:
+    """The state that a release is in after some changes, from its request on.
+
+    Raises
+    ------
+    StageFailed
+        If one of them was not allowed.
+    """
+    state = State.REQUESTED
+    for change, role in changes:
+        state = after(state, change, role)
+    return state
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", "    [*] --> requested"]
+    for one in TRANSITIONS:
+        who = ", ".join(sorted(role.value for role in one.roles))
+        lines.append(f"    {_name(one.before)} --> {_name(one.after)}: {one.change.value} ({who})")
+    final = [state for state in State if not any(one.before is state for one in TRANSITIONS)]
+    lines += [f"    {_name(state)} --> [*]" for state in final]
+    return "\n".join(lines) + "\n"
+
+
+def _name(state: State) -> str:
+    return state.value.replace(" ", "_")

@@ -1,0 +1,71 @@
+"""Every state, change and role: what is allowed is in the table, and nothing else is."""
+
+from itertools import product
+
+import pytest
+
+from tasks.decision.states import TRANSITIONS, Change, Role, State, after, diagram, state_after
+from tasks.errors import StageFailed
+
+ALLOWED = {(one.before, one.change, role): one.after for one in TRANSITIONS for role in one.roles}
+REVIEWED = [(Change.VALIDATE, Role.GATE), (Change.ASSESS, Role.GATE), (Change.ASK_FOR_REVIEW, Role.GATE)]
+
+
+@pytest.mark.parametrize(("before", "change", "role"), product(State, Change, Role))
+def test_what_is_not_in_the_table_is_refused(before: State, change: Change, role: Role) -> None:
+    expected = ALLOWED.get((before, change, role))
+    if expected is None:
+        with pytest.raises(StageFailed):
+            after(before, change, role)
+    else:
+        assert after(before, change, role) is expected
+
+
+def test_each_place_of_the_table_has_one_outcome() -> None:
+    places = [(one.before, one.change) for one in TRANSITIONS]
+    assert len(set(places)) == len(places)
+
+
+def test_nothing_is_approved_without_an_assessment() -> None:
+    """Every way from the request to a released copy passes validation, assessment and approval."""
+    reached = {State.REQUESTED: {State.REQUESTED}}
+    changed = True
+    while changed:
+        changed = False
+        for one in TRANSITIONS:
+            if one.before not in reached:
+                continue
+            path = reached[one.before] | {one.after}
+            known = reached.get(one.after)
+            common = path if known is None else known & path
+            if common != known:
+                reached[one.after], changed = common, True
+    assert {State.APPROVED, State.RELEASED} <= reached[State.RELEASED]
+    assert reached[State.REVOKED] >= {State.REQUESTED}
+
+
+def test_only_an_officer_lifts_a_block_and_reviewers_still_decide() -> None:
+    lifted = [one for one in TRANSITIONS if one.before is State.BLOCKED]
+    assert [(one.change, one.roles, one.after) for one in lifted] == [
+        (Change.OVERRIDE, frozenset({Role.OFFICER}), State.AWAITING_REVIEW)
+    ]
+
+
+def test_a_revoked_release_stays_revoked() -> None:
+    assert [one for one in TRANSITIONS if one.before is State.REVOKED] == []
+
+
+def test_states_follow_from_changes() -> None:
+    assert state_after([]) is State.REQUESTED
+    assert state_after(REVIEWED) is State.AWAITING_REVIEW
+    assert state_after([*REVIEWED, (Change.APPROVE, Role.REVIEWER), (Change.RELEASE, Role.GATE)]) is State.RELEASED
+    with pytest.raises(StageFailed, match="may not"):
+        state_after([*REVIEWED, (Change.APPROVE, Role.REQUESTER)])
+    with pytest.raises(StageFailed, match="cannot be changed"):
+        state_after([(Change.RELEASE, Role.GATE)])
+
+
+def test_the_diagram_has_every_transition() -> None:
+    drawn = diagram()
+    assert drawn.count("-->") == len(TRANSITIONS) + 2, "one arrow in, one out of the one final state"
+    assert "    awaiting_review --> approved: approve (reviewer)\n" in drawn
