@@ -25,6 +25,7 @@ from typing import Any
 from flows.actor import Clock, actor, utc_now
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.ledger import open_ledger
 from flows.progress import step
 from flows.workspace import Workspace, open_workspace
 from tasks.artifact import checked
@@ -115,7 +116,7 @@ def run_release(
     Writes to the workspace as described above.
     """
     workspace = open_workspace(workspace_root)
-    with guarded("release"), Ledger.open(workspace.ledger) as ledger:
+    with guarded("release"), open_ledger(workspace, create=True) as ledger:
         try:
             with guarded("request"):
                 loaded = load_request(request_path, roots)

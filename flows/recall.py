@@ -62,18 +62,6 @@ def find_bundle(reference: str, workspace: Workspace) -> Path:
     )
 
 
-def ledger_of(bundle: Path, workspace: Workspace) -> Ledger:
-    """Open the ledger that records a bundle: that of the workspace it lies in, or else of the one given.
-
-    Raises
-    ------
-    WorkspaceError
-        If there is none.
-    """
-    own = Workspace(bundle.parent.parent)
-    return Ledger.open(own.ledger if own.ledger.is_file() else workspace.ledger, create=False)
-
-
 def recall(bundle: Path, ledger: Ledger) -> Recalled:
     """Read a release's decisions, and its request from where it was.
 
@@ -125,7 +113,7 @@ def _place_of_request(ledger: Ledger, name: str) -> tuple[Path, list[Path]]:
     if not isinstance(path, str) or not isinstance(roots, list):
         raise WorkspaceError(
             "the ledger does not say where the request of this release lies",
-            where=str(ledger.path),
+            where=ledger.place,
             expected="an entry of the request with its path",
             got="none",
             fix="name the workspace that the release was made in with --workspace",

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
+from flows.ledger import open_ledger
 from flows.workspace import Workspace
 from tasks.decoys.keys import VARIABLE, add_key, keep_newest_key
 from tasks.decoys.sealing import KeyRing, open_sealed
 from tasks.decoys.vault import Vault
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Event
-from tasks.ledger.store import Ledger
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     if os.environ.get(VARIABLE, "").strip():
         raise _in_environment()
     vault = Vault.beside(workspace.key_file)
-    with Ledger.open(workspace.ledger, create=False) as ledger, _alone(vault.key_file):
+    with open_ledger(workspace) as ledger, _alone(vault.key_file):
         if drop_old:
             _check_idle(workspace)
         ring = add_key(vault.key_file)

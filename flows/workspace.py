@@ -3,7 +3,7 @@
 ::
 
     <workspace>/
-      ledger.sqlite          every request, decision, release and refusal
+      ledger.sqlite          every request, decision, release and refusal, unless a database holds them (flows.ledger)
       releases/<release-id>/ bundles, with the files that may leave; closed to other users of the machine
       .releasegate/          private: key, orchestrator's home, files of runs that are under way
 """
@@ -28,7 +28,7 @@ class Workspace:
 
     @property
     def ledger(self) -> Path:
-        """The ledger's database."""
+        """The ledger's file, where it is not in a database; ``flows.ledger.open_ledger`` opens either."""
         return self.root / "ledger.sqlite"
 
     @property

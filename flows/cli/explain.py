@@ -15,7 +15,8 @@ from flows.cli.explained import Explained, closing_attacks, rendered, turns
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.identity import code_fact
-from flows.recall import Recalled, find_bundle, ledger_of, recall
+from flows.ledger import open_ledger, recorder_of
+from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.resolve import Plays
@@ -60,7 +61,7 @@ def explain_release(
         say("verifying the bundle")
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
-        with ledger_of(bundle, place) as ledger:
+        with open_ledger(recorder_of(bundle, place)) as ledger:
             recalled = recall(bundle, ledger)
         explained = _explained(recalled, _chosen(recalled, recipient), _key_of(recalled, place), say)
     notes = _notes(recalled)
@@ -112,8 +113,7 @@ def _key_of(recalled: Recalled, place: Workspace) -> Path:
     WorkspaceError
         If numbers are masked and the key is not at hand.
     """
-    own = Workspace(recalled.bundle.parent.parent)
-    path = (own if own.ledger.is_file() else place).key_file
+    path = recorder_of(recalled.bundle, place).key_file
     if recalled.loaded.request.masking and not _made_with(path, recalled):
         raise WorkspaceError(
             "the key that numbers were masked with is not at hand",

@@ -14,7 +14,8 @@ from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.cli.traced import notes, rendered, sentences
 from flows.incident_file import IncidentSource, RegisterSource
-from flows.recall import find_bundle, ledger_of
+from flows.ledger import open_ledger, recorder_of
+from flows.recall import find_bundle
 from flows.tracing import Say, Traced, trace_incident
 from flows.workspace import Workspace
 from tasks.decoys.vault import Vault
@@ -79,8 +80,9 @@ def trace(  # noqa: PLR0917
     with guarded("trace"), _progress(quiet=as_json) as say:
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
-        with ledger_of(bundle, place) as ledger:
-            vault = Vault.beside(Workspace(ledger.path.parent).key_file)
+        recorder = recorder_of(bundle, place)
+        with open_ledger(recorder) as ledger:
+            vault = Vault.beside(recorder.key_file)
             traced = trace_incident(bundle, ledger, vault, source, level=level, say=say)
     if as_json:
         print_json({"ok": True, "exit_code": 0, **_document(traced)})

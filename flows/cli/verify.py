@@ -8,11 +8,11 @@ from rich.text import Text
 
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
 from flows.workspace import Workspace
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import WorkspaceError
 from tasks.guard import guarded
-from tasks.ledger.store import Ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -36,18 +36,18 @@ def verify(
     """
     if (bundle is None) == (not ledger):
         raise typer.BadParameter("name a bundle, or ask for --ledger")
-    book = Workspace(workspace.resolve()).ledger
+    named = Workspace(workspace.resolve())
     with guarded("verification"):
         if bundle is None:
-            with Ledger.open(book, create=False) as opened:
+            with open_ledger(named) as opened:
                 rows = opened.verify()
                 head = opened.head().sha256
-            _report({"ledger": str(book), "entries": rows, "head": head}, as_json=as_json)
+            _report({"ledger": opened.place, "entries": rows, "head": head}, as_json=as_json)
             return ExitCode.APPROVED
         if alone or not bundle.is_dir():
             report = verify_bundle(bundle, None)
         else:
-            with _ledger_of(bundle, book) as opened:
+            with open_ledger(_recorder_of(bundle, named)) as opened:
                 report = verify_bundle(bundle, opened)
     _report(
         {
@@ -63,15 +63,16 @@ def verify(
     return ExitCode.APPROVED
 
 
-def _ledger_of(bundle: Path, named: Path) -> Ledger:
-    """The ledger of the workspace that was named, or of the one that the bundle lies in."""
-    own = Workspace(bundle.resolve().parent.parent).ledger
-    for path in (named, own):
-        if path.is_file():
-            return Ledger.open(path, create=False)
+def _recorder_of(bundle: Path, named: Workspace) -> Workspace:
+    """The workspace that was named, or the one that the bundle lies in."""
+    for workspace in (named, recorder_of(bundle, named)):
+        if has_ledger(workspace):
+            return workspace
+    if ledger_address():
+        return named
     raise WorkspaceError(
         "there is no ledger to compare the bundle with",
-        where=str(named),
+        where=str(named.ledger),
         expected="the ledger of the bundle's workspace",
         got="no such file",
         fix="name the workspace with --workspace, or check the bundle by itself with --alone",

@@ -4,7 +4,7 @@ Nothing here touches a database or a clock.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -39,6 +39,20 @@ class Event(StrEnum):
     """A recipient's copy is part of the bundle that is being published."""
     PUBLISHED = "published"
     """The sealed bundle, named by the digest of its manifest, may be moved to its place."""
+    VOTED = "voted"
+    """A reviewer has voted; the entry commits to the vote and does not tell it."""
+    REVIEWED = "reviewed"
+    """A vote was opened, with its reason, once all were in."""
+    REJECTED = "rejected"
+    """The reviewers have decided against a recipient's release."""
+    APPROVED = "approved"
+    """The reviewers have decided for it."""
+    REVOKED = "revoked"
+    """Somebody has taken a release back, for a reason."""
+    OVERRIDDEN = "overridden"
+    """An officer has put a rejected release before its reviewers again, for a reason."""
+    SUPERSEDED = "superseded"
+    """A later release took the place of this one."""
     TRACED = "traced"
     """Somebody opened a release's manifest of decoys to trace an incident, or tried to."""
     KEYS_ROTATED = "keys rotated"
@@ -57,19 +71,42 @@ class Row(NamedTuple):
     body: str
     prev_sha256: str
     sha256: str
+    signer: str | None = None
+    signature: str | None = None
 
     def computed_sha256(self) -> str | None:
-        """SHA-256 of the canonical JSON of every other field, as stored; None where they cannot be text."""
+        """SHA-256 of the canonical JSON of every other field, as stored; None where they cannot be text.
+
+        An entry without signer and signature is hashed without these fields, as every entry of format 1 was.
+        """
         fields = self._asdict()
         del fields["sha256"]
+        if self.signer is None and self.signature is None:
+            del fields["signer"], fields["signature"]
         try:
             return digest(fields)
         except (TypeError, ValueError):
             return None
 
+    def signed_bytes(self) -> bytes:
+        """What a signature covers: every field, the link to the entry before among them, but itself and the hash.
+
+        Raises
+        ------
+        ValueError
+            If the fields cannot be text.
+        """
+        fields = self._asdict()
+        del fields["sha256"], fields["signature"]
+        return canonical_json(fields)
+
     def is_intact(self) -> bool:
         """Whether the stored hash is the hash of the stored fields."""
         return self.computed_sha256() == self.sha256
+
+
+Sign = Callable[[Row], Row]
+"""Puts signer and signature into a row that is complete but for them and its hash."""
 
 
 class Head(NamedTuple):
@@ -102,7 +139,11 @@ class Entry:
     prev_sha256: str
     """Hash of the entry before it."""
     sha256: str
-    """Hash of all of the above."""
+    """Hash of all other fields."""
+    signer: str | None = None
+    """Who signed it; None for an entry without a signature."""
+    signature: str | None = None
+    """Ed25519 signature, Base64, of ``Row.signed_bytes``; that it is right, ``Ledger.verify`` tells."""
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
@@ -133,6 +174,8 @@ class Entry:
                 json.loads(row.body),
                 row.prev_sha256,
                 row.sha256,
+                row.signer,
+                row.signature,
             )
         except (TypeError, ValueError):
             raise TamperingFound(
@@ -153,13 +196,24 @@ def new_row(
     actor: str,
     body: Mapping[str, object],
     at: datetime,
+    sign: Sign | None = None,
 ) -> Row:
     """The row that continues the chain at `head`.
+
+    Parameters
+    ----------
+    head : Head
+        The end of the chain.
+    event, release_id, recipient, actor, body, at
+        As in ``Ledger.append``.
+    sign : callable, optional
+        Gives the row with signer and signature; None for an entry without.
 
     Raises
     ------
     ValueError
-        If `at` has no time zone, `actor` is empty, or `body` is not JSON, holds a NaN or is too large.
+        If `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body` is not JSON,
+        holds a NaN or is too large.
     """
     if at.tzinfo is None:
         raise ValueError("the time of a ledger entry needs a time zone")
@@ -169,10 +223,15 @@ def new_row(
     unsigned = Row(
         head.sequence + 1, stamp, event.value, release_id, recipient, actor, _body_text(body), head.sha256, ""
     )
+    if any("\0" in text for text in (actor, release_id or "", recipient or "")):
+        raise ValueError("the fields of a ledger entry must be text without NUL")
     sha256 = unsigned.computed_sha256()
     if sha256 is None:
         raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode")
-    return unsigned._replace(sha256=sha256)
+    if sign is None:
+        return unsigned._replace(sha256=sha256)
+    signed = sign(unsigned)
+    return signed._replace(sha256=signed.computed_sha256() or "")
 
 
 def _body_text(body: Mapping[str, object]) -> str:

@@ -14,11 +14,15 @@ from types import TracebackType
 from typing import Self
 
 from sqlalchemy import BigInteger, Column, Connection, Engine, Index, Integer, MetaData, Select, Table, Text, select
+from sqlalchemy.engine import RootTransaction
+from sqlalchemy.exc import DBAPIError
 
 from tasks.errors import WorkspaceError
-from tasks.ledger import sqlite as database
 from tasks.ledger.chain import ChainCheck
+from tasks.ledger.database import FORMAT, Database
 from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
+from tasks.ledger.postgresql import SCHEMES, Postgresql
+from tasks.ledger.sqlite import Sqlite
 
 _METADATA = MetaData()
 _ENTRY = Table(
@@ -33,6 +37,8 @@ _ENTRY = Table(
     Column("body", Text, nullable=False),
     Column("prev_sha256", Text, nullable=False, unique=True),
     Column("sha256", Text, nullable=False),
+    Column("signer", Text),
+    Column("signature", Text),
     Index("entry_by_release", "release_id", "recipient"),
 )
 _CHUNK = 1000
@@ -44,63 +50,68 @@ class Ledger:
     It may be used from several threads, one at a time, and the file by several processes at once.
     """
 
-    def __init__(self, path: Path, engine: Engine, connection: Connection) -> None:
-        self.path = path
+    def __init__(self, database: Database, engine: Engine, connection: Connection) -> None:
+        self._database = database
         self._engine = engine
         self._connection = connection
         self._lock = threading.RLock()
 
+    @property
+    def place(self) -> str:
+        """What messages call it: a path, or a server and a database; never a password."""
+        return self._database.place
+
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Self:
-        """Open the ledger at a path.
+    def open(cls, place: Path | str, *, create: bool = True) -> Self:
+        """Open the ledger at a place.
 
         Parameters
         ----------
-        path : Path
-            The ledger's file; its folder must exist.
+        place : Path or str
+            The ledger's file, whose folder must exist, or ``postgresql://user:password@host:port/database``.
         create : bool
-            Make a new ledger, of mode 0600, where there is none.
+            Make a new ledger where there is none; a file is of mode 0600.
 
         Raises
         ------
         WorkspaceError
-            If the file is missing (with `create` false), cannot be written, or is of another version.
+            If it is missing (with `create` false), cannot be reached or written, or is of another version.
         TamperingFound
-            If the file is not a ledger.
+            If something else is in its place.
         """
+        database = database_at(place)
         try:
-            if not path.exists():
+            if not database.exists():
                 if not create:
                     raise WorkspaceError(
                         "there is no ledger",
-                        where=str(path),
+                        where=database.place,
                         expected="the ledger of the workspace",
-                        got="no such file",
+                        got="no such file" if isinstance(database, Sqlite) else "no table of one",
                         fix="Check the path; a ledger that has disappeared must be restored from a backup.",
                     )
-                database.create(path, _METADATA.create_all)
-            engine = database.connect(path)
+                database.create(_METADATA.create_all)
+            engine = database.connect()
             connection = engine.connect()
             try:
-                with connection.begin():
-                    database.check_format(connection, path)
+                _bring_up_to_date(database, connection)
             except BaseException:
                 connection.close()
                 raise
         except OSError:
             raise WorkspaceError(
                 "the ledger cannot be created",
-                where=str(path),
+                where=database.place,
                 expected="an existing folder that can be written to, with space left",
                 got="the system refused",
                 fix="Check that the folder exists, its permissions and the free space.",
             ) from None
-        except database.DATABASE_ERRORS as error:
-            raise database.translate(error, path) from None
-        return cls(path, engine, connection)
+        except database.errors as error:
+            raise database.translate(error) from None
+        return cls(database, engine, connection)
 
     def close(self) -> None:
-        """Close the file; what is appended is already on disk."""
+        """Close the database; what is appended is already on disk."""
         self._connection.close()
         self._engine.dispose()
 
@@ -130,11 +141,10 @@ class Ledger:
                 yield
                 return
             with self._translated():
-                self._connection.execution_options(write=True)
-                transaction = self._connection.begin()
+                transaction = self._begin(write=True)
             try:
                 with self._translated():
-                    database.check_guards(self._connection, self.path)
+                    self._database.check_guards(self._connection)
                 yield
             except BaseException:
                 with self._translated():
@@ -246,13 +256,13 @@ class Ledger:
         check = ChainCheck(anchors or {})
         with self._reading() as connection:
             try:
-                for row in _stored(connection):
+                for row in _stored(connection, self._database.errors):
                     check.add(row)
-            except database.DATABASE_ERRORS:
-                raise database.damaged(self.path, f"entry {check.head.sequence + 1} cannot be read") from None
+            except self._database.errors as error:
+                raise self._database.unreadable(error, check.head.sequence + 1) from None
             count = check.finish()
-            database.check_guards(connection, self.path)
-            database.check_pages(connection, self.path)
+            self._database.check_guards(connection)
+            self._database.check_pages(connection)
         return count
 
     @contextmanager
@@ -262,31 +272,65 @@ class Ledger:
             if self._connection.in_transaction():
                 yield self._connection
                 return
-            self._connection.execution_options(write=False)
-            with self._connection.begin():
+            with self._begin(write=False):
                 yield self._connection
+
+    def _begin(self, *, write: bool) -> RootTransaction:
+        """Begin a transaction; on a new connection where the server has closed the old one meanwhile."""
+        self._connection.execution_options(write=write)
+        try:
+            return self._connection.begin()
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            self._connection.close()
+            self._connection = self._engine.connect().execution_options(write=write)
+            return self._connection.begin()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         """Our own errors in place of the database's. The caller's code never runs within it."""
         try:
             yield
-        except database.DATABASE_ERRORS as error:
-            raise database.translate(error, self.path) from None
+        except self._database.errors as error:
+            raise self._database.translate(error) from None
+
+
+def database_at(place: Path | str) -> Database:
+    """The database of a place: PostgreSQL for its addresses, or else SQLite.
+
+    Raises
+    ------
+    WorkspaceError
+        If it begins like an address of PostgreSQL and cannot be read.
+    """
+    if isinstance(place, str) and place.startswith(SCHEMES):
+        return Postgresql.at(place)
+    return Sqlite(Path(place))
+
+
+def _bring_up_to_date(database: Database, connection: Connection) -> None:
+    with connection.begin():
+        found = database.check_format(connection)
+    if found != FORMAT:
+        connection.execution_options(write=True)
+        with connection.begin():
+            database.migrate(connection)
 
 
 def _ordered() -> Select[tuple[object, ...]]:
     return select(_ENTRY).order_by(_ENTRY.c.sequence)
 
 
-def _stored(connection: Connection) -> Iterator[Row]:
+def _stored(connection: Connection, errors: tuple[type[Exception], ...]) -> Iterator[Row]:
     """All rows in order; where a chunk cannot be read, one by one up to the first that cannot."""
     size = _CHUNK
     query = _ordered()
     while True:
         try:
-            chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
-        except database.DATABASE_ERRORS:
+            with connection.begin_nested():
+                chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
+        except errors:
             if size == 1:
                 raise
             size = 1

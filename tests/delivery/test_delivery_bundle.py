@@ -391,7 +391,7 @@ def test_entries_of_an_earlier_attempt_do_not_count(workspace: Workspace) -> Non
 
 
 def test_a_ledger_that_is_not_whole_is_told(workspace: Workspace, bundle: Path) -> None:
-    path = workspace.ledger.path
+    path = Path(workspace.ledger.place)
     workspace.ledger.close()
     path.write_bytes(path.read_bytes().replace(b'"decision":"blocked"', b'"decision":"blocket"'))
     with Ledger.open(path) as ledger:

@@ -1,0 +1,133 @@
+"""Which ledger a workspace has, and opening it: the only way to a ledger for every flow and command.
+
+Without the environment variable ``RELEASEGATE_LEDGER`` it is the file ``ledger.sqlite`` in the workspace; with it, the
+PostgreSQL database of that address. A workspace notes, without the password, that its ledger is in a database: whoever
+forgets the variable would otherwise begin a second ledger beside the first.
+"""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from flows.workspace import Workspace
+from tasks.errors import WorkspaceError
+from tasks.ledger.postgresql import SCHEMES
+from tasks.ledger.store import Ledger, database_at
+
+VARIABLE = "RELEASEGATE_LEDGER"
+"""Names the environment variable with the address of the ledger's database."""
+
+
+def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
+    """Open the ledger of a workspace.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    create : bool
+        Begin a ledger where the workspace has none yet. One that is noted and gone is never begun again.
+
+    Raises
+    ------
+    WorkspaceError
+        If there is none, it cannot be used, or the environment names another one than the workspace has.
+    TamperingFound
+        If something else is in its place.
+    """
+    address = ledger_address()
+    noted = _noted(workspace)
+    if not address:
+        if noted is not None:
+            raise _mismatch(workspace, noted, "no address", f"set {VARIABLE} to the address of that database")
+        return Ledger.open(workspace.ledger, create=create)
+    if not address.startswith(SCHEMES):
+        raise _mismatch(workspace, "an address that begins with postgresql://", "something else", f"correct {VARIABLE}")
+    place = database_at(address).place
+    if workspace.ledger.exists():
+        raise _mismatch(
+            workspace,
+            str(workspace.ledger),
+            place,
+            f"unset {VARIABLE}; a workspace keeps the ledger it began with",
+        )
+    if noted not in {None, place}:
+        raise _mismatch(
+            workspace, str(noted), place, f"correct {VARIABLE}; where the database has moved, also {_note(workspace)}"
+        )
+    ledger = Ledger.open(address, create=create and noted is None)
+    if noted is None and create:
+        try:
+            _write_note(workspace, place)
+        except BaseException:
+            ledger.close()
+            raise
+    return ledger
+
+
+def ledger_address() -> str:
+    """The address that the environment gives; empty for none. It may hold a password."""
+    return os.environ.get(VARIABLE, "").strip()
+
+
+def has_ledger(workspace: Workspace) -> bool:
+    """Whether a ledger was begun for this workspace, in its file or in a database."""
+    return workspace.ledger.is_file() or _noted(workspace) is not None
+
+
+def recorder_of(bundle: Path, workspace: Workspace) -> Workspace:
+    """The workspace whose ledger records a bundle: the one that it lies in, or else the one given."""
+    own = Workspace(bundle.resolve().parent.parent)
+    return own if has_ledger(own) else workspace
+
+
+def _note(workspace: Workspace) -> Path:
+    return workspace.private / "ledger"
+
+
+def _noted(workspace: Workspace) -> str | None:
+    try:
+        return _note(workspace).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        raise WorkspaceError(
+            "the note of the workspace's ledger cannot be read",
+            where=str(_note(workspace)),
+            expected="a line with the address of a database, without its password",
+            got="something else, or no permission to read it",
+            fix="correct the file or its permissions",
+        ) from None
+
+
+def _write_note(workspace: Workspace, place: str) -> None:
+    """Write the note, whole or not at all; of several processes that do so at once, one wins."""
+    path = _note(workspace)
+    draft = path.with_name(f".ledger-{secrets.token_hex(8)}")
+    try:
+        with draft.open("x", encoding="utf-8") as stream:
+            stream.write(place + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    except OSError as error:
+        raise WorkspaceError(
+            "the workspace cannot be written",
+            where=str(path),
+            expected="a folder that you may create files in, with room on its disk",
+            got=error.strerror or "no permission to write",
+            fix="correct its permissions, or free space",
+        ) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _mismatch(workspace: Workspace, expected: str, got: str, fix: str) -> WorkspaceError:
+    return WorkspaceError(
+        f"{VARIABLE} does not name the ledger of the workspace",
+        where=str(workspace.root),
+        expected=expected,
+        got=got,
+        fix=fix,
+    )

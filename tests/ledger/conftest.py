@@ -1,0 +1,43 @@
+"""A ledger's place in either database; what needs a PostgreSQL server is skipped where there is none."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.ledgers import Place, Raw, fill
+from tests.support.postgres import Server, running_server
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "sqlite":
+        return tmp_path / "ledger.db"
+    return request.getfixturevalue("server").new_database()
+
+
+@pytest.fixture
+def filled(place: Place) -> Place:
+    fill(place)
+    return place
+
+
+@pytest.fixture
+def raw(filled: Place, request: pytest.FixtureRequest) -> Iterator[Raw]:
+    connection: Any
+    if isinstance(filled, Path):
+        connection = sqlite3.connect(filled, isolation_level=None)
+    else:
+        name = filled.rpartition("@/")[2].partition("?")[0]
+        connection = request.getfixturevalue("server").connect(name)
+    with closing(connection):
+        yield Raw(connection)

@@ -1,0 +1,136 @@
+"""A PostgreSQL server of the tests' own, in a temporary folder, as a user that is not root."""
+
+import ctypes
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+PASSWORD = "canary-p%w0rd@/:"
+"""Of the role that the tests log in as; no message may show it."""
+
+_FOLDERS = (
+    "/usr/lib/postgresql/*/bin",
+    "/usr/local/pgsql/bin",
+    "/usr/pgsql-*/bin",
+    "/opt/homebrew/opt/postgresql*/bin",
+)
+_START_SECONDS = 30.0
+
+
+@dataclass
+class Server:
+    """A server that runs; reached by a socket in its folder."""
+
+    folder: Path
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def address(self, database: str, user: str = "steward", password: str = PASSWORD) -> str:
+        """What RELEASEGATE_LEDGER would say."""
+        encoded = "".join(f"%{byte:02X}" for byte in password.encode())
+        return f"postgresql://{user}:{encoded}@/{database}?host={self.folder}"
+
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
+        """A connection of the owner, who may do anything; each statement is a transaction."""
+        return psycopg.connect(
+            host=str(self.folder), user="steward", password=PASSWORD, dbname=database, autocommit=True,
+            options="-c search_path=releasegate,public",
+        )  # fmt: skip
+
+    def new_database(self, options: str = "") -> str:
+        """Address of an empty database."""
+        name = f"ledger{next(self._numbers)}"
+        with self.connect() as connection:
+            connection.execute(f"CREATE DATABASE {name} {options}")
+        return self.address(name)
+
+
+def binaries() -> Path | None:
+    """Folder of ``initdb`` and ``postgres``; None where there is none."""
+    found = shutil.which("initdb")
+    candidates = [Path(found).resolve().parent] if found else []
+    for pattern in _FOLDERS:
+        candidates += sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
+    return next((one for one in candidates if (one / "postgres").exists() and (one / "initdb").exists()), None)
+
+
+def _user() -> pwd.struct_passwd | None:
+    """Who the server runs as: whoever runs the tests, or for root somebody else, which PostgreSQL insists on."""
+    if os.geteuid() != 0:
+        return pwd.getpwuid(os.geteuid())
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    return None
+
+
+def _ends_with_the_tests() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """A server until the end of the block; skips the test where there is none to start."""
+    folder = binaries()
+    user = _user()
+    if folder is None or user is None:
+        pytest.skip("no PostgreSQL server here: install its packages to run this test")
+    place = Path(tempfile.mkdtemp(prefix="releasegate-pg-"))
+    rights = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+    surroundings = {"cwd": place, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC"}, **rights}
+    process = None
+    try:
+        secret = place / "password"
+        secret.write_text(PASSWORD)
+        for path in (place, secret):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        subprocess.run(
+            [folder / "initdb", "--pgdata", place / "data", "--username=steward", "--auth=scram-sha-256",
+             f"--pwfile={secret}", "--encoding=UTF8", "--no-sync", "--no-instructions"],
+            check=True, capture_output=True, **surroundings,
+        )  # fmt: skip
+        with (place / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [folder / "postgres", "-D", place / "data", "-k", place, "-h", "", "-F", "-c", "max_connections=40",
+                 "-c", f"cluster_name=tests-{secrets.token_hex(4)}"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_ends_with_the_tests,  # noqa: PLW1509 — no thread yet
+                **surroundings,
+            )  # fmt: skip
+        server = Server(place)
+        _await(server, process)
+        yield server
+    finally:
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
+            process.wait()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _await(server: Server, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            server.connect().close()
+            return
+        except psycopg.OperationalError:
+            if process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(
+                    "the server of the tests did not start: " + (server.folder / "log").read_text()
+                ) from None
+            time.sleep(0.05)
