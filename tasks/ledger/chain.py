@@ -1,14 +1,17 @@
-"""The check of a hash chain, row by row; pure.
+"""The check of a hash chain and its signatures, row by row; pure.
 
-It finds an edited row, a missing one and a broken link by itself. Rows cut off at the end leave a valid, shorter
-chain; only an anchor, a head's number and hash kept outside the ledger, shows that they are gone.
+It finds an edited row, a missing one and a broken link by itself. Rows cut off at the end leave a valid, shorter chain;
+only an anchor, a head's number and hash kept outside the ledger, shows that they are gone. A chain that was computed
+anew from some row on breaks the next signature in it; one without signatures, or with other keys, shows against an
+anchor or a key's fingerprint kept outside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Never
 
 from tasks.errors import TamperingFound
 from tasks.ledger.entry import GENESIS, Head, Row
+from tasks.ledger.signing import KeyBook
 
 
 class ChainCheck:
@@ -18,10 +21,17 @@ class ChainCheck:
     ----------
     anchors : mapping of int to str
         Hashes of entries, by sequence, that were noted outside the ledger.
+    fingerprints : collection of str
+        Of keys that must have been registered, noted outside the ledger.
     """
 
-    def __init__(self, anchors: Mapping[int, str]) -> None:
+    def __init__(self, anchors: Mapping[int, str], fingerprints: Collection[str] = ()) -> None:
         self._anchors = anchors
+        self._fingerprints = fingerprints
+        self.keys = KeyBook()
+        """The keys registered so far."""
+        self.signatures = 0
+        """Number of signatures found right."""
         self.head = Head(0, GENESIS)
         """The last row found right."""
 
@@ -47,6 +57,11 @@ class ChainCheck:
             _refuse("the chain of the ledger is broken", due, f"a link to {before}", "a link to something else")
         if self._anchors.get(due, row.sha256) != row.sha256:
             _refuse("the ledger was rewritten", due, "the SHA-256 noted outside the ledger", "another SHA-256")
+        problem = self.keys.add(row)
+        if problem is not None:
+            _refuse(problem.what, due, problem.expected, problem.got)
+        if row.signature is not None:
+            self.signatures += 1
         self.head = Head(due, row.sha256)
 
     def finish(self) -> int:
@@ -60,7 +75,8 @@ class ChainCheck:
         Raises
         ------
         TamperingFound
-            If an anchored entry lies beyond the last row, or an anchor names no possible entry.
+            If an anchored entry lies beyond the last row, an anchor names no possible entry, or a key that was noted
+            outside the ledger was never registered.
         """
         count = self.head.sequence
         if self._anchors.get(0, GENESIS) != GENESIS or min(self._anchors, default=0) < 0:
@@ -68,6 +84,8 @@ class ChainCheck:
         last = max(self._anchors, default=0)
         if last > count:
             _refuse("the end of the ledger is missing", count + 1, f"at least {last} entries", f"{count} entries")
+        if self.keys.missing(self._fingerprints):
+            _refuse("a key that was noted outside the ledger is not in it", count, "its registration", "none")
         return count
 
 

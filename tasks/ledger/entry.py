@@ -55,6 +55,10 @@ class Event(StrEnum):
     """A later release took the place of this one."""
     TRACED = "traced"
     """Somebody opened a release's manifest of decoys to trace an incident, or tried to."""
+    KEY_REGISTERED = "key registered"
+    """Somebody's public key, from here on to sign with; ``tasks.ledger.signing`` makes and reads the body."""
+    KEY_RETIRED = "key retired"
+    """The end of a registered key: lost, replaced, or its holder has left."""
     KEYS_ROTATED = "keys rotated"
     """All manifests of decoys were sealed anew under a new key."""
 

@@ -6,7 +6,7 @@ elsewhere, so every signed report carries one, and a bundle's decision records n
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +17,12 @@ from sqlalchemy import BigInteger, Column, Connection, Engine, Index, Integer, M
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
-from tasks.errors import WorkspaceError
+from tasks.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.ledger.chain import ChainCheck
 from tasks.ledger.database import FORMAT, Database
 from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql
+from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer
 from tasks.ledger.sqlite import Sqlite
 
 _METADATA = MetaData()
@@ -42,6 +43,7 @@ _ENTRY = Table(
     Index("entry_by_release", "release_id", "recipient"),
 )
 _CHUNK = 1000
+_SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
 
 
 class Ledger:
@@ -162,6 +164,7 @@ class Ledger:
         actor: str,
         body: Mapping[str, object],
         at: datetime,
+        signer: Signer | None = None,
     ) -> Entry:
         """Add an entry at the end of the chain; on disk on return, or at the end of the open transaction.
 
@@ -177,9 +180,13 @@ class Ledger:
             JSON without NaN; never a data value.
         at : datetime
             When it happened, with a time zone.
+        signer : Signer, optional
+            Who signs it. What somebody with a registered key does himself (``signing.PERSONAL``) must be signed.
 
         Raises
         ------
+        BadInput
+            If it is not signed as it should be: without a key in force, not by whom it names, or not at all.
         ValueError
             If `at` has no time zone, `actor` is empty, or `body` is not JSON, holds a NaN or is too large.
         WorkspaceError
@@ -188,7 +195,18 @@ class Ledger:
             If the last entry was edited or the ledger's guards were changed; nothing is added to such a ledger.
         """
         with self.transaction():
-            row = new_row(self.head(), event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
+            row = new_row(
+                self.head(),
+                event,
+                release_id=release_id,
+                recipient=recipient,
+                actor=actor,
+                body=body,
+                at=at,
+                sign=signer.sign if signer else None,
+            )
+            if signer is not None or event in _SIGNED_EVENTS:
+                self._check_signed(row)
             with self._translated():
                 self._connection.execute(_ENTRY.insert().values(row._asdict()))
             return Entry.from_row(row)
@@ -212,6 +230,45 @@ class Ledger:
         with self._reading() as connection:
             return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
 
+    def registered_keys(self) -> tuple[RegisteredKey, ...]:
+        """Every key that was registered, the first one first, with its end.
+
+        Raises
+        ------
+        TamperingFound
+            If an entry of one was edited, or is not signed as it should be.
+        """
+        return self._key_book().keys
+
+    def _key_book(self) -> KeyBook:
+        book = KeyBook()
+        query = _ordered().where(_ENTRY.c.event.in_([event.value for event in KEY_EVENTS]))
+        with self._reading() as connection:
+            rows = [Row(*stored) for stored in connection.execute(query)]
+        for row in rows:
+            entry = Entry.from_row(row)
+            problem = book.add(row)
+            if problem is not None:
+                raise TamperingFound(
+                    problem.what,
+                    where=f"ledger entry {entry.sequence}",
+                    expected=problem.expected,
+                    got=problem.got,
+                    fix="Stop releasing; verify the ledger and find out who changed it.",
+                )
+        return book
+
+    def _check_signed(self, row: Row) -> None:
+        problem = self._key_book().add(row)
+        if problem is not None:
+            raise BadInput(
+                problem.what,
+                where=f"new entry “{row.event}” of the ledger",
+                expected=problem.expected,
+                got=problem.got,
+                fix=problem.fix or "Sign with the key that is registered for this person: releasegate key list.",
+            )
+
     def head(self) -> Head:
         """The number and hash of the last entry; ``(0, GENESIS)`` for an empty ledger.
 
@@ -234,13 +291,16 @@ class Ledger:
         with self._reading() as connection:
             return connection.execute(select(_ENTRY.c.sequence).where(_ENTRY.c.sha256 == sha256)).scalar()
 
-    def verify(self, anchors: Mapping[int, str] | None = None) -> int:
-        """Check every entry, every link, the guards and the file.
+    def verify(self, anchors: Mapping[int, str] | None = None, fingerprints: Collection[str] = ()) -> int:
+        """Check every entry, every link, every signature, the guards and the file.
 
         Parameters
         ----------
         anchors : mapping of int to str, optional
             Heads noted outside the ledger: SHA-256 by sequence. Without one, a cut end is not found.
+        fingerprints : collection of str
+            Of people's keys, noted outside the ledger. Without them, a ledger that was rewritten with other keys, or
+            with none, is not found.
 
         Returns
         -------
@@ -250,10 +310,11 @@ class Ledger:
         Raises
         ------
         TamperingFound
-            Naming the first wrong entry by its sequence and what is wrong: edited, missing, out of the chain,
-            other than an anchor; or, where all entries are right, changed guards or damaged pages.
+            Naming the first wrong entry by its sequence and what is wrong: edited, missing, out of the chain, other
+            than an anchor, not signed as it should be; or, where all entries are right, changed guards or damaged
+            pages.
         """
-        check = ChainCheck(anchors or {})
+        check = ChainCheck(anchors or {}, fingerprints)
         with self._reading() as connection:
             try:
                 for row in _stored(connection, self._database.errors):

@@ -1,8 +1,8 @@
 """A ledger's place in either database; what needs a PostgreSQL server is skipped where there is none."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,22 @@ def filled(place: Place) -> Place:
 
 
 @pytest.fixture
-def raw(filled: Place, request: pytest.FixtureRequest) -> Iterator[Raw]:
-    connection: Any
-    if isinstance(filled, Path):
-        connection = sqlite3.connect(filled, isolation_level=None)
-    else:
-        name = filled.rpartition("@/")[2].partition("?")[0]
-        connection = request.getfixturevalue("server").connect(name)
-    with closing(connection):
-        yield Raw(connection)
+def raw_of(request: pytest.FixtureRequest) -> Iterator[Callable[[Place], Raw]]:
+    """Opens a way behind the guards of a ledger."""
+    with ExitStack() as opened:
+
+        def way(place: Place) -> Raw:
+            connection: Any
+            if isinstance(place, Path):
+                connection = sqlite3.connect(place, isolation_level=None)
+            else:
+                name = place.rpartition("@/")[2].partition("?")[0]
+                connection = request.getfixturevalue("server").connect(name)
+            return Raw(opened.enter_context(closing(connection)))
+
+        yield way
+
+
+@pytest.fixture
+def raw(filled: Place, raw_of: Callable[[Place], Raw]) -> Raw:
+    return raw_of(filled)

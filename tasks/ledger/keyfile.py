@@ -1,0 +1,136 @@
+"""Files of people's private keys: PKCS #8 in PEM, encrypted with a passphrase, readable by their owner only."""
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from tasks.errors import ParameterError, WorkspaceError
+
+SHORTEST_PASSPHRASE = 15
+"""Characters. PKCS #8 as written here makes guessing only some thousand times slower; the length must do the rest."""
+
+
+def check_passphrase(passphrase: str) -> None:
+    """Refuse a passphrase that is too short for a new key; it is not quoted.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if len(passphrase) < SHORTEST_PASSPHRASE:
+        raise ParameterError(
+            "the passphrase is too short",
+            where="passphrase of the key",
+            expected=f"at least {SHORTEST_PASSPHRASE} characters",
+            got=f"{len(passphrase)}",
+            fix="Choose several words.",
+        )
+
+
+def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
+    """Write a private key, whole or not at all, with permissions 0600; a file that is there is never replaced.
+
+    Raises
+    ------
+    ParameterError
+        If the passphrase is too short.
+    WorkspaceError
+        If there is such a file already, or it cannot be written.
+    """
+    check_passphrase(passphrase)
+    content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passphrase.encode()))
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    try:
+        _make_folder(path.parent)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.link(draft, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except FileExistsError:
+        raise WorkspaceError(
+            "there is a file in the place of the new key",
+            where=str(path),
+            expected="no such file",
+            got="one that might be a key in use",
+            fix="Name another with --key-file; remove this one only if releasegate key list does not show its key.",
+        ) from None
+    except OSError as error:
+        raise WorkspaceError(
+            "the key cannot be written",
+            where=str(path),
+            expected="a folder that you may create files in, with room on its disk",
+            got=error.strerror or "the system refused",
+            fix="Correct its permissions or free space, or name another place with --key-file.",
+        ) from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+
+
+def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
+    """Read a private key.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be read, others may read it, it holds no Ed25519 key, or the passphrase is another.
+    """
+    try:
+        with path.open("rb") as stream:
+            mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+            content = stream.read()
+    except OSError as error:
+        raise WorkspaceError(
+            "the private key cannot be read",
+            where=str(path),
+            expected="the file that releasegate key create wrote",
+            got=error.strerror or "the system refused",
+            fix="Name it with --key-file, or restore it from your backup.",
+        ) from None
+    if mode & 0o077:
+        raise WorkspaceError(
+            "others may read the private key",
+            where=str(path),
+            expected="permissions 0600",
+            got=f"{mode:04o}",
+            fix="Take the permissions away; if somebody may have read it, retire the key and create another.",
+        )
+    try:
+        key = load_pem_private_key(content, passphrase.encode())
+    except (TypeError, ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise WorkspaceError(
+            "the private key cannot be opened",
+            where=str(path),
+            expected="an encrypted Ed25519 key in PEM, and its passphrase",
+            got="another passphrase, another kind of file, or damage",
+            fix="Check the passphrase; restore the file from your backup.",
+        )
+    return key
