@@ -85,8 +85,11 @@ def _ends_with_the_tests() -> None:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """A server until the end of the block; skips the test where there is none to start."""
+def running_server(*, durable: bool = False) -> Iterator[Server]:
+    """A server until the end of the block; skips the test where there is none to start.
+
+    It writes through to the disk only where that is asked for.
+    """
     folder = binaries()
     user = _user()
     if folder is None or user is None:
@@ -107,7 +110,8 @@ def running_server() -> Iterator[Server]:
         )  # fmt: skip
         with (place / "log").open("wb") as log:
             process = subprocess.Popen(
-                [folder / "postgres", "-D", place / "data", "-k", place, "-h", "", "-F", "-c", "max_connections=40",
+                [folder / "postgres", "-D", place / "data", "-k", place, "-h", "", "-c", "max_connections=40",
+                 "-c", f"fsync={'on' if durable else 'off'}",
                  "-c", f"cluster_name=tests-{secrets.token_hex(4)}"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_ends_with_the_tests,  # noqa: PLW1509 — no thread yet
                 **surroundings,
