@@ -213,6 +213,8 @@ def assemble(
         decided_at=circumstances.decided_at,
         expert=request.expert,
         reviews_required=request.policy.review.required,
+        reviewers=request.policy.review.reviewers,
+        officers=request.policy.review.officers,
         valid_from=valid_from,
         valid_until=valid_until,
         prev_record_sha256=circumstances.prev_record_sha256,

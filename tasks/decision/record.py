@@ -321,6 +321,8 @@ class DecisionRecord(Fact):
     decided_at: datetime
     expert: str | None = None
     reviews_required: int
+    reviewers: tuple[str, ...] = Field(default=(), description="Who may review, as the policy names them.")
+    officers: tuple[str, ...] = Field(default=(), description="Who answers for overrides and revocations.")
     reviews: tuple[Review, ...] = ()
     valid_from: date
     valid_until: date

@@ -126,6 +126,12 @@ def after(before: State, change: Change, role: Role) -> State:
     return found.after
 
 
+def can_follow(before: State, change: Change, role: Role) -> bool:
+    """Whether a change is allowed to a role in a state."""
+    found = _BY_PLACE.get((before, change))
+    return found is not None and role in found.roles
+
+
 def state_after(changes: Iterable[tuple[Change, Role]]) -> State:
     """The state that a release is in after some changes, from its request on.
 

@@ -7,14 +7,29 @@ event           body                                        read by
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
 ``released``    ``output_sha256``                           ``verify_bundle``: ``delivery/<recipient>/``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
+``voted``       ``reviewer``, ``record_sha256``,            ``tasks.decision.standing``
+                ``commitment``
+``reviewed``    ``reviewer``, ``vote``, ``reason``,         ``standing``: against the commitment
+                ``nonce``
+``approved``,   ``record_sha256``                           ``standing``
+``rejected``
+``released``    as above and ``manifest_sha256``,           ``verify_bundle``: what came after ``published``
+after review    ``certificate_sha256``,                     into ``delivery/``, ``certificate/`` and
+                ``approval_sha256``                         ``approval/``
+``revoked``     ``by``, ``role``, ``reason``                ``standing``
+``overridden``  ``by``, ``reason``                          ``standing``
+``superseded``  ``by_release``                              ``standing``
 ==============  ==========================================  ============================================
 
-``decided`` and ``released`` carry a recipient, ``published`` concerns the whole release and carries none. For one
-release, ``decided`` precedes ``published``; ``released`` and ``published`` are written in one transaction, after
-the bundle is sealed and before it is moved. Bodies of other events are the writer's choice.
+All carry a recipient but ``published``, which concerns the whole release. For one release, ``decided`` precedes
+``published``; ``released`` and ``published`` are written in one transaction, after the bundle is sealed and before it
+is moved. The last ``voted``, every ``reviewed``, ``approved`` and ``released`` are one transaction too. Bodies of other
+events are the writer's choice.
 """
 
 from tasks.decision.record import DecisionRecord, digest
+from tasks.decision.states import Role
+from tasks.decision.votes import Ballot
 
 
 def decided(record: DecisionRecord) -> dict[str, object]:
@@ -34,3 +49,40 @@ def released(output_sha256: str) -> dict[str, object]:
 def published(manifest_sha256: str) -> dict[str, object]:
     """Body of ``published``: the SHA-256 of the bundle's ``manifest.json``."""
     return {"manifest_sha256": manifest_sha256}
+
+
+def voted(ballot: Ballot) -> dict[str, object]:
+    """Body of ``voted``: who, on what, and the commitment; not the vote."""
+    return {"reviewer": ballot.reviewer, "record_sha256": ballot.record_sha256, "commitment": ballot.commitment}
+
+
+def reviewed(ballot: Ballot) -> dict[str, object]:
+    """Body of ``reviewed``: the vote, and the nonce with which anybody can check it against its commitment."""
+    return {"reviewer": ballot.reviewer, "vote": ballot.vote, "reason": ballot.reason, "nonce": ballot.nonce}
+
+
+def outcome(record_sha256: str) -> dict[str, object]:
+    """Body of ``approved`` and ``rejected``: the record that was voted on."""
+    return {"record_sha256": record_sha256}
+
+
+def released_after_review(
+    output_sha256: str, *, manifest_sha256: str, certificate_sha256: str, approval_sha256: str
+) -> dict[str, object]:
+    """Body of ``released`` after reviews: the data file, and all that comes into the published bundle with it."""
+    return {
+        **released(output_sha256),
+        "manifest_sha256": manifest_sha256,
+        "certificate_sha256": certificate_sha256,
+        "approval_sha256": approval_sha256,
+    }
+
+
+def revoked(by: str, role: Role, reason: str) -> dict[str, object]:
+    """Body of ``revoked``: who took the release back, in which role, and why."""
+    return {"by": by, "role": role.value, "reason": reason}
+
+
+def overridden(by: str, reason: str) -> dict[str, object]:
+    """Body of ``overridden``: the officer who answers for it, and why."""
+    return {"by": by, "reason": reason}

@@ -316,6 +316,11 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
     "and only that": _wrong_side,
     "the threshold of": _threshold,
     "two gates judge the same measure": _two_gates,
+    "names one person twice": lambda _: (
+        (),
+        "two names that differ in case or spaces at most",
+        "name each person once",
+    ),
     "at least one gate must judge a transparent": lambda _: (
         ("gates",),
         "gates of other measures only",

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.request.part import Identifier, Part, Probability, Text
+from tasks.decision.people import person_key
+from tasks.request.part import Identifier, Part, PersonName, Probability, Text
 from tasks.request.recipient import Method
 
 
@@ -259,10 +260,22 @@ class ValidationPolicy(Part):
 
 
 class ReviewPolicy(Part):
-    """How many people must approve before anything is released."""
+    """Who must approve before anything is released, and who answers for what departs from the rules."""
 
     required: Annotated[int, Field(ge=0, le=10)] = 0
-    reviewers: tuple[Text, ...] = ()
+    reviewers: tuple[PersonName, ...] = Field(
+        default=(), description="People who may review; whoever asks for the release may not, named here or not."
+    )
+    officers: tuple[PersonName, ...] = Field(
+        default=(), description="People who may revoke a release, and put a rejected one before its reviewers again."
+    )
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        for names in (self.reviewers, self.officers):
+            if len({person_key(name) for name in names}) != len(names):
+                raise ValueError("policy.review names one person twice")
+        return self
 
 
 class Policy(Part):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tasks.decision.people import same_person
 from tasks.request.model import Attribute, KAnonymity, Method, ReleaseRequest, Role
 
 _PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
@@ -59,13 +60,22 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
     decoyed = request.continues or any(recipient.decoys for recipient in request.recipients)
     if "decoys" in policy.model_fields_set and not decoyed:
         yield "policy.decoys is not used; no recipient is to have decoys"
-    if policy.review.required:
+    yield from _of_review(request)
+
+
+def _of_review(request: ReleaseRequest) -> Iterator[str]:
+    review = request.policy.review
+    able = [name for name in review.reviewers if not same_person(name, request.requested_by)]
+    if review.required > len(able):
+        noun = "person" if len(able) == 1 else "people"
         yield (
-            f"policy.review.required: {policy.review.required} keeps every release waiting; this version does not take "
-            "reviewers' votes yet"
+            f"policy.review.required: {review.required} keeps every release waiting; policy.review.reviewers names "
+            f"{len(able)} {noun} besides whoever asks for it"
         )
-    if policy.review.reviewers:
-        yield "policy.review.reviewers is not used; this version does not take reviewers' votes yet"
+    elif review.reviewers and not review.required:
+        yield "policy.review.reviewers is not used; policy.review.required is 0"
+    if len(able) < len(review.reviewers):
+        yield "policy.review.reviewers names whoever asks for the release, whose vote is not taken"
 
 
 def _of_k_anonymity(demands: KAnonymity) -> Iterator[str]:

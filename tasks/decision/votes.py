@@ -1,0 +1,118 @@
+"""A reviewer's vote: sealed until all are in, and bound to the ledger by a commitment that does not tell it.
+
+Nothing here touches a file, a ledger or a clock.
+"""
+
+import base64
+import hmac
+import json
+import secrets
+import unicodedata
+from typing import Literal
+
+from cryptography.fernet import Fernet, InvalidToken
+from pydantic import ValidationError
+
+from tasks.decision.fact import Fact
+from tasks.decision.record import Sha256, canonical_json, digest
+from tasks.errors import BadInput, TamperingFound
+
+LONGEST_REASON = 2000
+_PLAIN_BYTES = 16_384
+"""All votes are padded to this length, so that the size of a sealed one tells nothing."""
+
+
+class Ballot(Fact):
+    """One vote, with all that it is bound to."""
+
+    schema_version: Literal["releasegate/ballot/1"] = "releasegate/ballot/1"
+    release_id: Sha256
+    recipient: str
+    record_sha256: Sha256
+    reviewer: str
+    vote: Literal["approve", "reject"]
+    reason: str
+    nonce: Sha256
+
+    @property
+    def commitment(self) -> str:
+        """SHA-256 of the canonical ballot; without the nonce nobody can try out what was voted."""
+        return digest(self)
+
+
+def new_nonce() -> str:
+    """32 bytes from the system's source of randomness, in hexadecimal."""
+    return secrets.token_hex(32)
+
+
+def checked_reason(text: str) -> str:
+    """A reason as it is kept: spaces around it taken off.
+
+    Raises
+    ------
+    BadInput
+        If it is empty, too long, or holds what cannot be printed.
+    """
+    reason = text.strip()
+    printable = all(not unicodedata.category(one).startswith("C") or one == "\n" for one in reason)
+    if not reason or len(reason) > LONGEST_REASON or not printable:
+        raise BadInput(
+            "a reason is needed that can be kept",
+            where="--reason",
+            expected=f"1 to {LONGEST_REASON} printable characters",
+            got="none" if not reason else f"{len(reason)} characters" + ("" if printable else ", some not printable"),
+            fix="say in a sentence or two why",
+        )
+    return reason
+
+
+def seal_ballot(ballot: Ballot, key: bytes) -> bytes:
+    """Encrypt a ballot; all sealed ballots are of one length.
+
+    Parameters
+    ----------
+    ballot : Ballot
+    key : bytes
+        32 bytes, the seed of the release's votes.
+    """
+    plain = canonical_json(ballot)
+    if len(plain) > _PLAIN_BYTES:
+        raise BadInput(
+            "the vote is too long to be sealed",
+            where=f"release to {ballot.recipient}",
+            expected=f"at most {_PLAIN_BYTES} bytes with names and reason",
+            got=f"{len(plain)}",
+            fix="give a shorter reason",
+        )
+    return _cipher(key).encrypt(plain.ljust(_PLAIN_BYTES))
+
+
+def open_ballot(content: bytes, key: bytes, commitment: str) -> Ballot:
+    """Decrypt a ballot and check it against its commitment.
+
+    Raises
+    ------
+    TamperingFound
+        If it was changed, sealed with another key, or is not what the reviewer committed to.
+    """
+    try:
+        ballot = Ballot.model_validate(json.loads(_cipher(key).decrypt(content)))
+    except (InvalidToken, ValueError, ValidationError):
+        raise _another("a ballot sealed with the workspace's key", "something else") from None
+    if not hmac.compare_digest(ballot.commitment, commitment):
+        raise _another("the ballot that the reviewer's entry in the ledger commits to", "another ballot")
+    return ballot
+
+
+def _cipher(key: bytes) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(key))
+
+
+def _another(expected: str, got: str) -> TamperingFound:
+    return TamperingFound(
+        "a sealed vote is not the one that was cast",
+        where="sealed votes of the release",
+        expected=expected,
+        got=got,
+        fix="restore it from a backup, or let its reviewer vote again; the ledger says who voted when",
+    )

@@ -1,0 +1,78 @@
+"""Changes of a release's state: the entry and the check that it may be made, in one transaction of the ledger."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from tasks.decision.record import DecisionRecord
+from tasks.decision.standing import Standing, standing
+from tasks.errors import StageFailed
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+
+Step = tuple[Event, Mapping[str, object]]
+"""An event and its body."""
+
+
+def read_standing(ledger: Ledger, record: DecisionRecord, record_sha256: str, now: datetime) -> Standing:
+    """Where a recipient's release stands.
+
+    Raises
+    ------
+    StageFailed
+        If the ledger's entries contradict each other.
+    TamperingFound
+        If one of them was edited.
+    """
+    return standing(ledger.entries(release_id=record.release_id), record, record_sha256, now.date())
+
+
+def change(
+    ledger: Ledger,
+    record: DecisionRecord,
+    record_sha256: str,
+    steps: Sequence[Step],
+    *,
+    actor: str,
+    at: datetime,
+    expected: Standing | None = None,
+) -> Standing:
+    """Append what changes a release's state: all of the steps, or none if one is not allowed.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    record, record_sha256
+        The recipient's decision and the SHA-256 of its bytes.
+    steps : sequence of Step
+        Events with their bodies, in order.
+    actor : str
+        Who causes them.
+    at : datetime
+        When.
+    expected : Standing, optional
+        Where the release stood when the steps were prepared; if it is elsewhere by now, nothing is appended.
+
+    Returns
+    -------
+    Standing
+        Where the release stands afterwards.
+
+    Raises
+    ------
+    StageFailed
+        If a step is not allowed, or the release is not where it was expected.
+    """
+    with ledger.transaction():
+        if expected is not None and read_standing(ledger, record, record_sha256, at) != expected:
+            raise StageFailed(
+                "the release was changed by somebody else meanwhile",
+                where=f"release to {record.recipient.id}",
+                expected="the state that it had when the command began",
+                got="another",
+                fix="look at its state and run the command again if it still applies",
+            )
+        for event, body in steps:
+            ledger.append(
+                event, release_id=record.release_id, recipient=record.recipient.id, actor=actor, body=body, at=at
+            )
+        return read_standing(ledger, record, record_sha256, at)
