@@ -12,7 +12,6 @@ What one call does, in order:
 6. Record decisions, releases and the seal in one ledger transaction; then move the bundle to its place.
 """
 
-import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
+from flows.cases import Case, cases_of, finish_additions, pending_key
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
@@ -30,20 +30,27 @@ from flows.progress import step
 from flows.workspace import Workspace, open_workspace
 from tasks.artifact import checked
 from tasks.decision.assemble import Circumstances
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.decision.standing import Standing, check_open
+from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.delivery.bundle import publish, recover, seal
 from tasks.delivery.manifest import printable
+from tasks.delivery.pending import seal_folder
 from tasks.delivery.seed import seed_commitment
-from tasks.delivery.stage import RecipientFiles, lay_out
+from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import BadInput, ReleasegateError, StageFailed, WorkspaceError
 from tasks.guard import disk_full, guarded
 from tasks.ledger import bodies
+from tasks.ledger.changes import Step, change
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import load
+from tasks.microdata.read import file_sha256
 from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import ReleaseRequest
 
 EngineFor = Callable[[Path, Path], AbstractContextManager[object]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context in which flows can run."""
@@ -61,6 +68,8 @@ class Outcome:
     records: tuple[DecisionRecord, ...]
     repeated: bool
     """Whether it had been decided before; then nothing was done again."""
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    """By recipient, where the release stands now: later votes, revocations and the calendar included."""
     lapsed: Mapping[str, str] = field(default_factory=dict)
     """By recipient, why a decision made before no longer holds; what was delivered under it stays where it is."""
     positions: Path | None = None
@@ -125,10 +134,11 @@ def run_release(
         except ReleasegateError as error:
             _record_error(ledger, None, error, clock())
             raise
-        with _alone(workspace, name):
+        with workspace.alone(name):
+            finish_additions(workspace, ledger, name)
             recover(workspace.releases, workspace.staging / name, ledger)
             if workspace.bundle(name).exists():
-                return _repeated(workspace, ledger, loaded, name, clock().date())
+                return _repeated(workspace, ledger, loaded, name, clock())
             return _run(workspace, ledger, loaded, inputs, name, clock=clock, engine=engine)
 
 
@@ -145,6 +155,7 @@ def _run(
     requested_at = _requested(ledger, loaded, name, clock())
     try:
         with guarded("release"):
+            check_open(ledger.entries(release_id=name))
             circumstances = Circumstances(
                 release_id=name,
                 request_sha256=loaded.sha256,
@@ -230,23 +241,19 @@ def _publish(
     hierarchies = load(checked(finished["prepared"])).hierarchies
     with _fresh(staged):
         lay_out(staged, loaded.request, recipients, hierarchies, page)
+        for files in recipients:
+            if files.record.decision is Verdict.AWAITING_REVIEW:
+                _keep_sealed(workspace, loaded.request, files, hierarchies)
         positions = _keep_positions(workspace, name, checked(finished["validation"]["positions"]))
         manifest = seal(staged)
         verify_bundle(staged, None)
+    standings = {}
     with ledger.transaction():
         for record in records:
-            _append(ledger, Event.DECIDED, record, bodies.decided(record))
+            _append(ledger, record, [(Event.DECIDED, bodies.decided(record))])
         for record in records:
-            if record.decision is Verdict.APPROVED:
-                if record.dataset.output_sha256 is None:
-                    raise StageFailed(
-                        "an approved release has no file",
-                        where=record.recipient.id,
-                        expected="the hash of the file that was written and scored again",
-                        got="none",
-                        fix="nothing is released; report this message",
-                    )
-                _append(ledger, Event.RELEASED, record, bodies.released(record.dataset.output_sha256))
+            released = [(Event.RELEASED, _released(record))] if record.decision is Verdict.APPROVED else []
+            standings[record.recipient.id] = _append(ledger, record, released)
         ledger.append(
             Event.PUBLISHED,
             release_id=name,
@@ -257,7 +264,39 @@ def _publish(
         )
     publish(staged, workspace.bundle(name))
     _clear(workspace, name)
-    return Outcome(name, workspace.bundle(name), records, repeated=False, positions=positions)
+    return Outcome(name, workspace.bundle(name), records, repeated=False, standings=standings, positions=positions)
+
+
+def _released(record: DecisionRecord) -> dict[str, object]:
+    if record.dataset.output_sha256 is None:
+        raise StageFailed(
+            "an approved release has no file",
+            where=record.recipient.id,
+            expected="the hash of the file that was written and scored again",
+            got="none",
+            fix="nothing is released; report this message",
+        )
+    return bodies.released(record.dataset.output_sha256)
+
+
+def _keep_sealed(
+    workspace: Workspace, request: ReleaseRequest, files: RecipientFiles, hierarchies: dict[str, Hierarchy]
+) -> None:
+    """Keep what reviewers may still approve: complete, encrypted, and nowhere else."""
+    name, who = files.record.release_id, files.record.recipient.id
+    if files.released is None or file_sha256(files.released) != files.record.dataset.output_sha256:
+        raise StageFailed(
+            "a release that awaits review has no file, or another than was decided on",
+            where=who,
+            expected="the file that was written and scored again",
+            got="none" if files.released is None else "other bytes",
+            fix="run the release again",
+        )
+    delivery = workspace.run(name) / f"delivery-{who}"
+    with _fresh(delivery):
+        lay_out_delivery(delivery, request, files.record.fields, hierarchies, files.released)
+        seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
+    shutil.rmtree(delivery)
 
 
 def _clear(workspace: Workspace, name: str) -> None:
@@ -301,24 +340,29 @@ def _positions(workspace: Workspace, name: str) -> Path:
     return workspace.private / "positions" / f"{name}.json"
 
 
-def _repeated(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, today: date) -> Outcome:
+def _repeated(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, now: datetime) -> Outcome:
     verify_bundle(workspace.bundle(name), ledger)
     _clear(workspace, name)
-    decisions = workspace.bundle(name) / "decision"
-    records = tuple(
-        DecisionRecord.model_validate_json((decisions / f"{recipient.id}.json").read_bytes())
-        for recipient in loaded.request.recipients
-    )
-    reasons = {record.recipient.id: lapsed(record, today) for record in records}
+    cases = cases_of(workspace.bundle(name), ledger, now)
+    ordered = [cases[recipient.id] for recipient in loaded.request.recipients]
     positions = _positions(workspace, name)
     return Outcome(
         name,
         workspace.bundle(name),
-        records,
+        tuple(case.record for case in ordered),
         repeated=True,
-        lapsed={recipient: reason for recipient, reason in reasons.items() if reason},
+        standings={case.recipient: case.standing for case in ordered},
+        lapsed={case.recipient: why for case in ordered if (why := _no_longer(case, now.date()))},
         positions=positions if positions.is_file() else None,
     )
+
+
+def _no_longer(case: Case, today: date) -> str:
+    """Why a decision in favour of a release no longer holds; empty where it does, or where there was none."""
+    state = case.standing.state
+    if state is State.BLOCKED:
+        return ""
+    return case.standing.why if state in {State.REVOKED, State.SUPERSEDED} else lapsed(case.record, today)
 
 
 def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -> datetime:
@@ -345,15 +389,8 @@ def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -
     return at
 
 
-def _append(ledger: Ledger, event: Event, record: DecisionRecord, body: dict[str, object]) -> None:
-    ledger.append(
-        event,
-        release_id=record.release_id,
-        recipient=record.recipient.id,
-        actor=actor(),
-        body=body,
-        at=record.decided_at,
-    )
+def _append(ledger: Ledger, record: DecisionRecord, steps: Sequence[Step]) -> Standing:
+    return change(ledger, record, digest(record), steps, actor=actor(), at=record.decided_at)
 
 
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:
@@ -372,19 +409,3 @@ def _disk_full_instead(error: ReleasegateError, workspace: Workspace) -> Release
     if isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM:
         return disk_full(str(workspace.root))
     return error
-
-
-@contextmanager
-def _alone(workspace: Workspace, name: str) -> Iterator[None]:
-    """Let one process at a time work on a release."""
-    with (workspace.private / "runs" / f"{name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkspaceError(
-                "this release is being worked on by another process",
-                where=str(workspace.root),
-                expected="one run at a time for one request",
-                fix="wait until it ends; then the same command shows its outcome",
-            ) from None
-        yield

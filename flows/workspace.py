@@ -8,10 +8,12 @@
       .releasegate/          private: key, orchestrator's home, files of runs that are under way
 """
 
+import fcntl
 import os
 import secrets
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +60,35 @@ class Workspace:
     def run(self, release_id: str) -> Path:
         """Private folder of a run's intermediate files."""
         return self.private / "runs" / release_id
+
+    def pending(self, release_id: str, recipient: str) -> Path:
+        """Sealed delivery of a recipient whose release awaits review."""
+        return self.private / "pending" / release_id / f"{recipient}.sealed"
+
+    def additions(self, release_id: str) -> Path:
+        """Private folder of deliveries that reviewers have approved, until they are in their bundle."""
+        return self.private / "additions" / release_id
+
+    @contextmanager
+    def alone(self, release_id: str) -> Iterator[None]:
+        """Let one process at a time work on a release.
+
+        Raises
+        ------
+        WorkspaceError
+            If another one does.
+        """
+        with (self.private / "runs" / f"{release_id}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise WorkspaceError(
+                    "this release is being worked on by another process",
+                    where=str(self.root),
+                    expected="one run at a time for one request",
+                    fix="wait until it ends; then the same command shows its outcome",
+                ) from None
+            yield
 
     def clear_run(self, release_id: str) -> None:
         """Remove a run's intermediate files."""

@@ -1,9 +1,11 @@
 """The recipient's certificate: what was approved for whom, for what and until when, and how to check the file.
 
 It says nothing that would help an attacker: no threshold, no measured risk, nothing of the tests made or of what the
-file may hold beside the data. It is a function of release, recipient, file, fields, dates, program version and of how
-far the statistics of the copy are from those of the data, rounded so that none and little read alike.
+file may hold beside the data. It is a function of release, recipient, file, fields, dates, reviewers, program version
+and of how far the statistics of the copy are from those of the data, rounded so that none and little read alike.
 """
+
+from datetime import datetime
 
 from reports import numbers
 from reports.copy_statistics import told
@@ -15,20 +17,27 @@ from tasks.errors import StageFailed
 from tasks.request.model import Role
 
 
-def render_certificate(record: DecisionRecord) -> bytes:
+def render_certificate(record: DecisionRecord, approved_at: datetime | None = None) -> bytes:
     """The certificate as tagged PDF/A-3a, without attachments.
+
+    Parameters
+    ----------
+    record : DecisionRecord
+        Approved, with its reviews if there were any.
+    approved_at : datetime, optional
+        When reviewers approved it; where not given, when the gate did.
 
     Raises
     ------
     StageFailed
         If the release is not approved, or no file was made for it.
     """
-    html = certificate_html(record)
+    html = certificate_html(record, approved_at)
     identifier = digest([record.release_id, record.recipient.id, record.dataset.output_sha256])[:32]
-    return write_pdf(html, assets={}, attachments=(), moment=record.decided_at, identifier=identifier)
+    return write_pdf(html, assets={}, attachments=(), moment=approved_at or record.decided_at, identifier=identifier)
 
 
-def certificate_html(record: DecisionRecord) -> str:
+def certificate_html(record: DecisionRecord, approved_at: datetime | None = None) -> str:
     """The certificate as the HTML that the PDF is made from.
 
     Raises
@@ -44,6 +53,7 @@ def certificate_html(record: DecisionRecord) -> str:
             got=f"the verdict “{record.decision.value}”",
             fix="deliver nothing to this recipient",
         )
+    approved = approved_at or record.decided_at
     return render(
         SmallCellRule(record.policy.small_cell),
         "certificate.html",
@@ -55,8 +65,9 @@ def certificate_html(record: DecisionRecord) -> str:
         changes=told(record),
         valid_from=record.valid_from,
         valid_until=record.valid_until,
-        decided_at=record.decided_at,
-        moment=numbers.utc(record.decided_at).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        approved_at=approved,
+        reviews=record.reviews,
+        moment=numbers.utc(approved).strftime("%Y-%m-%dT%H:%M:%SZ"),
         requested_by=record.requested_by,
         expert=record.expert,
         version=record.code.version,

@@ -14,12 +14,14 @@ from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.progress import listening
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.decision.standing import Standing
+from tasks.decision.states import State
 
 if TYPE_CHECKING:
     from flows.gate import Outcome
 
-_STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
-
+_LETS_LEAVE = frozenset({State.APPROVED, State.RELEASED})
+_ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
 _LAPSED = "LAPSED"
 _RENEW = (
     "Deliver nothing more under it. A request with a renewed agreement, or under a new version of the policy, is a new "
@@ -41,8 +43,8 @@ def release(
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
-    Exit code 0 if every recipient is approved, 3 if one is blocked or its earlier decision has lapsed, 4 if one awaits
-    review and neither is the case.
+    Asked again, it shows where the release stands now. Exit code 0 if every recipient is approved, 3 if one is blocked,
+    revoked or superseded or its decision has lapsed, 4 if one awaits review and none of these is the case.
     """
     from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
 
@@ -63,7 +65,7 @@ def release(
 
         with listening(show):
             outcome = run_release(request, workspace, root or [])
-    code = exit_code(outcome.records, outcome.lapsed)
+    code = exit_code([outcome.standings[record.recipient.id].state for record in outcome.records], outcome.lapsed)
     if as_json:
         print_json(
             {
@@ -88,20 +90,23 @@ def release(
     return code
 
 
-def exit_code(records: tuple[DecisionRecord, ...], lapsed: Collection[str] = ()) -> ExitCode:
-    """The exit code that stands for several verdicts: the least favourable; a lapsed one lets nothing leave."""
-    verdicts = {record.decision for record in records}
-    if Verdict.BLOCKED in verdicts or not verdicts or lapsed:
+def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCode:
+    """The exit code that stands for several releases: the least favourable; a lapsed one lets nothing leave."""
+    if not states or lapsed or not set(states) <= _LETS_LEAVE | {State.AWAITING_REVIEW}:
         return ExitCode.BLOCKED
-    return ExitCode.AWAITING_REVIEW if Verdict.AWAITING_REVIEW in verdicts else ExitCode.APPROVED
+    return ExitCode.AWAITING_REVIEW if State.AWAITING_REVIEW in states else ExitCode.APPROVED
 
 
 def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
     who, bundle = record.recipient.id, outcome.bundle
+    standing = outcome.standings[who]
     return {
         "recipient": who,
         "decision": record.decision.value,
         "reasons": list(record.reasons),
+        "state": standing.state.value,
+        "since": standing.since.isoformat(),
+        "why": standing.why,
         "valid_until": record.valid_until.isoformat(),
         "lapsed": outcome.lapsed.get(who),
         "record": str(bundle / "decision" / f"{who}.json"),
@@ -115,10 +120,9 @@ def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
 
 
 def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
-    lapsed = outcome.lapsed.get(record.recipient.id)
-    verdict, style = (
-        (_LAPSED, _STYLES[Verdict.BLOCKED]) if lapsed else (record.decision.value, _STYLES[record.decision])
-    )
+    lapsed, standing = outcome.lapsed.get(record.recipient.id), outcome.standings[record.recipient.id]
+    verdict = _shown(record, standing.state, lapsed=bool(lapsed))
+    style = _style(standing.state, lapsed=bool(lapsed))
     heading = Text.assemble(
         (verdict.upper(), style),
         f"  {record.recipient.id}",
@@ -127,6 +131,9 @@ def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
     console.print(heading)
     if lapsed:
         console.print(Text(f"  {lapsed} {_RENEW}"))
+    elif standing.why != " ".join(record.reasons):
+        console.print(Text(f"  {standing.why}"))
+    if lapsed or verdict != record.decision.value:
         console.print(Text(f"  What follows is the decision of {record.decided_at.date()}: {record.decision.value}."))
     for reason in record.reasons:
         console.print(Text(f"  {reason}"))
@@ -140,18 +147,42 @@ def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
         mark = Text("✓", style="green") if gate.passed else Text("✗", style="red")
         table.add_row(mark, gate.title, measured, threshold)
     console.print(table)
-    if record.decision is Verdict.APPROVED:
+    if standing.state in _LETS_LEAVE:
         console.print(f"  valid until {record.valid_until}")
+    if standing.state is State.AWAITING_REVIEW and not lapsed:
+        console.print(Text(_how_to_review(record, standing)))
     for kind, path in _files(record, outcome.bundle):
         console.print(f"  {kind:11} {path}", soft_wrap=True)
     console.print()
+
+
+def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
+    """One word for where a release stands; a copy that has left is “approved”, as its decision was."""
+    if state in _ENDED:
+        return state.value
+    if lapsed:
+        return _LAPSED
+    return record.decision.value if state is State.RELEASED and record.decision is Verdict.APPROVED else state.value
+
+
+def _style(state: State, *, lapsed: bool) -> str:
+    if state in _LETS_LEAVE and not lapsed:
+        return "bold green"
+    return "bold yellow" if state is State.AWAITING_REVIEW and not lapsed else "bold red"
+
+
+def _how_to_review(record: DecisionRecord, standing: Standing) -> str:
+    return (
+        f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
+        f"{record.release_id[:12]} --recipient {record.recipient.id} takes the others"
+    )
 
 
 def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:
     """What there is to read for a recipient, as short as the current folder allows."""
     who = record.recipient.id
     files = [("report", bundle / "report" / f"{who}.pdf")]
-    if record.decision is Verdict.APPROVED:
-        files += [("certificate", bundle / "certificate" / f"{who}.pdf"), ("delivery", bundle / "delivery" / who)]
+    kinds = (("certificate", f"{who}.pdf"), ("delivery", who), ("approval", f"{who}.json"))
+    files += [(kind, path) for kind, name in kinds if (path := bundle / kind / name).exists()]
     here = Path.cwd()
     return [(kind, path.relative_to(here) if path.is_relative_to(here) else path) for kind, path in files]

@@ -9,6 +9,7 @@
       delivery/<recipient>/          approved recipients only: data.*, dictionary, manifest.json
       evidence/                      value-free results
       manifest.json                  every file above, with size and SHA-256
+                                     (what reviews add later is told in ``tasks.delivery.additions``)
     <releases>/<release id>/         the same folder, once published
 
 The order is ``seal``, then the ledger's ``decided``, ``released`` and ``published`` entries in one transaction, then
@@ -29,7 +30,7 @@ from tasks.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 
-__all__ = ["BundleReport", "Manifest", "Recovery", "publish", "recover", "seal", "verify_bundle"]
+__all__ = ["BundleReport", "Manifest", "Recovery", "publish", "recover", "seal", "seal_delivery", "verify_bundle"]
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,13 @@ def seal(folder: Path) -> Manifest:
     WorkspaceError
         If it cannot be written, or the disk is full.
     """
-    with _on_disk(folder):
+    with on_disk(folder):
         deliveries = folder / DELIVERIES
         for delivery in sorted(deliveries.iterdir()) if deliveries.is_dir() else ():
             if delivery.is_dir():
                 _write_manifest(delivery)
         manifest = _write_manifest(folder)
-        _flush(folder)
+        flush(folder)
     return manifest
 
 
@@ -79,6 +80,22 @@ def _write_manifest(folder: Path) -> Manifest:
         )
     manifest = manifest_of(contents)
     (folder / MANIFEST_FILE).write_bytes(manifest_bytes(manifest))
+    return manifest
+
+
+def seal_delivery(folder: Path) -> Manifest:
+    """Write the manifest of one recipient's staged delivery; put everything on disk.
+
+    Raises
+    ------
+    StageFailed
+        If the folder is sealed already, or holds anything but readable files and folders.
+    WorkspaceError
+        If it cannot be written, or the disk is full.
+    """
+    with on_disk(folder):
+        manifest = _write_manifest(folder)
+        flush(folder)
     return manifest
 
 
@@ -105,7 +122,7 @@ def publish(staged: Path, final: Path) -> None:
             got="none",
             fix="run the release again",
         )
-    with _on_disk(final):
+    with on_disk(final):
         if os.path.lexists(final):
             raise WorkspaceError(
                 "the release is published already",
@@ -122,10 +139,10 @@ def publish(staged: Path, final: Path) -> None:
                 got="another one",
                 fix="Keep the whole workspace on one disk.",
             )
-        _flush(staged)
+        flush(staged)
         staged.rename(final)
-        _sync(final.parent)
-        _sync(staged.parent)
+        sync(final.parent)
+        sync(staged.parent)
 
 
 def recover(releases: Path, staging: Path, ledger: Ledger) -> Recovery:
@@ -166,7 +183,7 @@ def recover(releases: Path, staging: Path, ledger: Ledger) -> Recovery:
         except TamperingFound as error:
             tampering = tampering or _unfinished(error)
             continue
-        with _on_disk(staged):
+        with on_disk(staged):
             shutil.rmtree(staged)
         removed.append(name)
     if tampering is not None:
@@ -185,20 +202,20 @@ def _unfinished(error: TamperingFound) -> TamperingFound:
 
 
 def _staged(staging: Path) -> list[Path]:
-    with _on_disk(staging):
+    with on_disk(staging):
         found = sorted(staging.iterdir()) if staging.is_dir() else []
     return [path for path in found if RELEASE_ID.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
 
-def _flush(folder: Path) -> None:
+def flush(folder: Path) -> None:
     """Put every file and folder below, and the folder itself, on disk."""
     for root, _, names in os.walk(folder):
         for name in names:
-            _sync(Path(root, name))
-        _sync(Path(root))
+            sync(Path(root, name))
+        sync(Path(root))
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -207,7 +224,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _on_disk(path: Path) -> Iterator[None]:
+def on_disk(path: Path) -> Iterator[None]:
     """Tell what the system refuses, without its own message's detail."""
     try:
         yield

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.decision.record import DecisionRecord, Verdict, canonical_json
+from tasks.decision.record import DecisionRecord, FieldFact, Verdict, canonical_json
 from tasks.delivery.dictionary import write_companions, write_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import ReleaseRequest
@@ -52,15 +52,25 @@ def lay_out(
         if files.certificate is not None:
             shutil.copyfile(files.certificate, folder / "certificate" / f"{who}.pdf")
         if files.record.decision is Verdict.APPROVED and files.released is not None:
-            delivery = folder / "delivery" / who
-            delivery.mkdir()
-            shutil.copyfile(files.released, delivery / DATA_FILE)
-            write_companions(delivery, request, files.record.fields, hierarchies)
+            lay_out_delivery(folder / "delivery" / who, request, files.record.fields, hierarchies, files.released)
         (folder / "evidence" / f"transformation-{who}.json").write_bytes(canonical_json(_transformation(files.record)))
     first = recipients[0].record
     (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
     (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
     write_hierarchies(folder / "evidence" / "hierarchies", hierarchies)
+
+
+def lay_out_delivery(
+    folder: Path,
+    request: ReleaseRequest,
+    fields: tuple[FieldFact, ...],
+    hierarchies: dict[str, Hierarchy],
+    released: Path,
+) -> None:
+    """Copy one recipient's file and what goes with it into a new folder, unsealed."""
+    folder.mkdir()
+    shutil.copyfile(released, folder / DATA_FILE)
+    write_companions(folder, request, fields, hierarchies)
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:

@@ -1,18 +1,22 @@
 """Whether a bundle is what was sealed, decided and recorded; finds everything that is wrong, not only the first.
 
-It reads and compares; it changes nothing. What it reads in the ledger is made by ``tasks.ledger.bodies``.
+What reviews have added to it since (``tasks.delivery.additions``) is told from what does not belong there by the
+approval in it and the ledger's later entries. It reads and compares; it changes nothing. What it reads in the ledger is
+made by ``tasks.ledger.bodies``.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.standing import Standing, standing
+from tasks.delivery.approval import APPROVALS, Approval, is_approval_told
 from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
-from tasks.errors import TamperingFound, WorkspaceError
+from tasks.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 
@@ -48,9 +52,12 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
     1. Every file is as the manifest says; none is missing, none is extra; so too in each recipient's delivery.
     2. Each ``decision/<recipient>.json`` is a decision record of one and the same release.
     3. Only an approved recipient has a delivery, and its data file is the one that was decided on.
-    4. With a ledger: the ledger is whole; its last ``published`` entry of the release names this manifest; the
+    4. What was added for a recipient who awaited review is an approval of this record, which names the delivery and
+       the certificate that came with it; nothing else is added.
+    5. With a ledger: the ledger is whole; its last ``published`` entry of the release names this manifest; the
        ``decided`` entry of each recipient names this record, its verdict and reasons; the record names an earlier head
-       of this ledger; exactly the delivered recipients have a ``released`` entry, which names this file.
+       of this ledger; exactly the delivered recipients have a ``released`` entry, which names this file. Later entries
+       do not contradict each other, and those of a release after review name everything that was added.
 
     Parameters
     ----------
@@ -79,7 +86,14 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
             fix="Name a folder below releases/ of the workspace.",
         ) from None
     records, problems = _records(folder, contents)
-    problems = [*differences(folder, contents), *problems, *_deliveries(folder, contents, records)]
+    approvals, unsound = _approvals(folder, contents, records)
+    sealed = _without(contents, approvals)
+    problems = [
+        *differences(folder, sealed),
+        *problems,
+        *unsound,
+        *_deliveries(folder, contents, records, approvals),
+    ]
     releases = sorted({record.release_id for record in records.values()})
     if len(releases) != 1:
         problems.append("its decisions belong to different releases" if releases else "it holds no valid decision")
@@ -87,7 +101,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
         problems.append("the folder bears the name of another release")
     manifest = contents.files.get(MANIFEST_FILE)
     if ledger is not None and len(releases) == 1:
-        problems += _recorded(ledger, releases[0], records, contents)
+        problems += _recorded(ledger, releases[0], records, contents, approvals)
     if problems or manifest is None:
         raise _tampering(folder, problems)
     return BundleReport(
@@ -128,19 +142,59 @@ def _records(folder: Path, contents: Contents) -> tuple[dict[str, DecisionRecord
     return records, problems
 
 
+def _approvals(
+    folder: Path, contents: Contents, records: Mapping[str, DecisionRecord]
+) -> tuple[dict[str, Approval], list[str]]:
+    """The approvals of recipients who awaited review, and what is wrong with them or what came with them."""
+    approvals, problems = {}, []
+    for recipient, record in records.items():
+        path = f"{APPROVALS}/{recipient}.json"
+        if record.decision is not Verdict.AWAITING_REVIEW or path not in contents.files:
+            continue
+        try:
+            approval = Approval.model_validate_json((folder / path).read_bytes())
+        except (OSError, ValidationError):
+            problems.append(f"{path} is not a valid approval")
+            continue
+        if not is_approval_told(approval, record, contents.files[f"{DECISIONS}/{recipient}.json"].sha256, None):
+            problems.append(f"{path} does not approve the decision beside it")
+            continue
+        approvals[recipient] = approval
+        for added, named in (
+            (f"certificate/{recipient}.pdf", approval.certificate_sha256),
+            (f"{DELIVERIES}/{recipient}/{MANIFEST_FILE}", approval.delivery_manifest_sha256),
+        ):
+            found = contents.files.get(added)
+            if found is None or found.sha256 != named:
+                problems.append(f"{added} {'is missing' if found is None else 'was altered'}: {path} names it")
+    return approvals, problems
+
+
+def _without(contents: Contents, approvals: Collection[str]) -> Contents:
+    """What was sealed with the bundle: everything but what came with approvals."""
+    papers = {f"{APPROVALS}/{who}.json" for who in approvals} | {f"certificate/{who}.pdf" for who in approvals}
+    deliveries = tuple(f"{DELIVERIES}/{who}/" for who in approvals)
+    return Contents(
+        {path: fact for path, fact in contents.files.items() if path not in papers and not path.startswith(deliveries)},
+        tuple(path for path in contents.others if not path.startswith(deliveries)),
+    )
+
+
 def _delivered(folder: Path) -> list[str]:
     deliveries = folder / DELIVERIES
     return sorted(printable(entry.name) for entry in deliveries.iterdir()) if deliveries.is_dir() else []
 
 
-def _deliveries(folder: Path, contents: Contents, records: Mapping[str, DecisionRecord]) -> list[str]:
+def _deliveries(
+    folder: Path, contents: Contents, records: Mapping[str, DecisionRecord], approvals: Collection[str]
+) -> list[str]:
     problems = []
     for recipient in _delivered(folder):
         place = f"{DELIVERIES}/{recipient}"
         record = records.get(recipient)
         if record is None:
             problems.append(f"{place} has no valid decision")
-        elif record.decision is not Verdict.APPROVED:
+        elif record.decision is not Verdict.APPROVED and recipient not in approvals:
             problems.append(f"{place} exists although the decision is “{record.decision.value}”")
         inside = contents.within(place)
         problems += [f"{place}: {told}" for told in differences(folder / place, inside)]
@@ -156,7 +210,13 @@ def _data_hashes(delivery: Contents) -> list[str]:
     return [fact.sha256 for path, fact in delivery.files.items() if path.split(".")[0] == DATA_STEM]
 
 
-def _recorded(ledger: Ledger, release_id: str, records: Mapping[str, DecisionRecord], contents: Contents) -> list[str]:
+def _recorded(
+    ledger: Ledger,
+    release_id: str,
+    records: Mapping[str, DecisionRecord],
+    contents: Contents,
+    approvals: Mapping[str, Approval],
+) -> list[str]:
     try:
         ledger.verify()
         entries = ledger.entries(release_id=release_id)
@@ -175,8 +235,17 @@ def _recorded(ledger: Ledger, release_id: str, records: Mapping[str, DecisionRec
     decided = {entry.recipient: entry for entry in this_time if entry.event is Event.DECIDED}
     released = {entry.recipient: entry for entry in this_time if entry.event is Event.RELEASED}
     for recipient, record in records.items():
-        problems += _decision_recorded(ledger, record, decided.get(recipient), contents)
-        problems += _release_recorded(recipient, released.get(recipient), contents)
+        told = _decision_recorded(ledger, record, decided.get(recipient), contents)
+        later = [entry for entry in entries if entry.sequence > last.sequence and entry.recipient == recipient]
+        if later and not told:
+            told, now = _later_recorded(entries, later, record, contents)
+            if now is not None:
+                told += _addition_recorded(recipient, record, later, contents, approvals.get(recipient), now)
+        elif recipient in approvals and not told:
+            told = [f"the ledger records no approval of {APPROVALS}/{recipient}.json"]
+        problems += told
+        if recipient not in approvals:
+            problems += _release_recorded(recipient, released.get(recipient), contents)
     problems += [
         f"{DECISIONS}/{recipient}.json, recorded in ledger entry {decided[recipient].sequence}, is not in the bundle"
         for recipient in decided.keys() - records.keys()
@@ -196,6 +265,54 @@ def _decision_recorded(ledger: Ledger, record: DecisionRecord, entry: Entry | No
     head = ledger.sequence_of(record.prev_record_sha256)
     if head is None or head >= entry.sequence:
         problems.append(f"{path} names a ledger head that is not in this ledger before entry {entry.sequence}")
+    return problems
+
+
+def _later_recorded(
+    entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord, contents: Contents
+) -> tuple[list[str], Standing | None]:
+    """What came after the publication: whether it is in order, and where the release stood after the last of it."""
+    path = f"{DECISIONS}/{record.recipient.id}.json"
+    try:
+        return [], standing(entries, record, contents.files[path].sha256, later[-1].at.date())
+    except StageFailed as error:
+        return [f"{error.what} ({error.where})"], None
+
+
+def _addition_recorded(  # noqa: PLR0917
+    recipient: str,
+    record: DecisionRecord,
+    later: Sequence[Entry],
+    contents: Contents,
+    approval: Approval | None,
+    now: Standing,
+) -> list[str]:
+    """Whether exactly what the ledger records as released after review was added."""
+    path = f"{APPROVALS}/{recipient}.json"
+    released = [entry for entry in later if entry.event is Event.RELEASED]
+    if not released:
+        return [] if approval is None else [f"the ledger records no approval of {path}"]
+    entry = released[-1]
+    if approval is None:
+        if path in contents.files:
+            return []  # told already
+        return [
+            f"{path}, with {DELIVERIES}/{recipient} released in ledger entry {entry.sequence}, is missing; if the "
+            "command that released it was interrupted, releasegate release or review finishes it"
+        ]
+    problems = []
+    named = {
+        "approval_sha256": path,
+        "certificate_sha256": f"certificate/{recipient}.pdf",
+        "manifest_sha256": f"{DELIVERIES}/{recipient}/{MANIFEST_FILE}",
+    }
+    for key, file in named.items():
+        found = contents.files.get(file)
+        if found is None or entry.body.get(key) != found.sha256:
+            problems.append(f"{file} is not the one in ledger entry {entry.sequence}")
+    record_sha256 = contents.files[f"{DECISIONS}/{recipient}.json"].sha256
+    if not is_approval_told(approval, record, record_sha256, now):
+        problems.append(f"{path} tells other reviews than the ledger")
     return problems
 
 

@@ -1,0 +1,194 @@
+"""Opening a published release to act on it: its ledger, its lock, and where it stands for each recipient."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from flows.actor import actor
+from flows.ledger import open_ledger, recorder_of
+from flows.recall import find_bundle, read_records
+from flows.workspace import Workspace
+from tasks.decision.record import DecisionRecord
+from tasks.decision.standing import Standing
+from tasks.decision.states import State
+from tasks.delivery.additions import finish, recorded_hashes
+from tasks.delivery.ballot_box import BallotBox
+from tasks.delivery.seed import derive_seed
+from tasks.delivery.verification import DECISIONS, verify_bundle
+from tasks.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.ledger.changes import Step, change, read_standing
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.read import file_sha256
+
+
+@dataclass(frozen=True)
+class Case:
+    """One recipient's release."""
+
+    record: DecisionRecord
+    record_sha256: str
+    standing: Standing
+
+    @property
+    def recipient(self) -> str:
+        """Id of the recipient."""
+        return self.record.recipient.id
+
+
+@dataclass(frozen=True)
+class OpenRelease:
+    """A verified release that nobody else acts on meanwhile."""
+
+    release_id: str
+    workspace: Workspace
+    ledger: Ledger
+    cases: Mapping[str, Case]
+    """By recipient."""
+
+    @property
+    def bundle(self) -> Path:
+        """Its folder."""
+        return self.workspace.bundle(self.release_id)
+
+    def case(self, recipient: str) -> Case:
+        """The case of a recipient.
+
+        Raises
+        ------
+        BadInput
+            If the release has no such recipient.
+        """
+        found = self.cases.get(recipient)
+        if found is None:
+            raise BadInput(
+                "the release has no such recipient",
+                where="--recipient",
+                expected=" or ".join(sorted(self.cases)),
+                got="another id",
+                fix="check the id; the request lists its recipients",
+            )
+        return found
+
+    def append(self, case: Case, steps: Sequence[Step], at: datetime) -> Standing:
+        """Write a change of a case to the ledger, if it still stands where it stood and may be changed so."""
+        return change(self.ledger, case.record, case.record_sha256, steps, actor=actor(), at=at, expected=case.standing)
+
+    def ballots(self, recipient: str) -> BallotBox:
+        """The sealed votes of a recipient's release."""
+        return ballot_box(self.workspace, self.release_id, recipient)
+
+    def staged(self, recipient: str) -> Path:
+        """Where an addition is staged."""
+        return self.workspace.additions(self.release_id) / recipient
+
+
+@contextmanager
+def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterator[OpenRelease]:
+    """Open a release, finish what an interrupted command has left of it, and verify it.
+
+    Parameters
+    ----------
+    reference : str
+        Release id, its first digits, or the bundle's folder.
+    workspace : Workspace
+        Where release ids are looked up.
+    now : datetime
+
+    Raises
+    ------
+    WorkspaceError
+        If there is no such release, it lies outside its workspace, or another process acts on it.
+    TamperingFound
+        If the bundle or the ledger is not as recorded.
+    StageFailed
+        If the ledger's entries contradict each other.
+    """
+    bundle = find_bundle(reference, workspace)
+    home = recorder_of(bundle, workspace)
+    if bundle != home.bundle(bundle.name).resolve():
+        raise WorkspaceError(
+            "this bundle is a copy",
+            where=str(bundle),
+            expected=f"a release in its own workspace, below {home.releases}",
+            got="a bundle elsewhere",
+            fix="name the release by its id, and its workspace with --workspace",
+        )
+    with open_ledger(home) as ledger, home.alone(bundle.name):
+        finish_additions(home, ledger, bundle.name)
+        verify_bundle(bundle, ledger)
+        yield OpenRelease(bundle.name, home, ledger, cases_of(bundle, ledger, now))
+
+
+def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:
+    """Where a verified release stands for each recipient."""
+    cases = {}
+    for record in read_records(bundle):
+        sha256 = file_sha256(bundle / DECISIONS / f"{record.recipient.id}.json")
+        cases[record.recipient.id] = Case(record, sha256, read_standing(ledger, record, sha256, now))
+    return cases
+
+
+def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Move additions that are recorded into their bundle, and remove staged ones that are not; repeating is harmless.
+
+    Raises
+    ------
+    TamperingFound
+        If a recorded addition is not what was recorded.
+    """
+    folder, bundle = workspace.additions(release_id), workspace.bundle(release_id)
+    for staged in sorted(folder.iterdir()) if folder.is_dir() else ():
+        released = _released_after_review(ledger, release_id, staged.name)
+        if released is not None:
+            found = recorded_hashes(staged, bundle, staged.name)
+            if any(released.body.get(name) != sha256 for name, sha256 in found.items()):
+                raise TamperingFound(
+                    "an interrupted delivery cannot be finished: it is not what was recorded",
+                    where=str(staged),
+                    expected=f"the files that ledger entry {released.sequence} names",
+                    got="others",
+                    fix="find out what changed them; restore the workspace's private folder from a backup",
+                )
+            finish(staged, bundle, staged.name)
+            drop_pending(workspace, release_id, staged.name)
+            ballot_box(workspace, release_id, staged.name).clear()
+        shutil.rmtree(staged)
+    if folder.is_dir():
+        folder.rmdir()
+
+
+def _released_after_review(ledger: Ledger, release_id: str, recipient: str) -> Entry | None:
+    """The entry that names the files of an addition; None where its recipient's decision in force has none."""
+    entries = ledger.entries(release_id=release_id, recipient=recipient)
+    for entry in reversed(entries):
+        if entry.event is Event.DECIDED:
+            return None
+        if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
+            return entry
+    return None
+
+
+def ballot_box(workspace: Workspace, release_id: str, recipient: str) -> BallotBox:
+    """The sealed votes on a recipient's release."""
+    return BallotBox(workspace.private / "votes" / release_id / recipient, workspace.key_file, release_id)
+
+
+def pending_key(workspace: Workspace, release_id: str) -> bytes:
+    """Key of a release's sealed deliveries."""
+    return derive_seed(workspace.key_file, release_id, "pending deliveries")
+
+
+def drop_pending(workspace: Workspace, release_id: str, recipient: str) -> None:
+    """Remove a sealed delivery that nobody waits for any more."""
+    path = workspace.pending(release_id, recipient)
+    path.unlink(missing_ok=True)
+    if path.parent.is_dir() and not any(path.parent.iterdir()):
+        path.parent.rmdir()
+
+
+LETS_LEAVE = frozenset({State.APPROVED, State.RELEASED})
+"""States in which what was decided may be delivered."""

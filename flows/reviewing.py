@@ -1,0 +1,256 @@
+"""Reviews: votes that stay sealed until all are in, and the delivery that follows if all approve.
+
+What one vote does, in order:
+
+1. Open the release, which verifies it and finishes what was interrupted.
+2. Check that it awaits review, and that the policy names the reviewer, who did not ask for the release.
+3. Seal the vote into the private folder. If votes are missing still, record that this reviewer has voted; no more.
+4. With the last vote, open all of them and check each against its commitment. If all approve, stage delivery,
+   certificate and approval; then record the last vote, all opened votes, the outcome and the release in one
+   transaction; then move what was staged to its place.
+"""
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from flows.actor import Clock, utc_now
+from flows.cases import Case, OpenRelease, finish_additions, open_release, pending_key
+from flows.workspace import Workspace
+from tasks.decision.people import reviewer_of
+from tasks.decision.record import Review, Verdict
+from tasks.decision.standing import REVIEWER, Standing
+from tasks.decision.states import State
+from tasks.decision.verdict import lapsed
+from tasks.decision.votes import Ballot, checked_reason, new_nonce
+from tasks.delivery.additions import stage_addition
+from tasks.delivery.pending import open_folder
+from tasks.errors import BadInput, ReleasegateError, StageFailed
+from tasks.guard import guarded
+from tasks.ledger import bodies
+from tasks.ledger.changes import Step
+from tasks.ledger.entry import Event
+
+
+@dataclass(frozen=True)
+class Voted:
+    """What a vote came to; tells no vote while one is missing."""
+
+    release_id: str
+    recipient: str
+    reviewer: str
+    replaced: bool
+    """Whether the reviewer had voted before in this round."""
+    votes: int
+    required: int
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A release that the same recipient has got before: two files that differ tell more than each of them."""
+
+    release_id: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What reviewers see of one recipient's release; no vote before all are in."""
+
+    case: Case
+    voted: tuple[str, ...]
+    """Reviewers whose votes are in."""
+    earlier: tuple[Earlier, ...]
+
+
+def cast_vote(
+    reference: str,
+    workspace: Workspace,
+    *,
+    reviewer: str,
+    vote: Literal["approve", "reject"],
+    reason: str,
+    recipient: str | None = None,
+    clock: Clock = utc_now,
+) -> Voted:
+    """Take a reviewer's vote, and with the last one decide.
+
+    Parameters
+    ----------
+    reference : str
+        Release id, its first digits, or the bundle's folder.
+    workspace : Workspace
+    reviewer : str
+        Name in policy.review.reviewers.
+    vote : "approve" or "reject"
+        One to reject rejects the release.
+    reason : str
+        Kept in the ledger for good once all votes are in.
+    recipient : str, optional
+        Needed where the release awaits review for several.
+    clock : callable
+
+    Raises
+    ------
+    BadInput
+        If the reviewer may not review this release, the reason cannot be kept, or the recipient is not named.
+    StageFailed
+        If the release does not await review, or its file cannot be delivered as it was decided on.
+    TamperingFound
+        If bundle, ledger, a vote or the sealed file is not as recorded.
+    """
+    kept, now = checked_reason(reason), clock()
+    with guarded("review"), open_release(reference, workspace, now) as release:
+        case = _awaiting(release, recipient, now)
+        ballot = Ballot(
+            release_id=release.release_id,
+            recipient=case.recipient,
+            record_sha256=case.record_sha256,
+            reviewer=reviewer_of(case.record, reviewer),
+            vote=vote,
+            reason=kept,
+            nonce=new_nonce(),
+        )
+        box = release.ballots(case.recipient)
+        box.put(ballot)
+        others = {name: told for name, told in case.standing.commitments.items() if name != ballot.reviewer}
+        voted: Step = (Event.VOTED, bodies.voted(ballot))
+        if len(others) + 1 < case.record.reviews_required:
+            after = release.append(case, [voted], now)
+            box.keep_only(ballot.reviewer, ballot.commitment)
+        else:
+            earlier = [box.open(name, commitment) for name, commitment in others.items()]
+            after = _decide(release, case, voted, [*earlier, ballot], now)
+            box.clear()
+        return Voted(
+            release.release_id,
+            case.recipient,
+            ballot.reviewer,
+            ballot.reviewer in case.standing.commitments,
+            len(others) + 1,
+            case.record.reviews_required,
+            after,
+        )
+
+
+def overview(reference: str, workspace: Workspace, *, clock: Clock = utc_now) -> tuple[Overview, ...]:
+    """What reviewers see of a release: where it stands, who has voted, what its recipients have got before."""
+    with guarded("review"), open_release(reference, workspace, clock()) as release:
+        return tuple(
+            Overview(case, tuple(sorted(case.standing.commitments)), _earlier(release, case))
+            for case in release.cases.values()
+        )
+
+
+def _earlier(release: OpenRelease, case: Case) -> tuple[Earlier, ...]:
+    found = {
+        entry.release_id: Earlier(entry.release_id, entry.at)
+        for entry in release.ledger.entries(recipient=case.recipient, event=Event.RELEASED)
+        if entry.release_id and entry.release_id != release.release_id
+    }
+    return tuple(found.values())
+
+
+def _awaiting(release: OpenRelease, recipient: str | None, now: datetime) -> Case:
+    """The case that a vote is about."""
+    if recipient is None:
+        waiting = [case for case in release.cases.values() if case.standing.state is State.AWAITING_REVIEW]
+        if len(waiting) > 1:
+            raise BadInput(
+                "the release awaits review for several recipients",
+                where="--recipient",
+                expected=" or ".join(sorted(case.recipient for case in waiting)),
+                got="none",
+                fix="say which of them the vote is about",
+            )
+        case = waiting[0] if waiting else next(iter(release.cases.values()))
+    else:
+        case = release.case(recipient)
+    if case.standing.state is not State.AWAITING_REVIEW:
+        raise StageFailed(
+            f"the release is {case.standing.state.value} and takes no votes",
+            where=f"release to {case.recipient}",
+            expected="a release that awaits review",
+            got=case.standing.why,
+            fix="a new request is a new release",
+        )
+    if now.date() < case.record.valid_from:
+        raise StageFailed(
+            "nothing is decided on a day before the decision that it rests on",
+            where=f"release to {case.recipient}",
+            expected="a clock that is right",
+            got=lapsed(case.record, now.date()),
+            fix="set the clock of this machine",
+        )
+    return case
+
+
+def _decide(release: OpenRelease, case: Case, voted: Step, ballots: Sequence[Ballot], now: datetime) -> Standing:
+    """Open the votes and do what follows, in one transaction; deliver if all approve."""
+    opened: list[Step] = [(Event.REVIEWED, bodies.reviewed(ballot)) for ballot in ballots]
+    decided = bodies.outcome(case.record_sha256)
+    if any(ballot.vote == "reject" for ballot in ballots):
+        return release.append(case, [voted, *opened, (Event.REJECTED, decided)], now)
+    try:
+        released = _stage(release, case, ballots, now)
+        after = release.append(case, [voted, *opened, (Event.APPROVED, decided), (Event.RELEASED, released)], now)
+    except BaseException:
+        with suppress(ReleasegateError):
+            finish_additions(release.workspace, release.ledger, release.release_id)
+        raise
+    finish_additions(release.workspace, release.ledger, release.release_id)
+    return after
+
+
+def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> dict[str, object]:
+    """Lay out what is to be delivered, from what was sealed when it was decided; the body of its entry."""
+    from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
+
+    staged = release.staged(case.recipient)
+    shutil.rmtree(staged, ignore_errors=True)
+    open_folder(
+        release.workspace.pending(release.release_id, case.recipient),
+        staged / "delivery",
+        pending_key(release.workspace, release.release_id),
+    )
+    reviews = _reviews(release, case, ballots, now)
+    approved = case.record.model_copy(update={"decision": Verdict.APPROVED, "reviews": reviews})
+    addition = stage_addition(
+        staged,
+        case.record,
+        case.record_sha256,
+        reviews=reviews,
+        overrides=case.standing.overrides,
+        approved_at=now,
+        certificate=render_certificate(approved, approved_at=now),
+    )
+    return bodies.released_after_review(
+        str(case.record.dataset.output_sha256),
+        manifest_sha256=addition.manifest_sha256,
+        certificate_sha256=addition.certificate_sha256,
+        approval_sha256=addition.approval_sha256,
+    )
+
+
+def _reviews(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> tuple[Review, ...]:
+    """The votes as reviews; each at the time when it was cast."""
+    cast = {ballot.reviewer: now for ballot in ballots}
+    for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED):
+        for ballot in ballots[:-1]:
+            if entry.body.get("commitment") == ballot.commitment:
+                cast[ballot.reviewer] = entry.at
+    return tuple(
+        Review(
+            reviewer=ballot.reviewer,
+            role=REVIEWER,
+            vote=ballot.vote,
+            reason=ballot.reason,
+            at=cast[ballot.reviewer],
+            record_sha256=ballot.record_sha256,
+        )
+        for ballot in ballots
+    )

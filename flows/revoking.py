@@ -1,0 +1,133 @@
+"""Taking a release back, and putting a rejected one before its reviewers again: both with a name and a reason."""
+
+from dataclasses import dataclass
+
+from flows.actor import Clock, utc_now
+from flows.cases import Case, drop_pending, open_release
+from flows.workspace import Workspace
+from tasks.decision.people import officer_of, revoking_roles
+from tasks.decision.standing import Standing
+from tasks.decision.states import Change, Role, State, after, can_follow
+from tasks.decision.votes import checked_reason
+from tasks.errors import StageFailed
+from tasks.guard import guarded
+from tasks.ledger import bodies
+from tasks.ledger.entry import Event
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What was changed: where the release stands now, by recipient."""
+
+    release_id: str
+    standings: dict[str, Standing]
+
+
+def revoke(
+    reference: str,
+    workspace: Workspace,
+    *,
+    by: str,
+    reason: str,
+    recipient: str | None = None,
+    clock: Clock = utc_now,
+) -> Changed:
+    """Take a release back, for good. What was delivered stays where it is, as evidence of what has left.
+
+    Parameters
+    ----------
+    reference : str
+        Release id, its first digits, or the bundle's folder.
+    workspace : Workspace
+    by : str
+        Whoever asked for the release, or an officer of its policy.
+    reason : str
+        Kept for good.
+    recipient : str, optional
+        Whose release; where not given, that of every recipient for whom it can be revoked.
+    clock : callable
+
+    Raises
+    ------
+    BadInput
+        If this person may not revoke it, or the reason cannot be kept.
+    StageFailed
+        If the state of the release, or the role of this person in that state, does not allow it.
+    TamperingFound
+        If bundle or ledger is not as recorded.
+    """
+    kept, now = checked_reason(reason), clock()
+    with guarded("revocation"), open_release(reference, workspace, now) as release:
+        cases = [release.case(recipient)] if recipient is not None else list(release.cases.values())
+        able = [case for case in cases if _role(case, by) is not None]
+        if not able:
+            after(cases[0].standing.state, Change.REVOKE, min(revoking_roles(cases[0].record, by)))
+        standings = {}
+        with release.ledger.transaction():
+            for case in able:
+                step = (Event.REVOKED, bodies.revoked(by, _role(case, by) or Role.REQUESTER, kept))
+                standings[case.recipient] = release.append(case, [step], now)
+        for case in able:
+            drop_pending(release.workspace, release.release_id, case.recipient)
+            release.ballots(case.recipient).clear()
+        return Changed(release.release_id, standings)
+
+
+def _role(case: Case, by: str) -> Role | None:
+    """In which role somebody may revoke a release in its present state; None for in none."""
+    roles = sorted(revoking_roles(case.record, by))
+    return next((role for role in roles if can_follow(case.standing.state, Change.REVOKE, role)), None)
+
+
+def override(
+    reference: str,
+    workspace: Workspace,
+    *,
+    officer: str,
+    reason: str,
+    recipient: str,
+    clock: Clock = utc_now,
+) -> Changed:
+    """Put a release that its reviewers have rejected before them again; they vote anew, and may reject it again.
+
+    A release that a gate has blocked cannot be put before reviewers: no file is written behind a closed gate.
+
+    Parameters
+    ----------
+    reference : str
+        Release id, its first digits, or the bundle's folder.
+    workspace : Workspace
+    officer : str
+        Name in policy.review.officers; not whoever asked for the release.
+    reason : str
+        Kept for good, and shown with the approval if one follows.
+    recipient : str
+    clock : callable
+
+    Raises
+    ------
+    BadInput
+        If this person is no officer or asked for the release, or the reason cannot be kept.
+    StageFailed
+        If the release is not blocked, or was blocked by a gate.
+    TamperingFound
+        If bundle or ledger is not as recorded.
+    """
+    kept, now = checked_reason(reason), clock()
+    with guarded("override"), open_release(reference, workspace, now) as release:
+        case = release.case(recipient)
+        name = officer_of(case.record, officer)
+        after(case.standing.state, Change.OVERRIDE, Role.OFFICER)
+        if (
+            case.standing.state is State.BLOCKED
+            and not release.workspace.pending(release.release_id, recipient).exists()
+        ):
+            raise StageFailed(
+                "a release that a gate has blocked cannot be put before reviewers",
+                where=f"release to {recipient}",
+                expected="a release whose gates are open and whose reviewers have rejected it",
+                got=case.standing.why,
+                fix="change the release or the policy, in a new request; releasegate explain says what would pass",
+            )
+        step = (Event.OVERRIDDEN, bodies.overridden(name, kept))
+        return Changed(release.release_id, {recipient: release.append(case, [step], now)})
