@@ -7,10 +7,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from flows.actor import utc_now
+from flows.cases import cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
 from flows.workspace import Workspace
+from tasks.decision.standing import Standing
+from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import WorkspaceError
 from tasks.guard import guarded
@@ -72,10 +76,12 @@ def verify(
             _report(told, as_json=as_json)
             return ExitCode.APPROVED
         if alone or not bundle.is_dir():
-            report = verify_bundle(bundle, None)
+            report, states = verify_bundle(bundle, None), {}
         else:
             with open_ledger(_recorder_of(bundle, named)) as opened:
                 report = verify_bundle(bundle, opened)
+                cases = cases_of(bundle, opened, utc_now())
+                states = {who: _stands(case.standing) for who, case in cases.items()}
     _report(
         {
             "release_id": report.release_id,
@@ -83,11 +89,18 @@ def verify(
             "manifest_sha256": report.manifest_sha256,
             "decisions": {who: verdict.value for who, verdict in report.decisions.items()},
             "delivered": list(report.delivered),
+            **({"states": states} if states else {}),
             "ledger_checked": report.ledger_checked,
         },
         as_json=as_json,
     )
     return ExitCode.APPROVED
+
+
+def _stands(standing: Standing) -> str:
+    """Where a release stands, with the reason where it was taken back."""
+    ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}
+    return f"{standing.state.value}. {standing.why}" if ended else standing.state.value
 
 
 def _anchors(given: list[str]) -> dict[int, str]:
