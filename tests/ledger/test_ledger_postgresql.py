@@ -1,12 +1,15 @@
 """What is particular to a ledger in PostgreSQL: its address, its guards, its server."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from tasks.errors import TamperingFound, WorkspaceError
 from tasks.ledger.postgresql import Postgresql
 from tasks.ledger.store import Ledger, database_at
 from tests.support.ledgers import Raw, add, fill
-from tests.support.postgres import PASSWORD, Server
+from tests.support.postgres import PASSWORD, Server, binaries
 
 
 @pytest.fixture
@@ -222,4 +225,23 @@ def test_a_read_only_database_says_so(raw: Raw, address: str) -> None:
     with Ledger.open(address) as ledger:
         assert ledger.verify() == 40
         add(ledger)  # a default alone does not stop a writer that says what it wants
+        assert ledger.verify() == 41
+
+
+def test_a_dump_is_restored_with_its_guards(server: Server, address: str, tmp_path: Path) -> None:
+    folder = binaries()
+    if folder is None or not (folder / "pg_dump").exists():
+        pytest.skip("no pg_dump here")
+    environment = {"PGPASSWORD": PASSWORD, "PGHOST": str(server.folder), "PGUSER": "steward"}
+    dump, restored = tmp_path / "ledger.dump", server.new_database()
+    with Ledger.open(address) as ledger:
+        head = ledger.head()
+    for line in (
+        [folder / "pg_dump", "--schema=releasegate", "--format=custom", f"--file={dump}", database_of(address)],
+        [folder / "pg_restore", "--single-transaction", f"--dbname={database_of(restored)}", dump],
+    ):
+        subprocess.run(line, env=environment, check=True, capture_output=True)
+    with Ledger.open(restored, create=False) as ledger:
+        assert ledger.verify({head.sequence: head.sha256}) == 40
+        add(ledger)
         assert ledger.verify() == 41

@@ -287,3 +287,17 @@ def test_a_file_of_format_1_without_its_guards_is_left_as_it_is(filled: Path, ra
     with pytest.raises(TamperingFound, match="guards"):
         Ledger.open(filled)
     assert raw.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_a_copy_made_while_the_ledger_is_open_is_a_whole_ledger(filled: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with Ledger.open(filled) as ledger:
+        add(ledger)
+        head = ledger.head()
+        with closing(sqlite3.connect(filled)) as connection:
+            connection.execute(f"VACUUM INTO '{copy}'")
+        add(ledger)
+    with Ledger.open(copy, create=False) as ledger:
+        assert ledger.verify({head.sequence: head.sha256}) == 41
+        add(ledger)
+        assert ledger.verify() == 42
