@@ -10,10 +10,10 @@ from pathlib import Path
 from flows.actor import actor
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle, read_records
+from flows.signing import PASSPHRASE
 from flows.workspace import Workspace
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
-from tasks.decision.states import State
 from tasks.delivery.additions import finish, recorded_hashes
 from tasks.delivery.ballot_box import BallotBox
 from tasks.delivery.seed import derive_seed
@@ -21,6 +21,7 @@ from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.ledger.changes import Step, change, read_standing
 from tasks.ledger.entry import Entry, Event
+from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import file_sha256
 
@@ -73,9 +74,18 @@ class OpenRelease:
             )
         return found
 
-    def append(self, case: Case, steps: Sequence[Step], at: datetime) -> Standing:
+    def append(self, case: Case, steps: Sequence[Step], at: datetime, signer: Signer | None = None) -> Standing:
         """Write a change of a case to the ledger, if it still stands where it stood and may be changed so."""
-        return change(self.ledger, case.record, case.record_sha256, steps, actor=actor(), at=at, expected=case.standing)
+        return change(
+            self.ledger,
+            case.record,
+            case.record_sha256,
+            steps,
+            actor=actor(),
+            at=at,
+            expected=case.standing,
+            signer=signer,
+        )
 
     def ballots(self, recipient: str) -> BallotBox:
         """The sealed votes of a recipient's release."""
@@ -190,5 +200,18 @@ def drop_pending(workspace: Workspace, release_id: str, recipient: str) -> None:
         path.parent.rmdir()
 
 
-LETS_LEAVE = frozenset({State.APPROVED, State.RELEASED})
-"""States in which what was decided may be delivered."""
+def nobody_to_ask() -> str:
+    """In place of asking for a passphrase.
+
+    Raises
+    ------
+    WorkspaceError
+        Always.
+    """
+    raise WorkspaceError(
+        "the passphrase of the key is needed",
+        where=f"environment variable {PASSPHRASE}",
+        expected="the passphrase",
+        got="none, and nobody to ask",
+        fix=f"set {PASSPHRASE}",
+    )

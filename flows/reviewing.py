@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, utc_now
-from flows.cases import Case, OpenRelease, finish_additions, open_release, pending_key
+from flows.cases import Case, OpenRelease, finish_additions, nobody_to_ask, open_release, pending_key
+from flows.signing import Ask, signer_of
 from flows.workspace import Workspace
 from tasks.decision.people import reviewer_of
 from tasks.decision.record import Review, Verdict
@@ -33,6 +35,7 @@ from tasks.guard import guarded
 from tasks.ledger import bodies
 from tasks.ledger.changes import Step
 from tasks.ledger.entry import Event
+from tasks.ledger.signing import Signer
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ def cast_vote(
     vote: Literal["approve", "reject"],
     reason: str,
     recipient: str | None = None,
+    key_file: Path | None = None,
+    ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Voted:
     """Take a reviewer's vote, and with the last one decide.
@@ -92,12 +97,17 @@ def cast_vote(
         Kept in the ledger for good once all votes are in.
     recipient : str, optional
         Needed where the release awaits review for several.
+    key_file : Path, optional
+        The reviewer's private key, where one is registered; the usual place where not given.
+    ask : callable
+        Asks for its passphrase, where the environment gives none.
     clock : callable
 
     Raises
     ------
     BadInput
-        If the reviewer may not review this release, the reason cannot be kept, or the recipient is not named.
+        If the reviewer may not review this release, has a key that is not at hand, the reason cannot be kept, or the
+        recipient is not named.
     StageFailed
         If the release does not await review, or its file cannot be delivered as it was decided on.
     TamperingFound
@@ -115,16 +125,17 @@ def cast_vote(
             reason=kept,
             nonce=new_nonce(),
         )
+        signer = signer_of(release.ledger, ballot.reviewer, key_file, ask)
         box = release.ballots(case.recipient)
         box.put(ballot)
         others = {name: told for name, told in case.standing.commitments.items() if name != ballot.reviewer}
         voted: Step = (Event.VOTED, bodies.voted(ballot))
         if len(others) + 1 < case.record.reviews_required:
-            after = release.append(case, [voted], now)
+            after = release.append(case, [voted], now, signer)
             box.keep_only(ballot.reviewer, ballot.commitment)
         else:
             earlier = [box.open(name, commitment) for name, commitment in others.items()]
-            after = _decide(release, case, voted, [*earlier, ballot], now)
+            after = _decide(release, case, voted, [*earlier, ballot], now, signer)
             box.clear()
         return Voted(
             release.release_id,
@@ -189,15 +200,19 @@ def _awaiting(release: OpenRelease, recipient: str | None, now: datetime) -> Cas
     return case
 
 
-def _decide(release: OpenRelease, case: Case, voted: Step, ballots: Sequence[Ballot], now: datetime) -> Standing:
+def _decide(  # noqa: PLR0917
+    release: OpenRelease, case: Case, voted: Step, ballots: Sequence[Ballot], now: datetime, signer: Signer | None
+) -> Standing:
     """Open the votes and do what follows, in one transaction; deliver if all approve."""
     opened: list[Step] = [(Event.REVIEWED, bodies.reviewed(ballot)) for ballot in ballots]
     decided = bodies.outcome(case.record_sha256)
     if any(ballot.vote == "reject" for ballot in ballots):
-        return release.append(case, [voted, *opened, (Event.REJECTED, decided)], now)
+        return release.append(case, [voted, *opened, (Event.REJECTED, decided)], now, signer)
     try:
         released = _stage(release, case, ballots, now)
-        after = release.append(case, [voted, *opened, (Event.APPROVED, decided), (Event.RELEASED, released)], now)
+        after = release.append(
+            case, [voted, *opened, (Event.APPROVED, decided), (Event.RELEASED, released)], now, signer
+        )
     except BaseException:
         with suppress(ReleasegateError):
             finish_additions(release.workspace, release.ledger, release.release_id)

@@ -1,9 +1,11 @@
 """Taking a release back, and putting a rejected one before its reviewers again: both with a name and a reason."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from flows.actor import Clock, utc_now
-from flows.cases import Case, drop_pending, open_release
+from flows.cases import Case, drop_pending, nobody_to_ask, open_release
+from flows.signing import Ask, signer_of
 from flows.workspace import Workspace
 from tasks.decision.people import officer_of, revoking_roles
 from tasks.decision.standing import Standing
@@ -30,6 +32,8 @@ def revoke(
     by: str,
     reason: str,
     recipient: str | None = None,
+    key_file: Path | None = None,
+    ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Changed:
     """Take a release back, for good. What was delivered stays where it is, as evidence of what has left.
@@ -45,6 +49,10 @@ def revoke(
         Kept for good.
     recipient : str, optional
         Whose release; where not given, that of every recipient for whom it can be revoked.
+    key_file : Path, optional
+        This person's private key, where one is registered; the usual place where not given.
+    ask : callable
+        Asks for its passphrase, where the environment gives none.
     clock : callable
 
     Raises
@@ -62,11 +70,12 @@ def revoke(
         able = [case for case in cases if _role(case, by) is not None]
         if not able:
             after(cases[0].standing.state, Change.REVOKE, min(revoking_roles(cases[0].record, by)))
+        signer = signer_of(release.ledger, by, key_file, ask)
         standings = {}
         with release.ledger.transaction():
             for case in able:
                 step = (Event.REVOKED, bodies.revoked(by, _role(case, by) or Role.REQUESTER, kept))
-                standings[case.recipient] = release.append(case, [step], now)
+                standings[case.recipient] = release.append(case, [step], now, signer)
         for case in able:
             drop_pending(release.workspace, release.release_id, case.recipient)
             release.ballots(case.recipient).clear()
@@ -86,6 +95,8 @@ def override(
     officer: str,
     reason: str,
     recipient: str,
+    key_file: Path | None = None,
+    ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Changed:
     """Put a release that its reviewers have rejected before them again; they vote anew, and may reject it again.
@@ -102,6 +113,10 @@ def override(
     reason : str
         Kept for good, and shown with the approval if one follows.
     recipient : str
+    key_file : Path, optional
+        This person's private key, where one is registered; the usual place where not given.
+    ask : callable
+        Asks for its passphrase, where the environment gives none.
     clock : callable
 
     Raises
@@ -129,5 +144,6 @@ def override(
                 got=case.standing.why,
                 fix="change the release or the policy, in a new request; releasegate explain says what would pass",
             )
+        signer = signer_of(release.ledger, name, key_file, ask)
         step = (Event.OVERRIDDEN, bodies.overridden(name, kept))
-        return Changed(release.release_id, {recipient: release.append(case, [step], now)})
+        return Changed(release.release_id, {recipient: release.append(case, [step], now, signer)})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from flows.cli.key import KeyFileOption, ask
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.workspace import Workspace
@@ -44,6 +45,7 @@ def review(  # noqa: PLR0917
         str | None,
         typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False),
     ] = None,
+    key_file: KeyFileOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     show: Annotated[
@@ -55,7 +57,8 @@ def review(  # noqa: PLR0917
 
     The policy names the reviewers; whoever asked for the release is none. Nobody sees a vote or its reason before all
     that the policy requires are in, and until then each may be changed. One vote to reject rejects the release; if all
-    approve, the delivery and the certificate are put into the bundle. Exit code 0 if the release is approved with this
+    approve, the delivery and the certificate are put into the bundle. A reviewer with a registered key signs the vote
+    with it. Exit code 0 if the release is approved with this
     vote, 3 if it is rejected, 4 if votes are missing still.
     """
     from flows.reviewing import cast_vote, overview  # noqa: PLC0415  quicker help
@@ -70,10 +73,17 @@ def review(  # noqa: PLR0917
         return _show(found, as_json=as_json)
     if vote is None or reviewer is None or reason is None:
         raise typer.BadParameter("a vote takes --vote, --as and --reason; --show shows where the review stands")
-    return _tell(
-        cast_vote(release, place, reviewer=reviewer, vote=vote.value, reason=reason, recipient=recipient),
-        as_json=as_json,
+    voted = cast_vote(
+        release,
+        place,
+        reviewer=reviewer,
+        vote=vote.value,
+        reason=reason,
+        recipient=recipient,
+        key_file=key_file,
+        ask=ask,
     )
+    return _tell(voted, as_json=as_json)
 
 
 def _tell(voted: "Voted", *, as_json: bool) -> int:

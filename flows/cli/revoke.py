@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from flows.cli.key import KeyFileOption, ask
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.workspace import Workspace
@@ -19,7 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command("override")(override)
 
 
-def revoke(
+def revoke(  # noqa: PLR0917
     release: ReleaseArgument,
     by: Annotated[
         str,
@@ -30,6 +31,7 @@ def revoke(
         str | None,
         typer.Option("--recipient", help="Whose release; every recipient's where not given.", show_default=False),
     ] = None,
+    key_file: KeyFileOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
@@ -41,15 +43,24 @@ def revoke(
     """
     from flows.revoking import revoke as take_back  # noqa: PLC0415  quicker help
 
-    changed = take_back(release, Workspace(workspace.resolve()), by=by, reason=reason, recipient=recipient)
+    changed = take_back(
+        release,
+        Workspace(workspace.resolve()),
+        by=by,
+        reason=reason,
+        recipient=recipient,
+        key_file=key_file,
+        ask=ask,
+    )
     return _tell(changed, as_json=as_json)
 
 
-def override(
+def override(  # noqa: PLR0917
     release: ReleaseArgument,
     recipient: Annotated[str, typer.Option("--recipient", help="Whose release.", show_default=False)],
     officer: Annotated[str, typer.Option("--as", help="Your name, as an officer of the policy.", show_default=False)],
     reason: ReasonOption,
+    key_file: KeyFileOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
@@ -61,7 +72,15 @@ def override(
     """
     from flows.revoking import override as put_again  # noqa: PLC0415  quicker help
 
-    changed = put_again(release, Workspace(workspace.resolve()), officer=officer, reason=reason, recipient=recipient)
+    changed = put_again(
+        release,
+        Workspace(workspace.resolve()),
+        officer=officer,
+        reason=reason,
+        recipient=recipient,
+        key_file=key_file,
+        ask=ask,
+    )
     return _tell(changed, as_json=as_json)
 
 

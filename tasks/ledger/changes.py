@@ -7,6 +7,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, standing
 from tasks.errors import StageFailed
 from tasks.ledger.entry import Event
+from tasks.ledger.signing import PERSONAL, Signer
 from tasks.ledger.store import Ledger
 
 Step = tuple[Event, Mapping[str, object]]
@@ -35,6 +36,7 @@ def change(
     actor: str,
     at: datetime,
     expected: Standing | None = None,
+    signer: Signer | None = None,
 ) -> Standing:
     """Append what changes a release's state: all of the steps, or none if one is not allowed.
 
@@ -51,6 +53,8 @@ def change(
         When.
     expected : Standing, optional
         Where the release stood when the steps were prepared; if it is elsewhere by now, nothing is appended.
+    signer : Signer, optional
+        Whoever does himself what is among the steps (``tasks.ledger.signing.PERSONAL``), with the private key.
 
     Returns
     -------
@@ -61,6 +65,8 @@ def change(
     ------
     StageFailed
         If a step is not allowed, or the release is not where it was expected.
+    BadInput
+        If somebody with a registered key has not signed.
     """
     with ledger.transaction():
         if expected is not None and read_standing(ledger, record, record_sha256, at) != expected:
@@ -73,6 +79,12 @@ def change(
             )
         for event, body in steps:
             ledger.append(
-                event, release_id=record.release_id, recipient=record.recipient.id, actor=actor, body=body, at=at
+                event,
+                release_id=record.release_id,
+                recipient=record.recipient.id,
+                actor=actor,
+                body=body,
+                at=at,
+                signer=signer if event in PERSONAL else None,
             )
         return read_standing(ledger, record, record_sha256, at)

@@ -16,6 +16,7 @@ from flows.cases import pending_key
 from flows.gate import Outcome
 from flows.reviewing import cast_vote, overview
 from flows.revoking import override, revoke
+from flows.signing import PASSPHRASE
 from flows.workspace import Workspace
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
@@ -519,6 +520,46 @@ def test_a_copy_of_a_bundle_is_not_voted_on(waiting: Waiting, tmp_path: Path) ->
     shutil.copytree(waiting.bundle, tmp_path / waiting.release_id)
     with pytest.raises(ReleasegateError, match="is a copy"):
         cast_vote(str(tmp_path / waiting.release_id), waiting.workspace, reviewer=FIRST, vote="approve", reason=REASON)
+
+
+def test_who_has_a_key_must_sign(
+    waiting: Waiting, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv(PASSPHRASE, "ibex saiga marmot quoll")
+    place = ("--workspace", waiting.workspace.root)
+    assert releasegate("key", "create", FIRST.upper(), "--role", "reviewer", *place).code == 0
+    key = Path.home() / ".releasegate" / "m-okafor.pem"
+    voting = (
+        "review",
+        waiting.release_id,
+        "--recipient",
+        "university",
+        *place,
+        "--vote",
+        "approve",
+        "--reason",
+        REASON,
+    )
+    away = key.rename(tmp_path / "away.pem")
+    assert releasegate(*voting, "--as", FIRST).code == 2
+    assert Event.VOTED.value not in waiting.events()
+    assert releasegate(*voting, "--as", FIRST, "--key-file", away).code == 4
+    assert releasegate(*voting, "--as", SECOND).code == 0, "nobody else needs one"
+    assert releasegate("verify", "--ledger", *place).code == 0
+    signers = {entry.body.get("reviewer"): entry.signer for entry in waiting.entries() if entry.event is Event.VOTED}
+    assert signers == {FIRST: FIRST.upper(), SECOND: None}
+    assert releasegate("key", "create", OFFICER, "--role", "officer", *place).code == 0
+    monkeypatch.delenv(PASSPHRASE)
+    revoking = ("revoke", waiting.release_id, *place, "--as", OFFICER, "--reason", "x")
+    assert "passphrase" in releasegate(*revoking).err
+    with pytest.raises(BadInput, match="passphrase"):
+        waiting.revoke(OFFICER)
+    monkeypatch.setenv(PASSPHRASE, "ibex saiga marmot quoll")
+    assert releasegate(*revoking).code == 0
+    assert [entry.signer for entry in waiting.entries() if entry.event is Event.REVOKED] == [OFFICER, OFFICER]
+    waiting.verified()
 
 
 class Noon(datetime):

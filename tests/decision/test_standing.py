@@ -1,0 +1,215 @@
+"""Where a release stands: the ways through the table by entries, and entries that contradict table, people or time."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tasks.decision.people import officer_of, person_key, revoking_roles
+from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.decision.standing import Standing, standing
+from tasks.decision.states import Role, State
+from tasks.decision.votes import Ballot, new_nonce
+from tasks.errors import BadInput, StageFailed
+from tasks.ledger import bodies
+from tasks.ledger.entry import Entry, Event
+from tests.support import records
+
+NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
+TODAY = NOON.date()
+FIRST, SECOND, OFFICER = "M. Okafor", "J. Brandt", "P. Officer"
+RECORD = records.changed(
+    records.awaiting_review(), reviews=(), reviews_required=2, reviewers=(FIRST, SECOND), officers=(OFFICER,)
+)
+SHA256 = digest(RECORD)
+Step = tuple[Event, Mapping[str, object]]
+
+
+def told(*steps: Step, record: DecisionRecord = RECORD, day: date = TODAY, at: datetime = NOON) -> Standing:
+    entries = [
+        Entry(number, at, event, record.release_id, record.recipient.id, "gate", body, "0" * 64, "0" * 64)
+        for number, (event, body) in enumerate(steps, start=1)
+    ]
+    return standing(entries, record, digest(record), day)
+
+
+def ballot(reviewer: str, vote: Any = "approve") -> Ballot:
+    return Ballot(
+        release_id=RECORD.release_id,
+        recipient=RECORD.recipient.id,
+        record_sha256=SHA256,
+        reviewer=reviewer,
+        vote=vote,
+        reason="because",
+        nonce=new_nonce(),
+    )
+
+
+def voted(one: Ballot) -> Step:
+    return Event.VOTED, bodies.voted(one)
+
+
+def opened(one: Ballot) -> Step:
+    return Event.REVIEWED, bodies.reviewed(one)
+
+
+ONE, TWO, AGAINST = ballot(FIRST), ballot(SECOND), ballot(SECOND, "reject")
+DECIDED: Step = (Event.DECIDED, bodies.decided(RECORD))
+APPROVED: Step = (Event.APPROVED, bodies.outcome(SHA256))
+REJECTED: Step = (Event.REJECTED, bodies.outcome(SHA256))
+RELEASED: Step = (Event.RELEASED, bodies.released(str(RECORD.dataset.output_sha256)))
+REVOKED: Step = (Event.REVOKED, bodies.revoked(OFFICER, Role.OFFICER, "lost"))
+OVERRIDDEN: Step = (Event.OVERRIDDEN, bodies.overridden(OFFICER, "amended"))
+SUPERSEDED: Step = (Event.SUPERSEDED, {"by_release": "f" * 64})
+IN = (DECIDED, voted(ONE), voted(TWO), opened(ONE), opened(TWO))
+OUT = (DECIDED, voted(ONE), voted(AGAINST), opened(ONE), opened(AGAINST), REJECTED)
+
+
+@pytest.mark.parametrize(
+    ("steps", "state"),
+    [
+        ((DECIDED,), State.AWAITING_REVIEW),
+        ((DECIDED, voted(ONE)), State.AWAITING_REVIEW),
+        ((*IN, APPROVED), State.APPROVED),
+        ((*IN, APPROVED, RELEASED), State.RELEASED),
+        ((*IN, APPROVED, RELEASED, REVOKED), State.REVOKED),
+        ((*IN, APPROVED, RELEASED, SUPERSEDED), State.SUPERSEDED),
+        ((*IN, APPROVED, RELEASED, SUPERSEDED, REVOKED), State.REVOKED),
+        (OUT, State.BLOCKED),
+        ((*OUT, OVERRIDDEN), State.AWAITING_REVIEW),
+        ((*OUT, OVERRIDDEN, *IN[1:], APPROVED), State.APPROVED),
+        ((DECIDED, REVOKED), State.REVOKED),
+        ((DECIDED, SUPERSEDED), State.SUPERSEDED),
+        ((Event.ASSESSED, {}), State.AWAITING_REVIEW),
+    ],
+)
+def test_states_follow_from_entries(steps: tuple[Any, ...], state: State) -> None:
+    every = (DECIDED, steps) if steps[0] is Event.ASSESSED else steps
+    assert told(*every).state is state
+
+
+def test_votes_are_told_by_name_until_they_are_open() -> None:
+    changed = ballot(FIRST, "reject")
+    waiting = told(DECIDED, voted(changed), voted(ONE))
+    assert waiting.commitments == {FIRST: ONE.commitment}
+    assert waiting.reviews == ()
+    done = told(*IN, APPROVED)
+    assert [(one.reviewer, one.vote, one.at) for one in done.reviews] == [
+        (FIRST, "approve", NOON),
+        (SECOND, "approve", NOON),
+    ]
+    assert told(*OUT).why == f"Rejected in review. {SECOND}: because"
+    again = told(*OUT, OVERRIDDEN)
+    assert (again.commitments, again.reviews) == ({}, ())
+    assert [(one.officer, one.reason) for one in again.overrides] == [(OFFICER, "amended")]
+
+
+OTHER = records.changed(RECORD, reasons=("All 9 gates passed; 2 reviews are still needed.",))
+NOBODY = ballot("Nobody")
+ASKED = ballot(RECORD.requested_by)
+ANOTHER = ballot(FIRST)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (),
+        (voted(ONE),),
+        ((Event.DECIDED, bodies.decided(OTHER)),),
+        ((Event.DECIDED, {**bodies.decided(RECORD), "decision": "approved"}),),
+        ((Event.DECIDED, {}),),
+        (DECIDED, APPROVED),
+        (DECIDED, REJECTED),
+        (DECIDED, RELEASED),
+        (DECIDED, voted(ONE), opened(ONE)),
+        (DECIDED, voted(ONE), opened(ONE), APPROVED),
+        (DECIDED, opened(ONE)),
+        (DECIDED, voted(NOBODY)),
+        (DECIDED, voted(ASKED)),
+        (DECIDED, (Event.VOTED, {**bodies.voted(ONE), "record_sha256": "0" * 64})),
+        (DECIDED, (Event.VOTED, {**bodies.voted(ONE), "commitment": 7})),
+        (DECIDED, voted(ONE), voted(TWO), opened(ANOTHER), opened(TWO), APPROVED),
+        (DECIDED, voted(ONE), voted(TWO), opened(ONE), opened(ONE), APPROVED),
+        (DECIDED, voted(ONE), voted(TWO), opened(ONE), voted(ANOTHER), opened(TWO), APPROVED),
+        (DECIDED, voted(ONE), voted(TWO), (Event.REVIEWED, {**bodies.reviewed(ONE), "vote": "reject"})),
+        (DECIDED, voted(ONE), voted(TWO), (Event.REVIEWED, {**bodies.reviewed(ONE), "nonce": "x"})),
+        IN,
+        (*IN, REJECTED),
+        (*OUT[:-1], APPROVED),
+        (*OUT, APPROVED),
+        (*OUT, REVOKED),
+        (*IN, APPROVED, (Event.RELEASED, bodies.released("0" * 64))),
+        (*IN, APPROVED, RELEASED, RELEASED),
+        (*IN, APPROVED, RELEASED, voted(ONE)),
+        (DECIDED, REVOKED, voted(ONE)),
+        (DECIDED, REVOKED, REVOKED),
+        (DECIDED, (Event.REVOKED, bodies.revoked(FIRST, Role.OFFICER, "x"))),
+        (DECIDED, (Event.REVOKED, bodies.revoked(OFFICER, Role.REQUESTER, "x"))),
+        (DECIDED, (Event.REVOKED, bodies.revoked(OFFICER, Role.OFFICER, ""))),
+        (DECIDED, (Event.REVOKED, {**bodies.revoked(OFFICER, Role.OFFICER, "x"), "role": "king"})),
+        (DECIDED, OVERRIDDEN),
+        (*OUT, (Event.OVERRIDDEN, bodies.overridden(FIRST, "x"))),
+        (*OUT, (Event.OVERRIDDEN, bodies.overridden(RECORD.requested_by, "x"))),
+        (DECIDED, REVOKED, DECIDED),
+        (*OUT, DECIDED),
+    ],
+)
+def test_entries_that_contradict_are_refused(steps: tuple[Step, ...]) -> None:
+    with pytest.raises(StageFailed):
+        told(*steps)
+
+
+def test_a_lost_bundle_is_decided_again() -> None:
+    """Neither rejected nor revoked; votes on the earlier decision are void."""
+    assert told(DECIDED, voted(ONE), DECIDED).commitments == {}
+    assert told(*IN, APPROVED, RELEASED, DECIDED).state is State.AWAITING_REVIEW
+
+
+def test_entries_of_other_recipients_are_passed_over() -> None:
+    entry = Entry(1, NOON, Event.REVOKED, RECORD.release_id, "somebody-else", "gate", {}, "0" * 64, "0" * 64)
+    own = Entry(2, NOON, Event.DECIDED, RECORD.release_id, RECORD.recipient.id, "gate", DECIDED[1], "0" * 64, "0" * 64)
+    assert standing([entry, own], RECORD, SHA256, TODAY).state is State.AWAITING_REVIEW
+
+
+@pytest.mark.parametrize("steps", [(DECIDED,), (*IN, APPROVED), (*IN, APPROVED, RELEASED)])
+def test_what_is_past_its_last_day_has_expired(steps: tuple[Step, ...]) -> None:
+    last = RECORD.valid_until
+    assert told(*steps, day=last).state is not State.EXPIRED
+    after = told(*steps, day=last + timedelta(days=1))
+    assert after.state is State.EXPIRED
+    assert "was valid until" in after.why or "expired on" in after.why
+
+
+def test_an_entry_after_the_last_day_is_refused_and_only_an_officer_revokes() -> None:
+    late = datetime(RECORD.valid_until.year, RECORD.valid_until.month, RECORD.valid_until.day, 12, tzinfo=UTC)
+    late += timedelta(days=1)
+    with pytest.raises(StageFailed):
+        told(DECIDED, voted(ONE), at=late)
+    assert told(DECIDED, REVOKED, at=late).state is State.REVOKED
+    by_requester = (Event.REVOKED, bodies.revoked(RECORD.requested_by, Role.REQUESTER, "x"))
+    assert told(DECIDED, by_requester).state is State.REVOKED
+    with pytest.raises(StageFailed):
+        told(DECIDED, by_requester, at=late)
+
+
+@pytest.mark.parametrize(
+    ("record", "state"), [(records.approved(), State.APPROVED), (records.blocked(), State.BLOCKED)]
+)
+def test_what_the_gate_decides(record: DecisionRecord, state: State) -> None:
+    decided = (Event.DECIDED, bodies.decided(record))
+    assert told(decided, record=record).state is state
+    with pytest.raises(StageFailed):
+        told(decided, OVERRIDDEN, record=records.changed(record, officers=(OFFICER,)))
+    if record.decision is Verdict.BLOCKED:
+        assert told(decided, record=record, day=record.valid_until + timedelta(days=1)).state is State.BLOCKED
+
+
+def test_a_person_goes_by_one_name_however_it_is_spelled() -> None:
+    assert person_key(" m.  OKAFOR ") == person_key(FIRST)
+    assert person_key("Ｍ. Okafor") == person_key(FIRST)
+    assert person_key("M Okafor") != person_key(FIRST)
+    both = records.changed(RECORD, officers=(RECORD.requested_by.upper(),))
+    assert revoking_roles(both, RECORD.requested_by) == {Role.OFFICER, Role.REQUESTER}
+    with pytest.raises(BadInput, match="does not override"):
+        officer_of(both, RECORD.requested_by)
