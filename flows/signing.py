@@ -13,11 +13,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
+from tasks.decision.people import person_key, same_person
 from tasks.decision.states import Role
 from tasks.errors import BadInput, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, read_key, write_key
-from tasks.ledger.signing import RegisteredKey, Signer, is_name, registration, retirement, same_holder
+from tasks.ledger.signing import RegisteredKey, Signer, is_name, registration, retirement
 from tasks.ledger.store import Ledger
 
 PASSPHRASE = "RELEASEGATE_KEY_PASSPHRASE"  # noqa: S105 — the variable's name
@@ -32,7 +33,7 @@ def key_file_of(name: str) -> Path:
 
     Two names that come to the same file are told apart by naming the file.
     """
-    plain = re.sub(r"[^a-z0-9]+", "-", same_holder(name)).strip("-") or "key"
+    plain = re.sub(r"[^a-z0-9]+", "-", person_key(name)).strip("-") or "key"
     return Path.home() / ".releasegate" / f"{plain[:80]}.pem"
 
 
@@ -172,7 +173,7 @@ def _register(ledger: Ledger, signer: Signer, roles: Iterable[Role], clock: Cloc
 
 def _in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
     keys = [key for key in ledger.registered_keys() if key.retired is None]
-    return next((key for key in keys if same_holder(key.name) == same_holder(name)), None)
+    return next((key for key in keys if same_person(key.name, name)), None)
 
 
 def _passphrase(ask: Ask) -> str:

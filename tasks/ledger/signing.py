@@ -12,7 +12,6 @@ import base64
 import binascii
 import hashlib
 import json
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from typing import NamedTuple, Never
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from tasks.decision.people import person_key
 from tasks.decision.states import Role
 from tasks.ledger.entry import Event, Row
 
@@ -123,11 +123,6 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
 
 
-def same_holder(name: str) -> str:
-    """A name without what two spellings of it may differ in: case, spaces, forms of a character."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
 @dataclass(frozen=True)
 class RegisteredKey:
     """A key of the ledger, and while of which entries it is somebody's."""
@@ -163,7 +158,7 @@ class KeyBook:
 
     def active(self, name: str) -> RegisteredKey | None:
         """The key that somebody signs with now; None for none."""
-        found = self._active.get(same_holder(name))
+        found = self._active.get(person_key(name))
         return found[0] if found else None
 
     def missing(self, fingerprints: Collection[str]) -> tuple[str, ...]:
@@ -202,11 +197,11 @@ class KeyBook:
                     "Sign it with the key that was registered for this person.",
                 )
             return
-        found = self._active.get(same_holder(row.signer))
+        found = self._active.get(person_key(row.signer))
         if found is None:
             _refuse("an entry is signed by somebody without a key", "a key that was in force", "none")
         key, public_key = found
-        if person is not None and (not isinstance(person, str) or same_holder(person) != same_holder(row.signer)):
+        if person is not None and (not isinstance(person, str) or person_key(person) != person_key(row.signer)):
             _refuse("an entry is signed by somebody else than it names", "the signature of whom it names", "another's")
         roles = _EVENT_ROLES.get(Event(row.event)) if row.event in _PERSONAL else None
         if roles is not None and roles.isdisjoint(key.roles):
@@ -225,7 +220,7 @@ class KeyBook:
                 "another: this entry, or one before it, is not what was signed",
             )
         if row.event == Event.KEY_RETIRED:
-            if Role.OFFICER not in key.roles and same_holder(str(body.get("name"))) != same_holder(key.name):
+            if Role.OFFICER not in key.roles and person_key(str(body.get("name"))) != person_key(key.name):
                 _refuse("a key was retired by somebody else", "its holder's signature, or an officer's", "another's")
             if problem := self._retire(row):
                 raise _Unsound(problem)
@@ -246,7 +241,7 @@ class KeyBook:
         public_key = Ed25519PublicKey.from_public_bytes(base64.b64decode(key.public_key))
         if not is_signed_with(row, public_key):
             _refuse("the signature of a key's registration is wrong", "a signature with the key itself", "another")
-        self._active[same_holder(key.name)] = (key, public_key)
+        self._active[person_key(key.name)] = (key, public_key)
         self._keys[row.sequence] = key
 
     def _retire(self, row: Row) -> Problem | None:
@@ -258,7 +253,7 @@ class KeyBook:
         key = self.active(name) if isinstance(name, str) else None
         if key is None or body.get("public_key") != key.public_key:
             return Problem("a key was retired that is not in force", "the key in force of its holder", "another")
-        del self._active[same_holder(key.name)]
+        del self._active[person_key(key.name)]
         self._keys[key.registered] = replace(key, retired=row.sequence)
         return None
 
