@@ -1,12 +1,13 @@
 """Where a release stands: the ways through the table by entries, and entries that contradict table, people or time."""
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tasks.decision.people import officer_of, person_key, revoking_roles
+from tasks.decision.people import officer_of, person_key, reviewer_of, revoking_roles
 from tasks.decision.record import DecisionRecord, Verdict, digest
 from tasks.decision.standing import Standing, standing
 from tasks.decision.states import Role, State
@@ -203,6 +204,16 @@ def test_what_the_gate_decides(record: DecisionRecord, state: State) -> None:
         told(decided, OVERRIDDEN, record=records.changed(record, officers=(OFFICER,)))
     if record.decision is Verdict.BLOCKED:
         assert told(decided, record=record, day=record.valid_until + timedelta(days=1)).state is State.BLOCKED
+
+
+def test_a_record_from_before_reviews_were_taken_can_be_read_and_nobody_reviews_it() -> None:
+    document = RECORD.model_dump(mode="json")
+    del document["reviewers"], document["officers"]
+    old = DecisionRecord.model_validate_json(json.dumps(document))
+    decided = (Event.DECIDED, bodies.decided(old))
+    assert told(decided, record=old).state is State.AWAITING_REVIEW
+    with pytest.raises(BadInput, match="no reviewer"):
+        reviewer_of(old, FIRST)
 
 
 def test_a_person_goes_by_one_name_however_it_is_spelled() -> None:

@@ -132,6 +132,11 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
         (('version: "3"', 'version: "3"\n  small_cell: 1.5'), "policy.small_cell", ("whole", "1.5", "decimal point")),
         (('version: "3"', 'version: "3"\n  review: two'), "policy.review", ("a mapping", "“two”", "keys below")),
         (
+            ('version: "3"', 'version: "3"\n  review: {reviewers: [M. Okafor, " m.  okafor"]}'),
+            "policy.review",
+            ("one person twice", "differ in case or spaces", "once"),
+        ),
+        (
             ("purpose: research", "purpose: [research]"),
             "recipients[0].purpose",
             ("text", "a list of 1 item", "one text"),

@@ -58,12 +58,26 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
             "policy.generalization.minimum_class_size",
         ),
         (changed("policy", "review", to={"required": 2}), "policy.review.required: 2"),
-        (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}), "policy.review.reviewers"),
+        (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}), "policy.review.reviewers is not used"),
+        (
+            changed("policy", "review", to={"required": 2, "reviewers": ["A. Reviewer"]}),
+            "policy.review.required: 2 keeps every release waiting; policy.review.reviewers names 1 person besides",
+        ),
     ],
 )
 def test_a_term_without_effect_is_named(tmp_path: Path, change: Change, told: str) -> None:
     (note,) = unused_terms(tiny_request(tmp_path, change).request)
     assert note.startswith(told)
+
+
+def test_reviewers_who_are_enough_are_not_named_and_the_requester_is(tmp_path: Path) -> None:
+    enough = changed("policy", "review", to={"required": 1, "reviewers": ["A. Reviewer", "B. Reviewer"]})
+    request = tiny_request(tmp_path, enough).request
+    assert unused_terms(request) == ()
+    own = changed("policy", "review", to={"required": 1, "reviewers": ["B. Reviewer", request.requested_by.upper()]})
+    (tmp_path / "own").mkdir()
+    (note,) = unused_terms(tiny_request(tmp_path / "own", own).request)
+    assert note == "policy.review.reviewers names whoever asks for the release, whose vote is not taken"
 
 
 def test_masked_numbers_that_nobody_is_taken_to_hold_are_named(tmp_path: Path) -> None:

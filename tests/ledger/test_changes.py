@@ -1,0 +1,95 @@
+"""Changes of a release's state: checked and written in one transaction, or not written."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tasks.decision.record import digest
+from tasks.decision.states import Role, State
+from tasks.decision.votes import Ballot, new_nonce
+from tasks.errors import StageFailed
+from tasks.ledger import bodies
+from tasks.ledger.changes import Step, change, read_standing
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tests.support import records
+
+NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
+FIRST, OFFICER = "M. Okafor", "P. Officer"
+RECORD = records.changed(
+    records.awaiting_review(), reviews=(), reviews_required=1, reviewers=(FIRST,), officers=(OFFICER,)
+)
+SHA256 = digest(RECORD)
+BALLOT = Ballot(
+    release_id=RECORD.release_id,
+    recipient=RECORD.recipient.id,
+    record_sha256=SHA256,
+    reviewer=FIRST,
+    vote="approve",
+    reason="because",
+    nonce=new_nonce(),
+)
+VOTED: Step = (Event.VOTED, bodies.voted(BALLOT))
+OPENED: tuple[Step, ...] = (
+    (Event.REVIEWED, bodies.reviewed(BALLOT)),
+    (Event.APPROVED, bodies.outcome(SHA256)),
+    (Event.RELEASED, bodies.released(str(RECORD.dataset.output_sha256))),
+)
+REVOKED: Step = (Event.REVOKED, bodies.revoked(OFFICER, Role.OFFICER, "lost"))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.open(tmp_path / "ledger.sqlite") as opened:
+        change(opened, RECORD, SHA256, [(Event.DECIDED, bodies.decided(RECORD))], actor="gate", at=NOON)
+        yield opened
+
+
+def events(ledger: Ledger) -> list[Event]:
+    ledger.verify()
+    return [entry.event for entry in ledger.entries()]
+
+
+def test_steps_that_belong_together_are_written_together(ledger: Ledger) -> None:
+    after = change(ledger, RECORD, SHA256, [VOTED, *OPENED], actor="a", at=NOON)
+    assert after.state is State.RELEASED
+    assert events(ledger) == [Event.DECIDED, Event.VOTED, Event.REVIEWED, Event.APPROVED, Event.RELEASED]
+    assert {(entry.recipient, entry.release_id) for entry in ledger.entries()} == {
+        (RECORD.recipient.id, RECORD.release_id)
+    }
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        OPENED,
+        (VOTED, *OPENED[:1]),
+        (VOTED, OPENED[0], OPENED[2]),
+        (VOTED, *OPENED, *OPENED[2:]),
+        (REVOKED, VOTED),
+        (REVOKED, REVOKED),
+        (VOTED, *OPENED, (Event.OVERRIDDEN, bodies.overridden(OFFICER, "x"))),
+    ],
+)
+def test_a_step_that_is_not_allowed_leaves_none_of_them(ledger: Ledger, steps: tuple[Step, ...]) -> None:
+    with pytest.raises(StageFailed):
+        change(ledger, RECORD, SHA256, steps, actor="a", at=NOON)
+    assert events(ledger) == [Event.DECIDED]
+
+
+def test_who_comes_second_writes_nothing(ledger: Ledger) -> None:
+    seen = read_standing(ledger, RECORD, SHA256, NOON)
+    change(ledger, RECORD, SHA256, [REVOKED], actor="a", at=NOON, expected=seen)
+    with pytest.raises(StageFailed, match="somebody else meanwhile"):
+        change(ledger, RECORD, SHA256, [VOTED], actor="b", at=NOON, expected=seen)
+    assert events(ledger) == [Event.DECIDED, Event.REVOKED]
+
+
+def test_a_record_that_was_not_decided_on_has_no_standing(ledger: Ledger) -> None:
+    with pytest.raises(StageFailed, match="contradict"):
+        read_standing(ledger, RECORD, "0" * 64, NOON)
+    other = RECORD.recipient.model_copy(update={"id": "somebody-else"})
+    with pytest.raises(StageFailed, match="contradict"):
+        read_standing(ledger, records.changed(RECORD, recipient=other), SHA256, NOON)
