@@ -55,7 +55,7 @@ def open_folder(source: Path, folder: Path, key: bytes) -> None:
     ----------
     source : Path
     folder : Path
-        Where its content comes; made if it is missing.
+        Where its content comes, below a folder that nobody else may read; made if it is missing.
     key : bytes
         That it was sealed with.
 
@@ -64,7 +64,7 @@ def open_folder(source: Path, folder: Path, key: bytes) -> None:
     TamperingFound
         If the file is missing, was changed, or was sealed with another key.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with source.open("rb") as stream, io.BufferedReader(_Opening(stream, _cipher(key))) as opening:
             with tarfile.open(fileobj=opening, mode="r|") as archive:

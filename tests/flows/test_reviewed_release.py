@@ -202,6 +202,8 @@ def test_the_delivered_file_is_what_a_release_without_review_delivers(
     ours = approved.bundle / "delivery/university"
     for name in ("dictionary.json", "hierarchies/age.csv", "hierarchies/sex.csv", "hierarchies/zip.csv"):
         assert (ours / name).read_bytes() == (plain / name).read_bytes()
+    for path in (plain, *plain.rglob("*")):
+        assert (ours / path.relative_to(plain)).stat().st_mode == path.stat().st_mode, path.name
     assert len((ours / "data.csv").read_bytes()) == len((plain / "data.csv").read_bytes())
     assert (ours / "data.csv").read_text().count("\n") >= RECORDS
 
