@@ -60,7 +60,7 @@ class Source:
         """Values of the records that are released, by class."""
         number = self.class_of_tuple[self.tuple_of_record]
         rows = np.flatnonzero(number >= 0)
-        return Values(at_rows(self.columns.values, rows), number[rows])
+        return Values(at_rows(self.columns.values, rows), number[rows], self.columns.kinds)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ Numbers are compared as whole multiples of the column's smallest decimal place, 
 share one day of the month, or all are the last of their month, whole months are counted instead.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -80,7 +80,7 @@ class Span:
         return np.asarray((units >= self.first) & (units <= self.last))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ValueGrid:
     """Where values of a column can lie: an origin and whole multiples of a step from it."""
 
@@ -89,10 +89,14 @@ class ValueGrid:
     """Decimals that values have at most; 0 for dates."""
     day: int
     """Day of the month, where months are counted; else 0."""
-    origin: int
+    origin: int = field(repr=False)
     """Some value of the column, in units."""
     step: int
     """Largest step that leads from any value to any other, in units, from 1."""
+    own: Units = field(repr=False)
+    """Values that one record has, in units, growing."""
+    shared: Units = field(repr=False)
+    """Values that several records have, in units, growing."""
 
     @classmethod
     def of(cls, values: Floats, kind: ValueKind = ValueKind.NUMBER) -> "ValueGrid | None":
@@ -105,15 +109,16 @@ class ValueGrid:
         kind : ValueKind
             Dates are whole days.
         """
-        known = np.unique(values[~np.isnan(values)])
+        known, records = np.unique(values[~np.isnan(values)], return_counts=True)
         decimals = decimals_of(known)
         if not len(known) or decimals is None or np.abs(known).max() * 10.0**decimals >= _EXACT:
             return None
         unit, day = (Unit.DECIMAL, 0) if kind is not ValueKind.DATE else _calendar(known)
-        loose = cls(unit, decimals, day, 0, 1)
+        none = np.empty(0, dtype=np.int64)
+        loose = cls(unit, decimals, day, 0, 1, none, none)
         units = loose.units(known)
         step = int(np.gcd.reduce(np.diff(units))) if len(units) > 1 else 1
-        return cls(unit, decimals, day, int(units[0]), max(step, 1))
+        return cls(unit, decimals, day, int(units[0]), max(step, 1), units[records == 1], units[records > 1])
 
     def units(self, values: Floats) -> Units:
         """Values in units, the nearest where they are off the grid's unit; months are those that dates lie in."""
@@ -170,7 +175,7 @@ class ValueGrid:
         Parameters
         ----------
         low, high : array of shape (n_values,)
-            Between which to draw; the ends themselves only where nothing lies between them.
+            Between which to draw. Values that real records have, or the ends, only where nothing else fits.
         anchors : array of shape (n_values,)
             Values of the column.
         generator : numpy.random.Generator
@@ -187,16 +192,20 @@ class ValueGrid:
         steps, inner = self.steps(origin), Span(self._above(low), self._below(high))
         outer = inner if bounds is None else Span(self._above(bounds.low), self._below(bounds.high))
         drawn, pending = np.empty_like(origin), np.arange(len(origin))
-        # Strictly between first: the ends can be real values, which a search would find twice.
-        for margin in (1, 0):
-            found, good = self._uniform(origin[pending], steps[pending], inner.at(pending, margin), generator)
+        for margin, unused in ((1, True), (1, False), (0, False)):
+            within = inner.at(pending, margin)
+            found, good = self._uniform(origin[pending], steps[pending], within, generator, unused=unused)
             drawn[pending[good]] = found[good]
             pending = pending[~good]
         drawn[pending] = self._nearest(origin[pending], steps[pending], inner.at(pending), outer.at(pending))
         return self.values(drawn)
 
+    def recurs(self, values: Floats) -> Flags:
+        """Whether several real records have each value, so that it is nobody's own."""
+        return np.isin(self.units(values), self.shared)
+
     def _uniform(
-        self, origin: Units, steps: Units, within: Span, generator: np.random.Generator
+        self, origin: Units, steps: Units, within: Span, generator: np.random.Generator, *, unused: bool
     ) -> tuple[Units, Flags]:
         """Each value that fits its origin equally likely; and whether one was found."""
         least, most = -((origin - within.first) // steps), (within.last - origin) // steps
@@ -207,7 +216,10 @@ class ValueGrid:
                 break
             picked = generator.integers(least[rows], most[rows], endpoint=True)
             drawn[rows] = origin[rows] + picked * steps[rows]
-            good[rows] = self.fits(drawn[rows], origin[rows])
+            fits = self.fits(drawn[rows], origin[rows])
+            if unused:
+                fits &= ~np.isin(drawn[rows], self.own) & ~np.isin(drawn[rows], self.shared)
+            good[rows] = fits
         return drawn, good
 
     def _nearest(self, origin: Units, steps: Units, inner: Span, outer: Span) -> Units:

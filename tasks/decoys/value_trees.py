@@ -122,7 +122,9 @@ class Model:
             bounds = Bounds(bounds.low[known], bounds.high[known])
             low, high = (np.clip(end, bounds.low, bounds.high) for end in (low, high))
         if self.grid is not None:
-            placed[known] = self.grid.draw(low, high, real, generator, bounds)
+            drawn = self.grid.draw(low, high, real, generator, bounds)
+            # Where values recur, those of decoys do; beside a leader the anchor is another record's, and far.
+            placed[known] = np.where(self.grid.recurs(real), real, drawn) if bounds is None else drawn
             return placed
         value = low + generator.random(len(low)) * (high - low)
         placed[known] = value if self.decimals is None else np.round(value, self.decimals) + 0.0
