@@ -15,6 +15,8 @@ from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, wee
 from tasks.decoys.value_rules import Column, Columns, Kinds, differences, kind_of, orders
 
 _MISSING = -1.0
+_LEAST = 5
+"""Records that have to differ from the rest in a feature: as many as a leaf of the trees holds."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,10 @@ class Noticed:
     """The same as categories, for a classifier that is linear."""
 
     def at(self, rows: NDArray[np.intp]) -> "Noticed":
-        """Of some records, without what is the same in all of them."""
+        """Of some records, without what all but a few of them share, which no classifier can learn from."""
         return Noticed(
-            {name: feature[rows] for name, feature in self.numbers.items() if np.ptp(feature[rows]) > 0},
-            {name: feature[rows] for name, feature in self.codes.items() if np.ptp(feature[rows]) > 0},
+            {name: feature[rows] for name, feature in self.numbers.items() if _varies(feature[rows])},
+            {name: feature[rows] for name, feature in self.codes.items() if _varies(feature[rows])},
         )
 
 
@@ -57,7 +59,9 @@ def noticed(real: Columns, decoys: Columns, kinds: Kinds) -> Noticed:
         if kind is ValueKind.DATE:
             days = np.where(np.isnan(column), _MISSING, weekdays(np.nan_to_num(column)))
             numbers[f"weekday of {name}"], codes[f"weekday of {name}"] = days, days.astype(np.int64)
-        grid = ValueGrid.of(real[name].astype(np.float64), kind)
+        # Values that all stand among the real ones are as round as those; it is new values that can be off.
+        known = np.isin(decoys[name], real[name]) | np.isnan(decoys[name])
+        grid = None if known.all() else ValueGrid.of(real[name].astype(np.float64), kind)
         if grid is not None:
             on, roundness = _seen_on(grid, column.astype(np.float64))
             numbers[f"grid of {name}"], codes[f"grid of {name}"] = on, on.astype(np.int64)
@@ -93,3 +97,7 @@ def _recurs(column: Column) -> Flags:
 
 def _lowest(values: Floats) -> float:
     return float(np.nanmin(values)) if not np.isnan(values).all() else 0.0
+
+
+def _varies(feature: Floats | NDArray[np.int64]) -> bool:
+    return bool(len(feature) - np.unique(feature, return_counts=True)[1].max() >= _LEAST)
