@@ -108,6 +108,15 @@ def test_orders_hold_in_decoys(seed: int, strict: bool, spread: int, turned: boo
     assert not order.broken(drawn).any()
 
 
+def test_an_order_of_columns_far_apart_holds_in_each_of_many_decoys() -> None:
+    """Distances vary as much as the values: each is drawn by itself, and what breaks the order is drawn again."""
+    generator = np.random.default_rng(6)
+    low = np.round(generator.uniform(0, 1000, 300), 1)
+    columns = {"low": low, "high": np.round(low + generator.exponential(300, 300) + 0.1, 1)}
+    drawn = draw_values(columns, np.zeros((300, 1)), np.zeros((800, 1)), generator).columns
+    assert (drawn["low"] < drawn["high"]).all()
+
+
 def test_orders_by_hand() -> None:
     few = np.arange(19.0)
     assert orders({"a": few, "b": few + 1}, {}) == ()
