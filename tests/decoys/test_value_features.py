@@ -83,7 +83,7 @@ def planted() -> tuple[Classes, Values, Values]:
 
 def found_with(planted: tuple[Classes, Values, Values], **changed: np.ndarray) -> float:
     decoys, real, own = planted
-    changed_values = Values(own.columns | changed, own.class_of_record)
+    changed_values = Values({**own.columns, **changed}, own.class_of_record)
     found = detectability(
         grid(), decoys, np.random.default_rng(3), real_values=real, decoy_values=changed_values
     ).worst_of(View.VALUES)
