@@ -135,7 +135,7 @@ def test_roundness_is_that_of_the_column() -> None:
     for part in (anchors, drawn):
         steps = human_steps(np.rint(part * 100).astype(np.int64))
         shares.append([(steps == step).mean() for step in (1, 5, 10, 25, 50, 100, 500, 1000)])
-    assert np.abs(np.subtract(*shares)).max() < 0.02
+    assert np.abs(np.array(shares[0]) - np.array(shares[1])).max() < 0.02
 
 
 def test_a_value_is_new_where_there_is_room() -> None:

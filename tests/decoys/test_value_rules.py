@@ -29,11 +29,9 @@ def hospital(seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return columns, generator.random((N, 4))
 
 
-def drawn_of(
-    columns: dict[str, np.ndarray], context: np.ndarray, n: int = 300, **kinds: ValueKind
-) -> dict[str, np.ndarray]:
+def drawn_of(columns: dict[str, np.ndarray], context: np.ndarray, **kinds: ValueKind) -> dict[str, np.ndarray]:
     generator = np.random.default_rng(5)
-    return draw_values(columns, context, generator.random((n, context.shape[1])), generator, kinds=kinds).columns
+    return draw_values(columns, context, generator.random((300, context.shape[1])), generator, kinds=kinds).columns
 
 
 def test_salaries_stay_in_hundreds_and_as_round_as_they_are() -> None:
