@@ -12,6 +12,7 @@ from scipy import stats
 from tasks.decoys.incident import incident_of_cells, incident_of_labels
 from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Holder, Manifest, Version
+from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.tracing import trace
 from tasks.errors import DataError, ParameterError
 from tasks.microdata.hierarchy import hierarchy_from_rows
@@ -41,8 +42,8 @@ def hand_made():
 
 
 PEOPLE, _ = distinct_tuples(np.arange(25, dtype=np.int32).reshape(-1, 1), [TREE], np.full(25, 10))
-"""Ten people in each leaf. Fourteen leaves are outside the real classes, three of them decoys of b or of the seat; of the
-eleven that are left two are a's decoys, so that N is 10 for each of these. The same holds for b's."""
+"""Ten people in each leaf. Fourteen leaves are outside the real classes, three of them decoys of b or of the seat; of
+the eleven that are left two are a's decoys, so that N is 10 for each of these. The same holds for b's."""
 
 
 def traced(positions, kind="people", **options):
@@ -259,14 +260,15 @@ class TestLeaks:
         assert {*found.named, *found.suspected} == {HERE.recipients[number]}
         assert found.outside == 0
 
-    @pytest.mark.parametrize(("form", "least"), [("generalized", 1), ("sexless", 3)])
+    @pytest.mark.parametrize(("form", "least"), [("generalized", 1), ("sexless", 0)])
     def test_generalized_further_names_nobody_else(self, form, least):
         """Most decoys then share their group with real classes; those that do not still speak."""
         right = 0
         for number, recipient in enumerate(HERE.recipients):
             incident = leak(number, np.random.default_rng(number), form)
-            found = trace(HERE.manifest, HERE.axes, incident, HERE.population, level=0.1)
+            found = trace(HERE.manifest, HERE.axes, incident, HERE.population, level=0.2)
             assert set(found.named) | set(found.suspected) <= {recipient}
+            assert {hit.recipient for hit in found.hits} <= {recipient}
             right += found.verdict != "nothing"
         assert right >= least
 
@@ -348,8 +350,9 @@ FORMS = {
 COARSER = {"sex dropped": without("sex"), "sex withheld": raised("sex", 1), "job raised": raised("job", 2)}
 
 
-def traced_frame(frame, kind="rows", people=THERE.population):
-    return trace(THERE.manifest, THERE.axes, incident_of_labels(frame, NAMES, THERE.axes, kind, "leak.csv"), people)
+def traced_frame(frame, kind="rows", people=THERE.population, **options):
+    incident = incident_of_labels(frame, NAMES, THERE.axes, kind, "leak.csv")
+    return trace(THERE.manifest, THERE.axes, incident, people, **options)
 
 
 class TestLeakedFiles:
@@ -362,15 +365,17 @@ class TestLeakedFiles:
         assert (found.named, found.suspected, found.outside) == ((THERE.recipients[number],), (), 0)
         assert found.total == len(frame)
 
-    @pytest.mark.parametrize("form", COARSER)
-    def test_coarser_names_nobody_else(self, form):
+    @pytest.mark.parametrize(("form", "least"), [("sex dropped", 3), ("sex withheld", 3), ("job raised", 1)])
+    def test_coarser_names_nobody_else(self, form, least):
+        """Of some fifty cells that each decoy could have been, tuples that are more general hit several."""
         right = 0
         for number, recipient in enumerate(THERE.recipients):
             rng = np.random.default_rng(number)
-            found = traced_frame(COARSER[form](delivered(rows_of(THERE.held[number].classes), rng), rng))
+            frame = COARSER[form](delivered(rows_of(THERE.held[number].classes), rng), rng)
+            found = traced_frame(frame, level=0.2)
             assert {*found.named, *found.suspected} <= {recipient}
             right += found.verdict != "nothing"
-        assert right >= 3
+        assert right >= least
 
     @pytest.mark.parametrize("form", FORMS)
     def test_before_the_decoys_nobody(self, form):
@@ -415,6 +420,38 @@ class TestLeakedFiles:
             frame = delivered(THERE.population.codes[drawn], rng)
             named += traced_frame(frame, "people").verdict != "nothing"
         assert named <= 3
+
+
+class TestClusteredLists:
+    """Unrelated people of one region, one job or both: as many as there are, or some, as people or as rows."""
+
+    @pytest.mark.parametrize("kind", ["people", "rows"])
+    @pytest.mark.parametrize("size", [1, 10, 100, 1000])
+    @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+    def test_name_nobody(self, axes, size, kind):
+        rng = np.random.default_rng(size)
+        counts, codes = THERE.population.counts, THERE.population.codes
+        pointing = 0
+        for place in rng.choice(len(codes), 10):
+            same = np.flatnonzero((codes[:, axes] == codes[place, axes]).all(axis=1))
+            drawn = codes[rng.choice(same, size, p=counts[same] / counts[same].sum())]
+            found = trace(THERE.manifest, THERE.axes, incident_of_cells(drawn, THERE.axes, kind), THERE.population)
+            assert found.named == ()
+            pointing += bool(found.suspected)
+        assert pointing == 0
+
+    @pytest.mark.parametrize("size", [1, 20, 700])
+    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    def test_not_even_those_of_one_decoy(self, number, size):
+        """Chosen by where the decoy lies, which nobody can who does not know it."""
+        rng = np.random.default_rng(number)
+        for cell in THERE.manifest.holders[number].decoys.cells:
+            inside = of_same_origin(THERE.population.codes, cell[None], THERE.axes)
+            drawn = rng.choice(THERE.population.codes[inside], size)
+            for kind in ("people", "rows"):
+                found = trace(THERE.manifest, THERE.axes, incident_of_cells(drawn, THERE.axes, kind), THERE.population)
+                assert found.hits[0].decoy_hits == size
+                assert found.named == ()
 
 
 class TestTwoGeneralizations:

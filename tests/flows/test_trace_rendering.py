@@ -78,8 +78,8 @@ def test_kept_classes_alone_are_weaker() -> None:
 def test_one_decoy_class_alone_is_weaker() -> None:
     answer = traced(hits("lab", (40, 1, 3), (0, 0, 6), 0.004), suspected=("lab",), people=True)
     assert sentences(answer) == [
-        "Points to lab, but weakly: 1 of its 3 decoy classes was hit by 40 people, as a list of the people of one place "
-        "may do; the chance that an incident not from it hits as much is 1 in 250."
+        "Points to lab, but weakly: 1 of its 3 decoy classes was hit by 40 people, as a list of the people of one "
+        "place may do; the chance that an incident not from it hits as much is 1 in 250."
     ]
     answer = traced(hits("lab", (1, 1, 3), (2, 2, 6), 0.004), suspected=("lab",))
     assert "1 row, as a list of the people of one place may do, and 2 of the 6 real classes" in sentences(answer)[0]
