@@ -3,9 +3,9 @@
 Which empty cell became a recipient's decoy was drawn, and the draw is secret. So whatever an incident hits, if it was
 made without the copy, a decoy is hit as likely as any other cell that could have been drawn for it: with h of N such
 cells hit, the decoy itself among them, by a chance of h/N. The recipient's other decoys count in h where they are hit,
-but not in N, for no cell is drawn twice: so as many hits or more are no likelier than if each decoy were drawn by itself
-with its chance h/N. Nothing is assumed of the incident. A list of the people of
-one place, or of one age, hits neighbouring cells together; it hits each of them only once, and h counts them all.
+but not in N, for no cell is drawn twice: so as many hits or more are no likelier than if each decoy were drawn by
+itself with its chance h/N. Nothing is assumed of the incident. A list of the people of one place, or of one age, hits
+neighbouring cells together; it hits each of them only once, and h counts them all.
 
 A cell is comparable with a decoy if it
 
@@ -128,7 +128,8 @@ class ComparableCells:
             numbers, people = self._counted(levels)
             own = self._people_of(levels)
             wanted = (people >= min(own.values()) / factor) & (people <= max(own.values()) * factor)
-            cells = np.column_stack(np.unravel_index(numbers[wanted], [len(line) for line in self.axes]))
+            places = np.unravel_index(numbers[wanted], [len(line) for line in self.axes])
+            cells = np.column_stack(places).astype(np.int32)
             outside = ~of_same_origin(cells, self.real, self.axes)
             cells = cells[outside]
             self._nodes[levels, factor] = _Node(

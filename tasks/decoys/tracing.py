@@ -30,13 +30,13 @@ all recipients C, and c of them the K_i of this one,
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
 and where it hits those of one holder alone, how many other real classes it hits tells too: see
-``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit. Where none of its kept classes are hit,
-the chance is 1.
+``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit. Where none of its kept classes are
+hit, the chance is 1.
 
 *Together.* Decoys say something if the incident has a tuple that can come from no real class, kept classes if it has
-one that can come from a single one; neither depends on the draws. Where both do, they go together by Fisher's method (product x, chance
-x (1 − ln x)). The least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al.,
-*AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
+one that can come from a single one; neither depends on the draws. Where both do, they go together by Fisher's method
+(product x, chance x (1 − ln x)). The least of m recipients is corrected by Bonferroni: × m. Source of the idea:
+Antonatos et al., *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
 
 **Who is named.** A recipient of whom the chance is at most the level is named if two of its decoy classes or more are
 hit, or one is and the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: who
