@@ -29,6 +29,7 @@ from tests.support.decoyed_world import (
     drawn_rows,
     make_decoyed_world,
     population_rows,
+    the_same_decoys,
     with_decoys,
 )
 from tests.support.search import holds
@@ -100,7 +101,8 @@ def released(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Wor
         ],
         policy=POLICY,
     )
-    return world, world.run(engine)
+    with the_same_decoys():
+        return world, world.run(engine)
 
 
 @pytest.fixture
