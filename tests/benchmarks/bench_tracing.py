@@ -291,7 +291,7 @@ def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) 
 
 
 def _traced(setting: _Setting, manifest: Manifest, incident: Incident) -> Trace:
-    return trace(manifest, setting.axes, incident, setting.people.count)
+    return trace(manifest, setting.axes, incident, adult.prepared().population)
 
 
 def _labels(setting: _Setting, cells: Codes) -> pd.DataFrame:
