@@ -21,7 +21,7 @@ is hit, and what counts for a recipient is how many of its classes are hit.
 drawn in its place: with h of N comparable cells hit, d among them, by a chance of h/N (``tasks.decoys.comparable``). Of
 n decoys of the recipient, each with a chance of its own,
 
-    chance of as many decoy classes = P(Poisson-binomial(h_1/N_1, …, h_n/N_n) ≥ decoy classes hit)
+    chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
 
 *Kept classes* were in the data before there were decoys. A file from then has all of them, so what counts is that an
 incident has those of one recipient and of nobody else. Where it hits kept classes of several, of the K kept classes of
@@ -30,13 +30,13 @@ all recipients C, and c of them the K_i of this one,
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
 and where it hits those of one holder alone, how many other real classes it hits tells too: see
-``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit. Where none of its kept classes are hit,
-the chance is 1.
+``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit. Where none of its kept classes are
+hit, the chance is 1.
 
 *Together.* Decoys say something if the incident has a tuple that can come from no real class, kept classes if it has
-one that can come from a single one; neither depends on the draws. Where both do, they go together by Fisher's method (product x, chance
-x (1 − ln x)). The least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al.,
-*AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
+one that can come from a single one; neither depends on the draws. Where both do, they go together by Fisher's method
+(product x, chance x (1 − ln x)). The least of m recipients is corrected by Bonferroni: × m. Source of the idea:
+Antonatos et al., *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
 
 **Who is named.** A recipient of whom the chance is at most the level is named if two of its decoy classes or more are
 hit, or one is and the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: who
