@@ -19,10 +19,10 @@ A cell is comparable with a decoy if it
 Decoys are drawn to look like real classes, so not all of these cells were equally likely: where the data are people of
 working age, so are most decoys. The cells are therefore weighed as ``tasks.decoys.raking`` has it, by the real classes
 of the decoy's levels that hold about as many people: in each quasi-identifier, and in people, the weighted cells are
-distributed as these. The chance is the weight of the cells that are hit over that of all; the decoy's own is the mean
-at least, so that an unlikely one speaks no louder. Where there are fewer than 40 cells or such classes, all cells count
-alike. What the draw depended on beyond that, such as suppressed records, in whose cells there are no decoys, is not known to
-whoever traces.
+distributed as these. The chance is the weight of the cells that are hit over that of all. The decoy's own weight is the
+mean at least, so that an unlikely one speaks no louder. Where there are fewer than 40 cells or such classes, all cells
+count alike. What the draw depended on beyond that, such as suppressed records, in whose cells there are no decoys, is
+not known to whoever traces.
 """
 
 from collections.abc import Sequence
@@ -158,9 +158,10 @@ class ComparableCells:
             numbers, people = self._counted(levels)
             own = self._people_of(levels)
             wanted = (people >= min(own.values()) / factor) & (people <= max(own.values()) * factor)
-            cells = np.column_stack(np.unravel_index(numbers[wanted], [len(line) for line in self.axes]))
+            places = np.unravel_index(numbers[wanted], [len(line) for line in self.axes])
+            cells = np.column_stack(places).astype(np.int32)
             candidate = ~of_same_origin(cells, self.real, self.axes)
-            cells = cells[candidate].astype(np.int32)
+            cells = cells[candidate]
             self._nodes[levels, factor] = _Node(
                 cells=cells,
                 numbers=numbers[wanted][candidate],

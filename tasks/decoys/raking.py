@@ -48,7 +48,8 @@ def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floa
         if not weights.any():
             return np.ones(n_cells)
         weights = np.clip(weights / weights.mean(), 1 / _EXTREME, _EXTREME)
-    return weights / weights.mean()
+    scaled: Floats = weights / weights.mean()
+    return scaled
 
 
 def _binned(values: Integers, like: Integers, n_bins: int) -> tuple[NDArray[np.intp], Floats]:

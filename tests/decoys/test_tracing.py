@@ -423,9 +423,9 @@ class TestLeakedFiles:
 
 
 class TestClusteredLists:
-    """Unrelated people of one region, one job or both, as people or as rows."""
+    """Unrelated people of one region, one job or both."""
 
-    def test_point_to_somebody_no_more_often_than_the_level(self, kind):
+    def test_point_to_somebody_no_more_often_than_the_level(self):
         """Everybody of each region, job, and both: all lists of that sort that there are."""
         codes, pointing, lists = THERE.population.codes, 0, 0
         for axes in ([0], [1], [0, 1]):
