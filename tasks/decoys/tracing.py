@@ -18,10 +18,10 @@ people of one town, of one age, or one person a hundred times. So a class counts
 is hit, and what counts for a recipient is how many of its classes are hit.
 
 *Decoys.* If the incident did not come from the recipient, its decoy d is hit as likely as any cell that could have been
-drawn in its place: with h of N comparable cells hit, d among them, by a chance of h/N (``tasks.decoys.comparable``). Of
-n decoys of the recipient, each with a chance of its own,
+drawn in its place: with h of N comparable cells hit, d among them, by a chance of h/N, cells weighed by how much they
+are like real classes (``tasks.decoys.comparable``). Of n decoys of the recipient, each with a chance of its own,
 
-    chance of as many decoy classes = P(Poisson-binomial(h_1/N_1, …, h_n/N_n) ≥ decoy classes hit)
+    chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
 
 *Kept classes* were in the data before there were decoys. A file from then has all of them, so what counts is that an
 incident has those of one recipient and of nobody else. Where it hits kept classes of several, of the K kept classes of
@@ -50,9 +50,8 @@ is compared: whose each of them is was drawn. Of D decoys of all, n of them this
 
 With few recipients that is never small, so more must be hit, or kept classes must speak.
 
-**Not covered.** Who knows decoys can plant them: the incident must not have been made by the manifest. Comparable cells
-are taken to be equally likely to have become decoys; what made some of them more plausible is not in the manifest. A
-list of a place where two decoys of one recipient lie hits both, which happens as rarely as the formula says.
+**Not covered.** Who knows decoys can plant them: the incident must not have been made by the manifest. A list of a
+place where two decoys of one recipient lie hits both, which happens as rarely as the formula says.
 """
 
 from collections.abc import Sequence
