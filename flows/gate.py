@@ -23,6 +23,7 @@ from typing import Any
 
 from flows.actor import Clock, actor, utc_now
 from flows.cases import Case, cases_of, finish_additions, pending_key
+from flows.earlier import decoys_to_continue, what_was_asked
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
@@ -152,7 +153,7 @@ def _run(
     clock: Clock,
     engine: EngineFor,
 ) -> Outcome:
-    requested_at = _requested(ledger, loaded, name, clock())
+    requested_at = _requested(ledger, loaded, inputs, name, clock())
     try:
         with guarded("release"):
             check_open(ledger.entries(release_id=name))
@@ -167,8 +168,10 @@ def _run(
                 decided_at=clock(),
                 prev_record_sha256=ledger.head().sha256,
             )
-            finished = _flow(workspace, loaded, circumstances, engine)
+            decoys = decoys_to_continue(workspace, ledger, loaded, inputs)
+            finished = _flow(workspace, loaded, circumstances, decoys, engine)
             _check_unchanged(loaded, inputs)
+            decoys_to_continue(workspace, ledger, loaded, inputs)
             outcome = _publish(workspace, ledger, loaded, finished, circumstances)
     except ReleasegateError as error:
         told = _disk_full_instead(error, workspace)
@@ -180,7 +183,11 @@ def _run(
 
 
 def _flow(
-    workspace: Workspace, loaded: LoadedRequest, circumstances: Circumstances, engine: EngineFor
+    workspace: Workspace,
+    loaded: LoadedRequest,
+    circumstances: Circumstances,
+    decoys: dict[str, str] | None,
+    engine: EngineFor,
 ) -> dict[str, Any]:
     step("starting the orchestrator")
     folder = workspace.run(circumstances.release_id)
@@ -194,7 +201,7 @@ def _flow(
             str(loaded.path.resolve()),
             [str(root) for root in loaded.roots],
             [recipient.id for recipient in loaded.request.recipients],
-            [recipient.id for recipient in loaded.request.recipients if recipient.decoys or loaded.request.continues],
+            decoys,
             circumstances_document(circumstances),
             str(workspace.key_file),
             str(folder),
@@ -365,7 +372,7 @@ def _no_longer(case: Case, today: date) -> str:
     return case.standing.why if state in {State.REVOKED, State.SUPERSEDED} else lapsed(case.record, today)
 
 
-def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -> datetime:
+def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, name: str, at: datetime) -> datetime:
     """Time of the request: that of the first run, where this one goes on after an interruption."""
     earlier = ledger.entries(release_id=name)
     if earlier and earlier[-1].event is Event.REQUESTED:
@@ -383,6 +390,7 @@ def _requested(ledger: Ledger, loaded: LoadedRequest, name: str, at: datetime) -
             "roots": [printable(str(root)) for root in loaded.roots],
             "recipients": [recipient.id for recipient in loaded.request.recipients],
             "code": code_fact().model_dump(mode="json"),
+            **what_was_asked(loaded.request, inputs),
         },
         at=at,
     )

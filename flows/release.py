@@ -30,7 +30,7 @@ def release(  # noqa: PLR0917
     request: str,
     roots: list[str],
     recipients: list[str],
-    decoyed: list[str],
+    decoys: dict[str, str] | None,
     circumstances: dict[str, object],
     key_file: str,
     folder: str,
@@ -53,8 +53,8 @@ def release(  # noqa: PLR0917
         Folders that the request may name files in.
     recipients : list of str
         Ids of the recipients.
-    decoyed : list of str
-        Ids of those whose copies are to hold decoys.
+    decoys : dict of str to str, optional
+        ``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none.
     circumstances : dict
         Identity, program, time and ledger head, for the records.
     key_file : str
@@ -103,8 +103,8 @@ def release(  # noqa: PLR0917
     played: dict[str, Artifact] = {}
     if masked and collected:
         played = _generalized(every, release_id, request, prepared, folder)
-        if decoyed:
-            played = _with_decoys(every, release_id, request, roots, played, decoyed, masked, key_file, folder)
+        if decoys is not None:
+            played = _with_decoys(every, release_id, request, roots, played, decoys, masked, key_file, folder)
     finished = {}
     for recipient, found in every.items():
         if masked and collected and recipient in played:
@@ -151,20 +151,23 @@ def _with_decoys(  # noqa: PLR0917
     request: str,
     roots: list[str],
     played: dict[str, Artifact],
-    decoyed: list[str],
+    decoys: dict[str, str],
     masked: Artifact,
     key_file: str,
     folder: str,
 ) -> dict[str, Artifact]:
-    """Place the decoys of all recipients; where that fails, those who were to have some are blocked."""
+    """Place the decoys of all recipients; where that fails, everybody is blocked.
+
+    A copy without decoys, given away now, would lack nothing that later copies lack for each other's decoys.
+    """
     step("placing decoys")
     prepared = next(iter(every.values()))["prepared"]
     try:
-        placed = _done(place_decoys, release_id, request, roots, prepared, played, masked, key_file, folder)
+        placed = _done(place_decoys, release_id, request, roots, prepared, played, masked, decoys, key_file, folder)
     except StageCrashed:
         raise
     except StageFailed as failure:
-        for recipient in decoyed:
+        for recipient in played:
             every[recipient]["failures"].append({"stage": "decoys", "reason": failure.in_one_line()})
         return played
     for recipient, copy in placed["copies"].items():

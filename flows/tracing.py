@@ -1,7 +1,7 @@
 """Tracing an incident: the bundle verified, the manifest of decoys opened, and that somebody did so recorded.
 
 Neither the data nor the request is needed: the hierarchies lie in the bundle's evidence. The population is used where
-it is still the one that was decided on; without it chances are upper bounds.
+it is still the one that was decided on; without it decoys are compared with each other alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.decoys.incident import Incident, incident_of_labels
 from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Manifest, hierarchies_digest
-from tasks.decoys.tracing import People, Trace, trace
+from tasks.decoys.tracing import Trace, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import BadInput, ReleasegateError, TamperingFound
@@ -26,14 +26,12 @@ from tasks.guard import guarded
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.arx import arx_file, read_arx
-from tasks.microdata.cube import count_cube
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import file_sha256, read_population
-from tasks.microdata.tuples import Counts, distinct_tuples, encode
+from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import Role, SafeHarborRule
 
 HIERARCHIES = Path("evidence") / "hierarchies"
-_MEBIBYTE = 2**20
 
 Say = Callable[[str], None]
 
@@ -110,14 +108,14 @@ def trace_incident(
     outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
     incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
     say("reading the population")
-    people, reason = _population(report.release_id, records[0], hierarchies, ledger)
+    population, reason = _population(report.release_id, records[0], hierarchies, ledger)
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
     enter = partial(_enter, ledger, report.release_id, asked, clock)
     try:
         with guarded("trace"):
             manifest = _opened(vault, report.release_id, commitment, list(hierarchies.values()))
-            found = trace(manifest, axes, incident, people, level=level)
+            found = trace(manifest, axes, incident, population, level=level)
     except ReleasegateError as error:
         enter(verdict="refused", reason=error.what)
         raise
@@ -198,8 +196,8 @@ def safe_harbor_groups(
 
 def _population(
     release_id: str, record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
-) -> tuple[People | None, str | None]:
-    """Counts of the population's people in cells; or none, and why."""
+) -> tuple[Tuples | None, str | None]:
+    """Tuples of the population; or none, and why."""
     try:
         with guarded("population"):
             loaded = request_of(release_id, record, ledger)
@@ -213,16 +211,7 @@ def _population(
             people, _ = distinct_tuples(codes, trees, counts[present])
     except ReleasegateError as error:
         return None, error.what
-    limit = loaded.request.policy.generalization.memory_limit_mb * _MEBIBYTE
-
-    counted: list[People] = []
-
-    def count(cells: Codes) -> Counts:
-        if not counted:
-            counted.append(count_cube(people, trees, people, limit).count)
-        return counted[0](cells)
-
-    return count, None
+    return people, None
 
 
 def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequence[Hierarchy]) -> Manifest:

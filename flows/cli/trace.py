@@ -134,7 +134,7 @@ def _document(traced: Traced) -> dict[str, Any]:
         "named": list(found.named),
         "suspected": list(found.suspected),
         "level": found.level,
-        "upper_bounds": found.bounded,
+        "by_population": found.by_population,
         "recipients": [asdict(hits) for hits in found.hits],
         "incident": {
             "kind": traced.incident.kind,

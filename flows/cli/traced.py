@@ -38,16 +38,17 @@ def sentences(traced: Traced) -> list[str]:
 
 def _sentence(traced: Traced, hits: Hits) -> str:
     kept = f"{hits.kept_classes} of the {hits.of_kept} real classes that it alone keeps"
+    weakly = "" if hits.recipient in traced.trace.named else ", but weakly"
     if hits.decoy_hits:
         also = f", and {kept} by {_number(traced, hits.kept_hits)}" if hits.kept_classes else ""
         verb = "was" if hits.decoy_classes == 1 else "were"
-        what = f"Points to {hits.recipient}: {hits.decoy_classes} of its {hits.of_decoys} decoy classes {verb} hit by "
-        what += f"{_number(traced, hits.decoy_hits)}{also}"
+        alone = ", as a list of the people of one place may do" if weakly else ""
+        what = f"{hits.decoy_classes} of its {hits.of_decoys} decoy classes {verb} hit by "
+        what += f"{_number(traced, hits.decoy_hits)}{alone}{also}"
     else:
-        what = f"Points to {hits.recipient}, but weakly: no decoys were hit, and {kept} by "
-        what += _number(traced, hits.kept_hits)
-    most = "at most " if traced.trace.bounded else ""
-    return f"{what}; the chance that an incident not from it hits as much is {most}{chance(hits.chance)}."
+        what = f"no decoys were hit, and {kept} by {_number(traced, hits.kept_hits)}"
+    told = f"Points to {hits.recipient}{weakly}: {what}"
+    return f"{told}; the chance that an incident not from it hits as much is {chance(hits.chance)}."
 
 
 def chance(probability: float) -> str:
@@ -71,8 +72,8 @@ def notes(traced: Traced) -> Iterator[str]:
     """What limits the answer, or what to know of the recipients in it."""
     if traced.without_population is not None:
         yield (
-            f"chances are upper bounds, for {traced.without_population}; with the population as it was, fewer hits "
-            "would name a recipient"
+            f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population "
+            "as it was, fewer hits would name a recipient"
         )
     if traced.absent:
         yield f"no column of {', '.join(traced.absent)}: taken as unknown, so less can be told"
@@ -119,7 +120,8 @@ def _rows(traced: Traced) -> Group:
     ):
         table.add_row(words, f"{number:,}")
     level = chance(found.level)
-    return between("What was looked at", table, f"A recipient is named where chance is {level} or less.")
+    rule = f"A recipient is named where chance is {level} or less; by one decoy class or by kept classes alone, weakly."
+    return between("What was looked at", table, rule)
 
 
 def _unread(unread: dict[str, int], traced: Traced) -> Table:

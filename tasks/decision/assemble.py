@@ -36,6 +36,7 @@ from tasks.decision.record import (
     digest,
 )
 from tasks.decision.utility_facts import UtilityFact
+from tasks.decision.veil import veiled
 from tasks.decision.verdict import decide, validity
 from tasks.delivery.rescore import flat_figures
 from tasks.generalization.setting import payoffs_of
@@ -151,6 +152,7 @@ def assemble(
     2. Where all of them are open, the file that was written must carry the recorded risk, and all stages must have
        finished. A file is never written behind a closed gate, so these are then not judged.
     3. The verdict, its reasons and its validity.
+    4. Figures that would give decoys away are rounded.
     """
     gates = gates_before_writing(request, recipient, findings, circumstances)
     with_decoys = recipient.decoys or any(failure.stage == DECOYS for failure in findings.failures)
@@ -171,7 +173,7 @@ def assemble(
         circumstances.decided_at.date(), request.policy.validity_days, recipient.agreement.expires
     )
     score = findings.score
-    return DecisionRecord(
+    record = DecisionRecord(
         release_id=circumstances.release_id,
         title=request.title,
         decision=verdict,
@@ -219,6 +221,7 @@ def assemble(
         valid_until=valid_until,
         prev_record_sha256=circumstances.prev_record_sha256,
     )
+    return veiled(record)
 
 
 def _finished(findings: Findings) -> Collection[str]:

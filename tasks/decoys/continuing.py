@@ -57,6 +57,9 @@ def continued(
     """
     file_of = {holder.recipient: holder.generalization for holder in manifest.holders if holder.recipient is not None}
     newcomers = {one.recipient: _file_as(one, asked, file_of) for one in asked if _is_new(one, file_of)}
+    for one in asked:
+        if one.recipient in newcomers:
+            _check_seat(one, manifest, newcomers[one.recipient])
     number = file_of | newcomers
     files = []
     for place, before in enumerate(manifest.versions[-1].files):
@@ -90,6 +93,19 @@ def _file_as(newcomer: Asked, asked: Sequence[Asked], file_of: Mapping[str, int]
         got="others",
         fix="give it those of such a recipient, or make a release of its own, without “continues”, for new recipients",
     )
+
+
+def _check_seat(newcomer: Asked, manifest: Manifest, number: int) -> None:
+    """Refuse a newcomer who asks for other than what seats hold; that there are none is for ``extend`` to say."""
+    held = [len(one.decoys) for one in manifest.holders if one.recipient is None and one.generalization == number]
+    if held and newcomer.classes not in held:
+        raise ParameterError(
+            "a newcomer asks for more or fewer decoy classes than a seat holds",
+            where=f"recipient {newcomer.recipient}",
+            expected=f"{held[0]} decoy classes, as were planned for every seat",
+            got=str(newcomer.classes),
+            fix="ask for as many, or make a release of its own, without “continues”, for new recipients",
+        )
 
 
 def _other_forms(own: Sequence[Asked]) -> ParameterError:

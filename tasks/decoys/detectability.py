@@ -9,7 +9,8 @@ view                   what the intruder sees of a class
 =====================  ==================================================================================
 file alone             where its groups lie, how wide they are, its size
 population             and how many people it links to, in the population and in the register
-population and values  and its records' other columns, and how many records of the file have the same values
+population and values  and its records' other columns, how round each value is, on which weekday, whether
+                       another record has it, and how many records of the file have the same values in all columns
 =====================  ==================================================================================
 
 Each is tried by gradient boosting and by logistic regression. The worst area counts; being the largest of several, it
@@ -19,7 +20,7 @@ ranks within their fold. The interval is DeLong's, which takes the scores as giv
 not of the folds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -34,6 +35,8 @@ from tasks.decoys.generalized_release import Classes, Flags, Floats, Generalized
 from tasks.decoys.plausibility import seen
 from tasks.decoys.sensitive_values import Columns
 from tasks.decoys.size_test import SizeTest, size_test
+from tasks.decoys.value_features import Noticed, noticed
+from tasks.decoys.value_rules import Kinds
 from tasks.errors import ParameterError
 from tasks.utility.features import features
 from tasks.utility.one_thread import one_thread
@@ -70,6 +73,8 @@ class Values:
     """Integers are codes, floats are numbers; each of shape (n_records,)."""
     class_of_record: NDArray[np.intp]
     """Class of each record; every class has one at least."""
+    kinds: Kinds = field(default_factory=dict)
+    """What floats stand for where not for numbers; those of real records count."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,8 @@ def detectability(
             named = {str(number): column for number, column in enumerate(matrix.T)}
             detections += trial.detections(view, matrix, features(named, {}).matrix, np.arange(len(decoy)))
         if real_values is not None and decoy_values is not None:
-            records = _records(decoy_values, real_values, chosen, len(decoys))
-            boosted, linear = _record_matrices(matrices[View.POPULATION], records)
+            records, single = _records(decoy_values, real_values, chosen, len(decoys))
+            boosted, linear = _record_matrices(matrices[View.POPULATION], records, single)
             detections += trial.detections(View.VALUES, boosted, linear, records.class_of_record)
     return Detectability(
         detections=tuple(detections),
@@ -225,17 +230,18 @@ def _chosen(real: Classes, with_values: bool, generator: np.random.Generator) ->
     return np.sort(order)
 
 
-def _records(decoys: Values, real: Values, chosen: NDArray[np.intp], n_decoys: int) -> Values:
-    """Records of the decoys and of the chosen real classes, these numbered after the decoys."""
+def _records(decoys: Values, real: Values, chosen: NDArray[np.intp], n_decoys: int) -> tuple[Values, Noticed]:
+    """Records of the decoys and of the chosen real classes, these numbered after the decoys; and what is noticed."""
     number = np.full(int(real.class_of_record.max()) + 1, -1, dtype=np.intp)
     number[chosen] = n_decoys + np.arange(len(chosen))
     rows = np.flatnonzero(number[real.class_of_record] >= 0)
-    columns = {name: np.concatenate([decoys.columns[name], column[rows]]) for name, column in real.columns.items()}
-    twins = _twins({name: np.concatenate([decoys.columns[name], column]) for name, column in real.columns.items()})
-    columns["records of the same values"] = np.log(
-        np.concatenate([twins[: len(decoys.class_of_record)], twins[len(decoys.class_of_record) :][rows]])
-    )
-    return Values(columns, np.concatenate([decoys.class_of_record, number[real.class_of_record[rows]]]))
+    every = {name: np.concatenate([decoys.columns[name], column]) for name, column in real.columns.items()}
+    tested = np.concatenate([np.arange(len(decoys.class_of_record)), len(decoys.class_of_record) + rows])
+    columns = {name: column[tested] for name, column in every.items()}
+    columns["records of the same values"] = np.log(_twins(every)[tested])
+    single = noticed(real.columns, decoys.columns, real.kinds).at(tested)
+    class_of_record = np.concatenate([decoys.class_of_record, number[real.class_of_record[rows]]])
+    return Values(columns, class_of_record), single
 
 
 def _twins(columns: Columns) -> NDArray[np.int64]:
@@ -247,7 +253,7 @@ def _twins(columns: Columns) -> NDArray[np.int64]:
     return np.bincount(group)[group]
 
 
-def _record_matrices(classes: Floats, records: Values) -> tuple[Floats, Floats]:
+def _record_matrices(classes: Floats, records: Values, single: Noticed) -> tuple[Floats, Floats]:
     """Features of records with those of their classes: as they are for trees, standardised for the linear model."""
     numeric = {f"class {number}": column[records.class_of_record] for number, column in enumerate(classes.T)}
     coded: dict[str, NDArray[np.integer]] = {}
@@ -262,7 +268,8 @@ def _record_matrices(classes: Floats, records: Values) -> tuple[Floats, Floats]:
         numeric[f"value {name}"] = np.where(missing, numbers[~missing].mean() if not missing.all() else 0.0, numbers)
         if missing.any():
             coded[f"missing {name}"] = missing.astype(np.int64)
-    return np.column_stack(plain), features(numeric, coded).matrix
+    plain += list(single.numbers.values())
+    return np.column_stack(plain), features(numeric, coded | single.codes).matrix
 
 
 def _check(real: Classes, decoys: Classes, real_values: Values | None, decoy_values: Values | None) -> None:

@@ -60,7 +60,7 @@ class Source:
         """Values of the records that are released, by class."""
         number = self.class_of_tuple[self.tuple_of_record]
         rows = np.flatnonzero(number >= 0)
-        return Values(at_rows(self.columns.values, rows), number[rows])
+        return Values(at_rows(self.columns.values, rows), number[rows], self.columns.kinds)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,14 @@ def invent(
     if not columns:
         return [Invented(classes, {}) for classes in made]
     context = [np.repeat(finite(seen(source.release, classes)[0]), classes.sizes, axis=0) for classes in made]
-    drawn = draw_values(columns, source.context, np.concatenate(context), generator, common_from=common_from)
+    drawn = draw_values(
+        columns,
+        source.context,
+        np.concatenate(context),
+        generator,
+        common_from=common_from,
+        kinds=source.columns.kinds,
+    )
     ends = np.cumsum([0, *[len(part) for part in context]])
     return [
         Invented(classes, {name: column[start:end] for name, column in drawn.columns.items()})

@@ -140,16 +140,50 @@ def offered(
         If a number is below 1, ``barred`` does not fit, or there is nothing to offer; says what would give some.
     """
     _check(candidates, most, ratio, barred)
+    order = ranked(release, candidates, band, generator, taken=taken, ratio=ratio, barred=barred)
+    return first_of(release, candidates, order, generator, most=most, ratio=ratio)
+
+
+def ranked(
+    release: GeneralizedRelease,
+    candidates: Candidates,
+    band: RiskBand,
+    generator: np.random.Generator,
+    *,
+    taken: Flags | None = None,
+    ratio: int = 1,
+    barred: Flags | None = None,
+) -> Places:
+    """Candidates in the order in which ``offered`` takes them, drawn by plausibility; parameters as of it.
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing to offer; says what would give some.
+    """
     usable = available(release, candidates, taken)
     if barred is not None:
         usable = usable[~barred[usable]]
     inside = usable[candidates.in_band(band)[usable]]
-    bins = _Bins.of(candidates, ratio)
-    eligible = inside[bins.fitting(candidates, inside) > 0]
+    eligible = inside[_Bins.of(candidates, ratio).fitting(candidates, inside) > 0]
     if len(eligible) == 0:
         _refuse(candidates, len(usable), len(inside), ratio)
     keys = log_plausibility(release, candidates, eligible, generator) + generator.gumbel(size=len(eligible))
-    ordered = eligible[np.argsort(-keys, kind="stable")]
+    ordered: Places = eligible[np.argsort(-keys, kind="stable")]
+    return ordered
+
+
+def first_of(
+    release: GeneralizedRelease,
+    candidates: Candidates,
+    ordered: Places,
+    generator: np.random.Generator,
+    *,
+    most: int,
+    ratio: int,
+) -> ClassTable:
+    """The first candidates of an order that can be had together, in sizes of real classes; as of ``offered``."""
+    bins = _Bins.of(candidates, ratio)
     boxes = Boxes.of(release, candidates.cells[ordered]) if release.overlapping else None
     chosen: list[int] = []
     sizes: list[int] = []

@@ -31,8 +31,8 @@ Flags = NDArray[np.bool_]
 _NOBODY = -1
 
 
-def only_keeper(manifest: Manifest, cells: Codes, axes: Sequence[Lineage]) -> tuple[str, float] | None:
-    """The one recipient whose kept classes are hit, if there is just one.
+def classes_alone(manifest: Manifest, cells: Codes, axes: Sequence[Lineage]) -> list[Flags]:
+    """Which real classes of each file of the first version are hit by a tuple that can come from no other class of it.
 
     Parameters
     ----------
@@ -40,6 +40,18 @@ def only_keeper(manifest: Manifest, cells: Codes, axes: Sequence[Lineage]) -> tu
     cells : array of shape (n_cells, n_attributes)
         Distinct tuples of the incident, canonical.
     axes : sequence of Lineage
+    """
+    return [_alone(cells, table.cells, axes) for table in manifest.versions[0].files]
+
+
+def only_keeper(manifest: Manifest, hit: Sequence[Flags]) -> tuple[str, float] | None:
+    """The one recipient whose kept classes are hit, if there is just one.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    hit : sequence of arrays of bool, shape (n_classes,)
+        As of ``classes_alone``.
 
     Returns
     -------
@@ -49,7 +61,6 @@ def only_keeper(manifest: Manifest, cells: Codes, axes: Sequence[Lineage]) -> tu
     None if the kept classes of nobody, of several holders, or of a seat are hit.
     """
     files = manifest.versions[0].files
-    hit = [_alone(cells, table.cells, axes) for table in files]
     keeper = [_keepers(manifest, number, table) for number, table in enumerate(files)]
     owners = np.concatenate([of_class[flags] for of_class, flags in zip(keeper, hit, strict=True)])
     owners = owners[owners != _NOBODY]

@@ -5,7 +5,7 @@ codes. A text column whose values are mostly different is refused: whatever a de
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.sensitive_values import Column, Columns
+from tasks.decoys.value_grid import ValueKind
 from tasks.errors import ParameterError
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
@@ -34,6 +35,8 @@ class OutboundColumn:
     """Texts of codes or numbers, None where missing."""
     read: Callable[[Texts], Column] = field(repr=False)
     """Codes or numbers of texts; a text that no record has gets a code of its own."""
+    kind: ValueKind = ValueKind.NUMBER
+    """What floats stand for."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ class OutboundColumns:
     def values(self) -> dict[str, Column]:
         """Each column in numbers, shape (n_records,)."""
         return {name: column.values for name, column in self.by_name.items()}
+
+    @property
+    def kinds(self) -> dict[str, ValueKind]:
+        """What the floats of each column stand for."""
+        return {name: column.kind for name, column in self.by_name.items()}
 
     def read(self, rows: Sequence[Mapping[str, str | None]]) -> dict[str, Column]:
         """Records given as text, in numbers.
@@ -92,7 +100,10 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
             values = masked.masked[:, masked.names.index(name)] + 0.0
             columns[name] = OutboundColumn(values, _writer(written_number), _read_numbers)
         else:
-            columns[name] = _column(frame[name], request.attributes[name].type)
+            attribute = request.attributes[name]
+            column = _column(frame[name], attribute.type)
+            listed = attribute.allowed_values is not None
+            columns[name] = replace(column, kind=ValueKind.LISTED) if listed else column
     return OutboundColumns(columns)
 
 
@@ -164,7 +175,9 @@ def _dates(texts: pd.Series) -> OutboundColumn | None:
         return None
     numbers = np.full(len(texts), np.nan)
     numbers[texts.notna().to_numpy()] = days.astype(np.int64)
-    return OutboundColumn(numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))), _read_dates)
+    return OutboundColumn(
+        numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))), _read_dates, ValueKind.DATE
+    )
 
 
 def _with_decimals(count: int) -> Callable[[float], str]:

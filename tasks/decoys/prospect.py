@@ -11,7 +11,7 @@ import numpy as np
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.capacity import Limit, Supported, recipients_supported
 from tasks.decoys.feasibility import Setting, TableRow, counted, feasibility_table
-from tasks.decoys.offer import offered, real_classes
+from tasks.decoys.offer import first_of, ranked, real_classes
 from tasks.decoys.planting import Asked, missing_limit, of_others, plan
 from tasks.decoys.removal import Ground, ground
 from tasks.decoys.stage import Copies
@@ -81,11 +81,12 @@ def supported(copies: Copies, one: Asked, generator: np.random.Generator) -> Sup
     policy, candidates = copies.request.policy.decoys, find_candidates(one.release, copies.minimum)
     files = {asked.form: real_classes(asked.release) for asked in copies.asked}
     barred = of_others(candidates, list(files.values()), copies.axes)
+    ratio = policy.kept_per_decoy
+    order = ranked(one.release, candidates, one.band, generator, ratio=ratio, barred=barred)
     seed = int(generator.integers(2**62))
 
     def place(most: int) -> Ground:
-        drawn, ratio = np.random.default_rng(seed), policy.kept_per_decoy
-        table = offered(one.release, candidates, one.band, drawn, most=most, ratio=ratio, barred=barred)
+        table = first_of(one.release, candidates, order, np.random.default_rng(seed), most=most, ratio=ratio)
         return ground([files[one.form]], [table], copies.axes)
 
     def possible(recipients: int, budget: int | None) -> bool:
@@ -94,22 +95,23 @@ def supported(copies: Copies, one: Asked, generator: np.random.Generator) -> Sup
         if len(made.offered) < cells:
             return False
         # Whoever has no decoys misses every kept class.
-        if budget is not None and without and policy.kept_per_decoy * made.offered.total > budget:
+        if budget is not None and without and ratio * made.offered.total > budget:
             return False
-        found = recipients_supported(made, one.classes, policy.kept_per_decoy, copies.minimum, budget=budget)
+        found = recipients_supported(made, one.classes, ratio, copies.minimum, budget=budget)
         return found.optimal >= recipients
 
     without = any(not asked.classes for asked in copies.asked)
-    most = recipients_supported(
-        place(max(len(candidates), 1)), one.classes, policy.kept_per_decoy, copies.minimum, budget=None
-    )
-    budget, fewest, too_many = missing_limit(copies.asked, policy), 0, most.optimal + 1
+    most = recipients_supported(place(len(order)), one.classes, ratio, copies.minimum)
+    budget, least = missing_limit(copies.asked, policy), ratio * one.classes * int(one.release.classes.sizes.min())
+    affordable = budget // least + (not without)
+    ceiling = min(most.optimal, affordable)
+    fewest, too_many = 0, ceiling + 1
     while too_many - fewest > 1:
         middle = (fewest + too_many) // 2
         fewest, too_many = (middle, too_many) if possible(middle, budget) else (fewest, middle)
     if fewest == most.optimal:
         return most
-    limit: Limit = "budget" if possible(too_many, None) else "classes that look alike"
+    limit: Limit = "budget" if fewest == ceiling or possible(too_many, None) else "classes that look alike"
     return replace(most, optimal=fewest, optimal_limit=limit)
 
 

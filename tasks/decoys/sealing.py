@@ -113,6 +113,20 @@ def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) ->
     return manifest_from_bytes(plain[NONCE_BYTES:])
 
 
+def order_seed(content: bytes, ring: KeyRing, recipient: str) -> bytes:
+    """Seed of the order of a copy's rows, 32 bytes that follow from what is sealed and from nothing else.
+
+    Were it known, it would tell at which places of the file its decoys stand.
+
+    Raises
+    ------
+    ParameterError, TamperingFound
+        As of ``open_sealed``.
+    """
+    nonce = _decrypted(content, ring)[:NONCE_BYTES]
+    return hmac.digest(nonce, f"row order\0{recipient}".encode(), "sha256")
+
+
 def sealed_anew(content: bytes, ring: KeyRing) -> bytes:
     """The same manifest under the newest key; its commitment stays.
 

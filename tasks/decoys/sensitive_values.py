@@ -4,41 +4,49 @@ Each column is drawn in turn from a tree learned on the real records, given the 
 falls into a leaf and takes the value of a real record there (sequential CART synthesis: Reiter 2005; Nowok, Raab &
 Dibben 2016). So values occur as often as among real records that are alike, alone and together. A numeric column whose
 values are mostly different would carry a real record's value into a decoy, where a search finds it twice; it is drawn
-between neighbouring values of the leaf instead, on the column's own grid of decimals.
+between neighbouring values of the leaf instead, as round as one of them and on the column's own grid
+(``tasks.decoys.value_grid``).
 
 A decoy whose values agree with a real record's in all columns is drawn again. Where the columns have few values,
 vectors are common and nobody's own; with ``common_from`` those are allowed that so many real records share, without
 which the absence of common vectors would give decoys away.
 
 Two values that no real record has together can be impossible together, and a reader sees that at a glance. A decoy with
-such a pair is drawn again as well, a limited number of times.
+such a pair is drawn again as well, a limited number of times; so is one that breaks what holds in all real records
+(``tasks.decoys.value_rules``).
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tasks.decoys.generalized_release import Floats
+from tasks.decoys.value_rules import (
+    Column,
+    Columns,
+    Kinds,
+    MissingTogether,
+    Rule,
+    SeenPairs,
+    orders,
+)
+from tasks.decoys.value_trees import Model, learned, seen_as
 from tasks.errors import ParameterError
 
-Column = NDArray[np.number]
-Columns = Mapping[str, Column]
+__all__ = ["Column", "Columns", "Drawn", "draw_values"]
 
-_LEAF = 5
-"""Real records that a leaf holds at least."""
 _TRAINING = 20_000
 """Real records that a tree learns from at most."""
 _DRAWS = 100
 """Times that a record is drawn before the columns are held to have nothing to offer but copies."""
 _PAIRED_DRAWS = 20
 """Of these, draws in which a pair of values that no real record has counts as well."""
-_DECIMALS = 15
-"""Decimals that are told apart: a decoy written with more than real records have is known at a glance."""
+_RULED_DRAWS = 60
+"""Draws in which an order, a sum or missing values unlike all real records' count."""
+_NUMBERS: Kinds = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,7 @@ def draw_values(
     generator: np.random.Generator,
     *,
     common_from: int | None = None,
+    kinds: Kinds = _NUMBERS,
 ) -> Drawn:
     """Draw the values of decoy records.
 
@@ -80,6 +89,8 @@ def draw_values(
         The same generator gives the same values.
     common_from : int, optional
         Real records that share a vector from which on a decoy may have it too, from 2; never where not given.
+    kinds : mapping of str to ValueKind, optional
+        Of columns of floats that are not numbers: dates as whole days since 1970, and values out of a list.
 
     Raises
     ------
@@ -88,8 +99,11 @@ def draw_values(
     """
     n_records = _check(columns, context, decoy_context, common_from)
     sample = np.sort(generator.permutation(n_records)[:_TRAINING])
-    models = _learned(columns, context, sample, generator)
-    real, pairs = Counter(_vectors(columns)), _Pairs.of(columns, models)
+    models = learned(columns, context, sample, kinds, generator)
+    real = Counter(_vectors(columns))
+    pairs = SeenPairs.of(columns, frozenset(model.name for model in models if model.takes), kinds)
+    totals = [model.total for model in models if model.total is not None]
+    rules: tuple[Rule, ...] = (*orders(columns, kinds), MissingTogether.of(columns), *totals)
     drawn = {name: np.empty(len(decoy_context), dtype=column.dtype) for name, column in columns.items()}
     pending, draws = np.arange(len(decoy_context)), 0
     while len(pending):
@@ -97,10 +111,13 @@ def draw_values(
             raise _only_copies(len(pending), len(decoy_context), len(columns), common_from)
         draws += 1
         _draw(models, drawn, decoy_context, pending, generator)
-        vectors = _vectors({name: column[pending] for name, column in drawn.items()})
+        now = {name: column[pending] for name, column in drawn.items()}
+        vectors = _vectors(now)
         again = np.array([_is_own(real[vector], common_from) for vector in vectors], dtype=bool)
         if draws <= _PAIRED_DRAWS:
-            again |= pairs.unseen({name: column[pending] for name, column in drawn.items()})
+            again |= pairs.broken(now)
+        for rule in rules if draws <= _RULED_DRAWS else ():
+            again |= rule.broken(now)
         pending = pending[again]
     shared = [real[vector] for vector in _vectors(drawn)]
     number = max(len(shared), 1)
@@ -116,97 +133,8 @@ def _is_own(records: int, common_from: int | None) -> bool:
     return records > 0 and (common_from is None or records < common_from)
 
 
-@dataclass(frozen=True)
-class _Model:
-    """One column's tree, with the values of the training records by leaf."""
-
-    name: str
-    tree: DecisionTreeClassifier | DecisionTreeRegressor
-    leaves: NDArray[np.intp]
-    """Leaves, growing."""
-    starts: NDArray[np.intp]
-    """First value of each leaf; one more at the end."""
-    values: Column
-    """Values ordered by leaf; within a leaf growing, NaN last, where they are drawn between."""
-    known: NDArray[np.intp]
-    """Values of each leaf that are not NaN."""
-    between: bool
-    decimals: int | None
-
-    def draw(self, features: Floats, generator: np.random.Generator) -> Column:
-        leaf = np.searchsorted(self.leaves, self.tree.apply(features.astype(np.float32)))
-        start, stop = self.starts[leaf], self.starts[leaf + 1]
-        place = generator.random(len(leaf))
-        if not self.between:
-            taken: Column = self.values[start + np.floor(place * (stop - start)).astype(np.intp)]
-            return taken
-        known = self.known[leaf]
-        counted = place * (stop - start)
-        missing = counted >= known
-        exact = start + np.where(missing, 0.0, counted / np.maximum(known, 1) * (known - 1))
-        lower = np.floor(exact).astype(np.intp)
-        first, second = self.values[lower], self.values[np.minimum(lower + 1, stop - 1)]
-        # Beside the last known value stands NaN where some are missing; nothing of it is taken.
-        between = first + np.where(exact > lower, (exact - lower) * (second - first), 0.0)
-        value = np.where(missing, np.nan, between)
-        drawn: Column = value if self.decimals is None else np.round(value, self.decimals) + 0.0
-        return drawn
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Pairs of values that real records have together, of columns whose values are taken from real records."""
-
-    names: tuple[tuple[str, str], ...]
-    seen: tuple[NDArray[np.int64], ...]
-    """Numbers of the pairs of each two columns, growing."""
-    values: Mapping[str, Column]
-    """Values of each column, growing, NaN last."""
-
-    @classmethod
-    def of(cls, columns: Columns, models: list["_Model"]) -> "_Pairs":
-        """The pairs of all records."""
-        taken = [model.name for model in models if not model.between]
-        values = {name: np.unique(columns[name]) for name in taken}
-        names = tuple(combinations(taken, 2))
-        numbers = {name: np.unique(columns[name], return_inverse=True)[1].astype(np.int64) for name in taken}
-        seen = tuple(np.unique(numbers[one] * len(values[other]) + numbers[other]) for one, other in names)
-        return cls(names, seen, values)
-
-    def unseen(self, drawn: Columns) -> NDArray[np.bool_]:
-        """Whether each drawn record has a pair that no real one has."""
-        numbers = {name: np.searchsorted(values, drawn[name]) for name, values in self.values.items()}
-        found = np.zeros(len(next(iter(drawn.values()))), dtype=bool)
-        for (one, other), pairs in zip(self.names, self.seen, strict=True):
-            found |= ~np.isin(numbers[one] * len(self.values[other]) + numbers[other], pairs)
-        return found
-
-
-def _learned(
-    columns: Columns, context: Floats, sample: NDArray[np.intp], generator: np.random.Generator
-) -> list[_Model]:
-    features, models = [context[sample]], []
-    for name, column in columns.items():
-        values = column[sample]
-        filled = _filled(values)
-        kind = DecisionTreeRegressor if values.dtype.kind == "f" else DecisionTreeClassifier
-        tree = kind(min_samples_leaf=min(_LEAF, len(sample)), random_state=int(generator.integers(2**31)))
-        matrix = np.column_stack(features).astype(np.float32)
-        tree.fit(matrix, filled)
-        between = values.dtype.kind == "f" and len(np.unique(values)) > len(values) / 2
-        leaf = tree.apply(matrix)
-        order = np.lexsort((values, leaf)) if between else np.argsort(leaf, kind="stable")
-        leaves, starts = np.unique(leaf[order], return_index=True)
-        bounds = np.append(starts, len(order))
-        known = np.add.reduceat((~np.isnan(values[order])).astype(np.intp), starts)
-        decimals = _decimals(values) if between else None
-        models.append(_Model(name, tree, leaves, bounds, values[order], known, between, decimals))
-        features.append(filled)
-    return models
-
-
 def _draw(
-    models: list[_Model],
+    models: list[Model],
     drawn: dict[str, Column],
     context: Floats,
     rows: NDArray[np.intp],
@@ -214,30 +142,10 @@ def _draw(
 ) -> None:
     features = [context[rows]]
     for model in models:
-        values = model.draw(np.column_stack(features), generator)
-        drawn[model.name][rows] = values
-        features.append(_filled(values, model.values))
-
-
-def _filled(values: Column, like: Column | None = None) -> Floats:
-    """Numbers with NaN as a number below all others of the column, as a tree needs them."""
-    numbers = values.astype(np.float64)
-    missing = np.isnan(numbers)
-    if missing.any():
-        known = numbers if like is None else like.astype(np.float64)
-        known = known[np.isfinite(known)]
-        lowest, spread = (known.min(), np.ptp(known)) if len(known) else (0.0, 0.0)
-        numbers[missing] = lowest - max(spread, 1.0)
-    return numbers
-
-
-def _decimals(values: Column) -> int | None:
-    """Decimals that all values of a column have at most; None where they are more than can be told."""
-    finite = values[np.isfinite(values)]
-    for decimals in range(_DECIMALS + 1):
-        if (np.round(finite, decimals) == finite).all():
-            return decimals
-    return None
+        drawn[model.name][rows] = model.draw(np.column_stack(features), drawn, rows, generator)
+        if model.total is not None:
+            drawn[model.name][rows] = model.total.fill(drawn, rows)
+        features += seen_as(drawn[model.name][rows], model.kind, model.values)
 
 
 def _vectors(columns: Columns) -> list[bytes]:

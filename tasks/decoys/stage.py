@@ -16,6 +16,7 @@ from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.class_table import ClassTable
 from tasks.decoys.collusion import planned_share
 from tasks.decoys.continuing import continued, copy_of
+from tasks.decoys.detectability import LEAST_DECOYS
 from tasks.decoys.findings import (
     CopyColumns,
     attempt_fact,
@@ -39,7 +40,7 @@ from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import Recipient, ReleaseRequest
+from tasks.request.model import DecoyTerms, Recipient, ReleaseRequest
 from tasks.risk.score import released_tuples
 
 _TRIALS = (30, 60)
@@ -91,9 +92,10 @@ class Copies:
             form = _digest(played.cells, self._kept(played), own)
             if form not in releases:
                 releases[form] = self._release(played, own)
-            terms = recipient.decoys
-            band = RiskBand(terms.minimum_risk_factor, terms.maximum_risk_factor) if terms else RiskBand(1, 1)
-            asked.append(Asked(name, form, releases[form], terms.classes if terms else 0, band))
+            # Who asks for none may hold some of a version before; detection is then measured on the usual band.
+            terms = recipient.decoys or DecoyTerms(classes=1)
+            band = RiskBand(terms.minimum_risk_factor, terms.maximum_risk_factor)
+            asked.append(Asked(name, form, releases[form], terms.classes if recipient.decoys else 0, band))
         return tuple(asked)
 
     def _own(self, recipient: Recipient, played: Played) -> Codes:
@@ -237,22 +239,18 @@ def _detected(copies: Copies, one: Asked, manifest: Manifest, generators: Genera
     candidates = find_candidates(one.release, copies.minimum)
     inside = int(candidates.in_band(one.band).sum())
     others = [table for place, table in enumerate(manifest.versions[-1].files) if place != _place(one, manifest)]
+    barred = of_others(candidates, others, copies.axes)
+    most = int(np.clip(inside // _CELLS_A_TRIAL, *_TRIALS))
     try:
-        table = offered(
-            one.release,
-            candidates,
-            one.band,
-            generator,
-            most=int(np.clip(inside // _CELLS_A_TRIAL, *_TRIALS)),
-            ratio=manifest.ratio,
-            barred=of_others(candidates, others, copies.axes),
-        )
-        source = Source(one.release, copies.prepared.tuple_of_record, copies.columns)
-        common = copies.request.policy.decoys.common_from
-        invented = invent(source, candidates, [table], copies.axes, generator, common_from=common)[0]
-        return detectability_fact(tried(source, invented, generator), len(table))
+        table = offered(one.release, candidates, one.band, generator, most=most, ratio=manifest.ratio, barred=barred)
     except ParameterError:
         return None
+    if min(len(table), len(one.release.classes)) < LEAST_DECOYS:
+        return None
+    source = Source(one.release, copies.prepared.tuple_of_record, copies.columns)
+    common = copies.request.policy.decoys.common_from
+    invented = invent(source, candidates, [table], copies.axes, generator, common_from=common)[0]
+    return detectability_fact(tried(source, invented, generator), len(table))
 
 
 def _place(one: Asked, manifest: Manifest) -> int:

@@ -138,8 +138,10 @@ def _correlation(first: Column, second: Column) -> float | None:
 
 
 def _cramers_v(first: Column, second: Column) -> float | None:
-    pairs, counts = np.unique(np.column_stack([first, second]).astype(np.int64), axis=0, return_counts=True)
-    return cramers_v(pairs[:, 0], pairs[:, 1], counts)
+    width = int(second.max()) - int(second.min()) + 1
+    numbers = (first - first.min()).astype(np.int64) * width + (second - second.min())
+    pairs, counts = np.unique(numbers, return_counts=True)
+    return cramers_v(pairs // width, pairs % width, counts)
 
 
 def _largest_difference(names: Sequence[str], before: Columns, after: Columns, measure: _Measure) -> float | None:

@@ -1,5 +1,7 @@
 """Door of the decoy stage: give recipients their decoys, seal the manifest, withhold what others alone keep."""
 
+import hmac
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,6 @@ from tasks.artifact import Artifact, artifact, checked, written
 from tasks.decoys.sealing import NONCE_BYTES, seal
 from tasks.decoys.stage import Copies, plant, without
 from tasks.decoys.vault import Vault
-from tasks.delivery.seed import derive_seed
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.play import Played, Table
 from tasks.generalization.played_file import load_played, save_played
@@ -25,6 +26,8 @@ from tasks.request.model import ReleaseRequest
 from tasks.risk.finding_file import save_figure
 from tasks.risk.score import released_tuples
 from tasks.shared_table import shared_table
+
+_SECRET_BYTES = 32
 
 
 class DecoyedCopy(TypedDict):
@@ -51,6 +54,7 @@ def place_decoys(  # noqa: PLR0917
     prepared: Artifact,
     played: dict[str, Artifact],
     masked: Artifact,
+    continues: dict[str, str],
     key_file: str,
     folder: str,
 ) -> Decoyed:
@@ -59,7 +63,7 @@ def place_decoys(  # noqa: PLR0917
     Parameters
     ----------
     release_id : str
-        Names every input's bytes; all draws follow from it and the workspace's key.
+        Names every input's bytes.
     request : str
         Path of the request.
     roots : list of str
@@ -68,6 +72,8 @@ def place_decoys(  # noqa: PLR0917
         The coded data and the masked columns.
     played : dict of str to Artifact
         By recipient, the cells that its method releases; recipients whose generalization failed are left out.
+    continues : dict of str to str
+        ``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones.
     key_file : str
         Path of the workspace's key; manifests and their keys lie beside it.
     folder : str
@@ -76,6 +82,11 @@ def place_decoys(  # noqa: PLR0917
     Side effects
     ------------
     Writes the sealed manifest into the workspace, where it stays; makes the keys at first use.
+
+    Notes
+    -----
+    Decoys are drawn from the system's randomness, unlike anything else: nobody who has the workspace's key can draw
+    them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
     with guarded("decoys"):
         loaded = load_request(Path(request), [Path(root) for root in roots])
@@ -91,16 +102,15 @@ def place_decoys(  # noqa: PLR0917
             masked=load_masked(checked(masked)),
             played=releasing,
         )
-        key, vault = Path(key_file), Vault.beside(Path(key_file))
+        vault = Vault.beside(Path(key_file))
         try:
-            before = vault.open(asked.continues) if asked.continues else None
-            planted = plant(copies, release_id, before, _generators(key, release_id))
+            before = vault.open(continues["release"], continues["commitment"]) if continues else None
+            planted = plant(copies, release_id, before, _generators(secrets.token_bytes(_SECRET_BYTES)))
         except ParameterError as error:
             raise StageFailed(
                 error.what, where=error.where, expected=error.expected, got=error.got, fix=error.fix
             ) from None
-        nonce = derive_seed(key, release_id, "decoy commitment")[:NONCE_BYTES]
-        sealed = seal(planted.manifest, vault.keys(), nonce)
+        sealed = seal(planted.manifest, vault.keys(), secrets.token_bytes(NONCE_BYTES))
         manifest = artifact(vault.write(release_id, sealed.content))
         made: dict[str, DecoyedCopy] = {
             name: DecoyedCopy(played=one, fact=None) for name, one in played.items() if name not in releasing
@@ -129,5 +139,8 @@ def _releases(request: ReleaseRequest, table: Table, played: Played) -> bool:
     return True
 
 
-def _generators(key: Path, release_id: str) -> Callable[[str], np.random.Generator]:
-    return lambda purpose: np.random.default_rng(int.from_bytes(derive_seed(key, release_id, f"decoys, {purpose}")))
+def _generators(secret: bytes) -> Callable[[str], np.random.Generator]:
+    def generator(purpose: str) -> np.random.Generator:
+        return np.random.default_rng(int.from_bytes(hmac.digest(secret, purpose.encode(), "sha256")))
+
+    return generator

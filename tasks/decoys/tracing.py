@@ -12,32 +12,46 @@ ambiguous      else, if several recipients could be meant
 outside        it can come from no class of any copy
 =============  ===============================================================================================
 
-**Likelihood of chance.** Let n be the people or rows that can come from no real class, and q the recipient's decoy
-cells' share of the people outside all real classes. If the incident did not come from the recipient, people outside the
-real classes fall into its decoy cells as the population does, whatever the rest of the incident is: our own file from
-before the decoys, another recipient's, or somebody else's:
+**Likelihood of chance.** What is random is the design: which of the cells outside all real classes became whose decoys,
+and which real classes whose kept ones, was drawn and is secret. The incident is taken as it is, however it came about:
+people of one town, of one age, or one person a hundred times. So a class counts once, by however many people or rows it
+is hit, and what counts for a recipient is how many of its classes are hit.
 
-    chance of as many decoy hits = P(Bin(n, q) ≥ hits)
+*Decoys.* If the incident did not come from the recipient, its decoy d is hit as likely as any cell that could have been
+drawn in its place: with h of N comparable cells hit, d among them, by a chance of h/N, cells weighed by how much they
+are like real classes (``tasks.decoys.comparable``). Of n decoys of the recipient, each with a chance of its own,
 
-Real classes that are kept by one recipient were in the data before there were decoys. A file from then has all of them,
-so what counts is that an incident has those of one recipient and of nobody else. Where it hits kept classes of several,
-of the K kept classes of all recipients C, and c of them the K_i of this one,
+    chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
+
+*Kept classes* were in the data before there were decoys. A file from then has all of them, so what counts is that an
+incident has those of one recipient and of nobody else. Where it hits kept classes of several, of the K kept classes of
+all recipients C, and c of them the K_i of this one,
 
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
 and where it hits those of one holder alone, how many other real classes it hits tells too: see
-``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit.
+``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit. Where none of its kept classes are
+hit, the chance is 1.
 
-Decoys and kept classes go together by Fisher's method where both say something (product x, chance x (1 − ln x)), and
-the least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al., *AnonTokens* (2019),
-Sections 3 and 7; the probabilities are ours.
+*Together.* Decoys say something if the incident has a tuple that can come from no real class, kept classes if it has
+one that can come from a single one; neither depends on the draws. Where both do, they go together by Fisher's method
+(product x, chance x (1 − ln x)). The least of m recipients is corrected by Bonferroni: × m. Source of the idea:
+Antonatos et al., *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
 
-Without the population, q is bounded by the recipient's part of the people in all recipients' decoy cells, as the
-manifest counts them, for these all lie outside the real classes; for tuples more general than decoy cells by 1. The
-chances are then upper bounds: nobody is named who would not be with the population, but more hits are needed.
+**Who is named.** A recipient of whom the chance is at most the level is named if two of its decoy classes or more are
+hit, or one is and the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: who
+makes a list of the people of one place hits the one decoy there, whoever's it is, and whoever chooses lists by what
+they hit can find such a place.
 
-Tuples more general than a class widen q: decoys are counted at the level of the tuples that hit them. Rows of a decoy
-class beyond those that were delivered count as none; a file with each row repeated is no stronger evidence.
+**Without the population** the comparable cells are not known. Then the decoys of all holders of the same file are what
+is compared: whose each of them is was drawn. Of D decoys of all, n of them this recipient's, H hit,
+
+    chance of as many decoy classes = P(Hypergeometric(D, n, H) ≥ decoy classes hit)
+
+With few recipients that is never small, so more must be hit, or kept classes must speak.
+
+**Not covered.** Who knows decoys can plant them: the incident must not have been made by the manifest. A list of a
+place where two decoys of one recipient lie hits both, which happens as rarely as the formula says.
 """
 
 from collections.abc import Sequence
@@ -50,17 +64,18 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tasks.decoys.class_table import ClassTable, no_classes
+from tasks.decoys.decoy_chance import DecoyChance
 from tasks.decoys.incident import Incident
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Manifest
-from tasks.decoys.only_keeper import only_keeper
-from tasks.decoys.outside import Outside, People
+from tasks.decoys.only_keeper import classes_alone, only_keeper
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Tuples
 
-__all__ = ["Hits", "People", "Trace", "trace"]
-
+_SEVERAL = 2
+"""Decoy classes that name by themselves."""
 Flags = NDArray[np.bool_]
 
 
@@ -87,12 +102,12 @@ class Hits:
 class Trace:
     """The answer: whom an incident points to, and how likely that is by chance."""
 
-    verdict: Literal["decoys", "kept classes", "nothing"]
+    verdict: Literal["decoys", "one decoy class", "kept classes", "nothing"]
     """What the answer rests on; ``nothing`` where there is nothing to say."""
     named: tuple[str, ...]
     """Recipients whom their decoys name, the least likely to be chance first."""
     suspected: tuple[str, ...]
-    """Recipients whom kept real classes alone point to: weaker."""
+    """Recipients whom one decoy class or kept real classes point to: weaker."""
     level: float
     """Greatest chance at which a recipient is named or suspected."""
     hits: tuple[Hits, ...]
@@ -105,12 +120,12 @@ class Trace:
     """Those that can only come from decoys or kept classes, of several recipients."""
     outside: int
     """Those that can come from no class."""
-    bounded: bool
-    """Whether chances are upper bounds only, for want of the population."""
+    by_population: bool
+    """Whether decoys were compared with cells of the population; else only with those of other holders."""
 
 
 def trace(
-    manifest: Manifest, axes: Sequence[Lineage], incident: Incident, people: People | None, *, level: float = 0.01
+    manifest: Manifest, axes: Sequence[Lineage], incident: Incident, population: Tuples | None, *, level: float = 0.01
 ) -> Trace:
     """Whom an incident points to.
 
@@ -120,9 +135,9 @@ def trace(
     axes : sequence of Lineage
         Of the hierarchies that the manifest was made with.
     incident : Incident
-    people : callable or None
-        Counts the people of the population, or the register, in cells of the hierarchies; None where it is gone, and
-        chances are bounded from above.
+    population : Tuples or None
+        Leaf tuples of the population, or the register, with the people of each; None where it is gone, and decoys are
+        compared with those of other holders alone.
     level : float
         Greatest likelihood of chance at which somebody is named, between 0 and 1.
 
@@ -141,30 +156,43 @@ def trace(
         )
     ground = _Ground.of(manifest, axes)
     sorted_out = _SortedOut.of(ground, incident, axes)
-    outside = Outside(
-        np.concatenate([ground.ordinary, ground.kept.cells]), ground.decoys, ground.decoy_of, axes, people
-    )
-    alone = dict([found]) if (found := only_keeper(manifest, incident.cells, axes)) else {}
-    evidence = _Evidence(ground, sorted_out, incident, outside, alone)
-    hits = [_hits(evidence, number) for number in range(len(ground.recipients))]
+    hit = classes_alone(manifest, incident.cells, axes)
+    alone = dict([found]) if (found := only_keeper(manifest, hit)) else {}
+    loose = incident.cells[~sorted_out.real & ~sorted_out.ambiguous]
+    real = np.concatenate([ground.ordinary, ground.kept.cells])
+    decoys = DecoyChance.of(manifest, axes, real, loose, population)
+    tells = any(flags.any() for flags in hit) or bool((sorted_out.real & ~sorted_out.ordinary).any())
+    evidence = _Evidence(ground, sorted_out, incident, decoys, alone, tells)
+    judged = [_judged(evidence, number) for number in range(len(ground.recipients))]
     order = sorted(
-        (one for one in hits if one.decoy_hits or one.kept_hits), key=lambda one: (one.chance, one.recipient)
+        (one for one in judged if one.hits.decoy_hits or one.hits.kept_hits),
+        key=lambda one: (one.hits.chance, one.hits.recipient),
     )
-    sure = [one for one in order if one.chance <= level]
-    named = tuple(one.recipient for one in sure if one.decoy_hits)
-    suspected = tuple(one.recipient for one in sure if not one.decoy_hits)
+    sure = [one for one in order if one.hits.chance <= level]
+    named = tuple(one.hits.recipient for one in sure if one.names(level))
+    suspected = tuple(one.hits for one in sure if not one.names(level))
     return Trace(
-        verdict="decoys" if named else "kept classes" if suspected else "nothing",
+        verdict=_verdict(named, suspected),
         named=named,
-        suspected=suspected,
+        suspected=tuple(one.recipient for one in suspected),
         level=level,
-        hits=tuple(order),
+        hits=tuple(one.hits for one in order),
         total=incident.total,
         ordinary=int(incident.counts[sorted_out.ordinary].sum()),
         ambiguous=int(incident.counts[sorted_out.ambiguous].sum()),
         outside=int(incident.counts[sorted_out.outside].sum()),
-        bounded=people is None,
+        by_population=population is not None,
     )
+
+
+def _verdict(
+    named: Sequence[str], suspected: Sequence[Hits]
+) -> Literal["decoys", "one decoy class", "kept classes", "nothing"]:
+    if named:
+        return "decoys"
+    if any(one.decoy_classes for one in suspected):
+        return "one decoy class"
+    return "kept classes" if suspected else "nothing"
 
 
 @dataclass(frozen=True)
@@ -172,6 +200,8 @@ class _Ground:
     """Decoys, kept and other real classes of all copies."""
 
     recipients: tuple[str, ...]
+    holders: tuple[int, ...]
+    """Number of each recipient among the holders of the manifest."""
     decoys: ClassTable
     decoy_of: NDArray[np.intp]
     """Recipient of each decoy."""
@@ -184,7 +214,8 @@ class _Ground:
 
     @classmethod
     def of(cls, manifest: Manifest, axes: Sequence[Lineage]) -> "_Ground":
-        holders = [holder for holder in manifest.holders if holder.recipient is not None]
+        numbers = tuple(number for number, holder in enumerate(manifest.holders) if holder.recipient is not None)
+        holders = [manifest.holders[number] for number in numbers]
         none = no_classes(len(axes))
         decoys = none.with_rows(*[holder.decoys for holder in holders])
         kept = none.with_rows(*[holder.kept for holder in holders])
@@ -194,6 +225,7 @@ class _Ground:
         cells = cells[[row.tobytes() not in held for row in cells]]
         return cls(
             recipients=manifest.recipients,
+            holders=numbers,
             decoys=decoys,
             decoy_of=np.repeat(np.arange(len(holders)), [len(holder.decoys) for holder in holders]),
             kept=kept,
@@ -259,43 +291,62 @@ class _Evidence:
     ground: _Ground
     found: _SortedOut
     incident: Incident
-    outside: Outside
+    decoys: DecoyChance
     alone: dict[str, float]
     """Chance of the recipient whose kept classes alone are hit, if there is one."""
+    tells_kept: bool
+    """Whether the incident could tell which real class it hits, so that kept classes say something."""
 
 
-def _hits(evidence: _Evidence, number: int) -> Hits:
+@dataclass(frozen=True)
+class _Judged:
+    """What speaks for one recipient."""
+
+    hits: Hits
+    kept_chance: float
+    """As the chance of the hits, of its kept classes alone."""
+
+    def names(self, level: float) -> bool:
+        """Whether it rests on more than one decoy class."""
+        classes = self.hits.decoy_classes
+        return classes >= _SEVERAL or (classes > 0 and self.kept_chance <= level)
+
+
+def _judged(evidence: _Evidence, number: int) -> _Judged:
     """What speaks for one recipient, by its number."""
     ground, found, incident = evidence.ground, evidence.found, evidence.incident
     mine = found.owner == number
     by_decoy, by_kept = mine & found.by_decoy, mine & ~found.by_decoy
     decoys = np.unique(found.decoy_pairs[1][by_decoy[found.decoy_pairs[0]]])
     kept = np.unique(found.kept_pairs[1][by_kept[found.kept_pairs[0]]])
-    decoy_hits = int(incident.counts[by_decoy].sum())
-    counted = min(decoy_hits, int(ground.decoys.records[decoys].sum())) if incident.kind == "rows" else decoy_hits
-    chances = []
-    loose = int(incident.counts[~found.real].sum()) - (decoy_hits - counted)
-    if counted:
-        chances.append(
-            float(stats.binom.sf(counted - 1, loose, evidence.outside.share(number, incident.cells[by_decoy])))
-        )
-    elif loose:
-        chances.append(1.0)
-    hit_kept = np.unique(found.kept_pairs[1][(~found.ordinary)[found.kept_pairs[0]]])
-    if len(hit_kept):
-        n_kept, n_own = len(ground.kept), int((ground.kept_of == number).sum())
-        among = float(stats.hypergeom.sf(len(kept) - 1, n_kept, n_own, len(hit_kept)))
-        chances.append(min(1.0, 2 * (evidence.alone.get(ground.recipients[number], among) if len(kept) else among)))
-    return Hits(
+    kept_chance = _kept_chance(evidence, number, len(kept))
+    chances = [evidence.decoys.chance(ground.holders[number])] if (~found.real).any() else []
+    chances += [kept_chance] if evidence.tells_kept else []
+    m = len(ground.recipients)
+    hits = Hits(
         recipient=ground.recipients[number],
-        decoy_hits=decoy_hits,
+        decoy_hits=int(incident.counts[by_decoy].sum()),
         decoy_classes=len(decoys),
         of_decoys=int((ground.decoy_of == number).sum()),
         kept_hits=int(incident.counts[by_kept].sum()),
         kept_classes=len(kept),
         of_kept=int((ground.kept_of == number).sum()),
-        chance=min(1.0, len(ground.recipients) * _together(chances)),
+        chance=min(1.0, m * _together(chances)),
     )
+    return _Judged(hits, min(1.0, m * kept_chance))
+
+
+def _kept_chance(evidence: _Evidence, number: int, n_kept: int) -> float:
+    """Chance of as many of a recipient's kept classes; 1 where none is hit."""
+    ground, found = evidence.ground, evidence.found
+    if not n_kept:
+        return 1.0
+    recipient = ground.recipients[number]
+    if recipient in evidence.alone:
+        return min(1.0, 2 * evidence.alone[recipient])
+    hit = np.unique(found.kept_pairs[1][(~found.ordinary)[found.kept_pairs[0]]])
+    n_own = int((ground.kept_of == number).sum())
+    return min(1.0, 2 * float(stats.hypergeom.sf(n_kept - 1, len(ground.kept), n_own, len(hit))))
 
 
 def _together(chances: Sequence[float]) -> float:

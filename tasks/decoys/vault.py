@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tasks.decoys.keys import VARIABLE, load_keys, make_keys, sync_folder
 from tasks.decoys.manifest import Manifest
-from tasks.decoys.sealing import KeyRing, open_sealed, sealed_anew
+from tasks.decoys.sealing import KeyRing, open_sealed, order_seed, sealed_anew
 from tasks.errors import WorkspaceError
 
 _MODE = 0o600
@@ -86,6 +86,10 @@ class Vault:
         """
         content = self.read(release_id)
         return open_sealed(content, load_keys(self.key_file), commitment)
+
+    def order_seed(self, release_id: str, recipient: str) -> bytes:
+        """Seed of the order of the rows of a copy with decoys; raises as ``open``."""
+        return order_seed(self.read(release_id), load_keys(self.key_file), recipient)
 
     def write(self, release_id: str, content: bytes) -> Path:
         """Keep a sealed manifest on disk, whole or not at all, readable by the owner alone."""

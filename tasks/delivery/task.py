@@ -51,7 +51,7 @@ def write_release(  # noqa: PLR0917
     Parameters
     ----------
     release_id : str
-        Names every input's bytes; the row order follows from it and the key.
+        Names every input's bytes; the row order follows from it and the key, or from what is sealed of decoys.
     request, recipient : str
         Path of the request and id of the recipient.
     roots : list of str
@@ -74,6 +74,8 @@ def write_release(  # noqa: PLR0917
         columns = load_masked(checked(masked))
         own = _decoys_of(recipient, release_id, decoys, Path(key_file))
         seed = derive_seed(Path(key_file), release_id, f"row order {recipient}")
+        if decoys is not None:
+            seed = Vault.beside(Path(key_file)).order_seed(release_id, recipient)
         frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
         released = released_table(
             frame,

@@ -6,8 +6,8 @@ method's own classes (``raised``), so that its optimum is the optimum of what ma
 nobody a more specific cell than the method does. The method k-anonymity is the same after no method at all.
 
 The rule holds for everybody in the population: a person's own cell is that of the first node, in the order in which
-records were released, at which it is a class that was released there. People of one cell of the method stay together, so
-that n_T is never less than the method's own.
+records were released, at which it is a class that was released there. People of one cell of the method stay together,
+so that n_T is never less than the method's own.
 """
 
 from collections.abc import Iterator

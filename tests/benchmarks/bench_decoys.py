@@ -1,4 +1,7 @@
-"""Room for decoys in a large population, and decoys of Adult-TN: what they cost and whether they are found."""
+"""Room for decoys in a large population, decoys of Adult-TN, and the stage of its example as a whole.
+
+What decoys cost, whether they are found, and how long it takes to place them.
+"""
 
 import time
 from collections.abc import Callable
@@ -8,29 +11,40 @@ import numpy as np
 import pandas as pd
 
 from tasks.decoys.candidates import RiskBand, find_candidates
+from tasks.decoys.collusion import collusion
+from tasks.decoys.collusion import copies as copies_of
 from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.feasibility import counted, room_at
 from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_alike, recoded_by_class
 from tasks.decoys.injection import DecoysWanted, inject
+from tasks.decoys.planting import Asked, plan
 from tasks.decoys.plausibility import seen
 from tasks.decoys.sensitive_values import Column, draw_values
+from tasks.decoys.stage import Copies, plant
 from tasks.decoys.statistics_change import statistics_change
 from tasks.generalization.play import play, population_cells
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.linkage.transparency import cell_numbers
+from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.cube import dense_cube
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.lattice import Lattice
+from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import load_request
-from tasks.request.model import Method
+from tasks.request.model import DecoyPolicy, Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 
 _PEOPLE = 5_000_000
 _RECORDS = 50_000
 _DECOYS = 100
+_EXAMPLE = adult.EXAMPLE.with_name("request-decoys.yaml")
+_RECIPIENTS = 20
+_CLASSES = 2
+_RATIO = 2
 _NUMERIC = ("fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 _CODED = (
     "workclass", "education", "marital-status", "occupation", "relationship", "native-country", "salary-class",
@@ -50,6 +64,7 @@ def run() -> Benchmark:
     rows += _decoys("same, vectors of 2 records allowed", partition, blending, common, common_from=2)
     rows += _decoys("partition, k 2, factors 1-2", partition, published, columns)
     rows += _decoys("one recoding, k 2, factors 0.1-1", alike, blending, columns)
+    rows += _stage()
     return {
         "name": "decoys",
         "title": f"Decoys: {_RECORDS:,} of {_PEOPLE:,} people, and {_DECOYS} decoy classes on Adult-TN",
@@ -182,6 +197,66 @@ def _decoys(
         Row(figure=f"{name}: drawing values", ours=values, unit="s"),
         Row(figure=f"{name}: detectability", ours=judging, unit="s"),
     ]
+
+
+def _stage() -> list[Row]:
+    """The example's decoys, from the coded data to the facts of the record; then more recipients than it has."""
+    loaded = load_request(_EXAMPLE)
+    request = loaded.request
+    frame = read_microdata(loaded.resolve(request.dataset.path, "dataset.path"), request)
+    prepared = prepare(loaded, frame)
+    table = game_table(request, prepared)
+    cells = request.policy.generalization.cell_weights
+    played = {
+        one.id: play(table, request.method_for(one), payoffs_of(one), weights_of(request), cells)
+        for one in request.recipients
+    }
+    copies = Copies(request, prepared, table, frame, NOTHING_MASKED, played)
+    started = time.perf_counter()
+    reading, _ = _timed(lambda: (copies.asked, copies.columns))
+    placing, planted = _timed(lambda: plant(copies, "0" * 64, None, _generators))
+    seconds = time.perf_counter() - started
+    facts = list(planted.facts.values())
+    name = f"stage, {len(facts)} of {len(played)} recipients with decoys, t {facts[0].kept_per_decoy}"
+    return [
+        Row(figure=f"{name}: classes and columns", ours=reading, unit="s"),
+        Row(figure=f"{name}: decoys placed, drawn and measured", ours=placing, unit="s"),
+        Row(figure=f"{name}: both, by the clock", ours=seconds, unit="s"),
+        Row(figure=f"{name}: most records missing", ours=max(fact.missing for fact in facts)),
+        Row(
+            figure=f"{name}: highest area, end of its interval",
+            ours=max(fact.detectability.worst.high for fact in facts if fact.detectability),
+        ),
+        *_many(copies),
+    ]
+
+
+def _many(copies: Copies) -> list[Row]:
+    """The plan for recipients like the example's first, with the policy's limit lifted."""
+    first = copies.asked[0]
+    asked = [
+        Asked(f"recipient {number}", first.form, first.release, _CLASSES, first.band) for number in range(_RECIPIENTS)
+    ]
+    policy = DecoyPolicy(kept_per_decoy=_RATIO, missing_limit=1.0)
+    planning, made = _timed(lambda: plan(asked, copies.axes, policy, copies.minimum, _generators("plan")))
+    comparing, learned = _timed(
+        lambda: collusion(copies_of(made.place, made.found), copies.axes, _generators("collusion"), subsets=20)
+    )
+    name = f"plan, {_RECIPIENTS} recipients of {_CLASSES} decoy classes, t {_RATIO}"
+    return [
+        Row(figure=f"{name}: {made.found.status}", ours=planning, unit="s"),
+        Row(figure=f"{name}: most records missing", ours=made.found.worst_missing),
+        Row(figure=f"{name}: most records missing, chosen at random", ours=made.at_random),
+        Row(
+            figure=f"{name}: P(decoy) to colluders with the population",
+            ours=max(one.worst_informed for one in learned[1:]),
+        ),
+        Row(figure=f"{name}: copies compared", ours=comparing, unit="s"),
+    ]
+
+
+def _generators(purpose: str) -> np.random.Generator:
+    return np.random.default_rng(list(purpose.encode()))
 
 
 def _areas(name: str, judged: Detectability) -> list[Row]:

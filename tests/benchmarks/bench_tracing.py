@@ -275,7 +275,13 @@ def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) 
             _FEWER,
             lambda rng: _half(_leaves(adult.prepared().data.codes, None), rng),
         ),
-        ("30,000 people of the population", promised, lambda rng: _leaves(adult.prepared().population.codes, rng)),
+        ("30,000 people of the population", _FEWER, lambda rng: _leaves(adult.prepared().population.codes, rng)),
+        *[
+            (f"{size} people of one {place}", _FEWER, partial(_of_one_place, axes=axes, size=size))
+            for place, axes in (("ZIP code", (3,)), ("age", (0,)), ("ZIP code and age", (0, 3)))
+            for size in (10, 1000)
+            if name == "k=2"
+        ],
     ):
         falsely, seconds = 0, 0.0
         for trial in range(trials):
@@ -291,7 +297,7 @@ def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) 
 
 
 def _traced(setting: _Setting, manifest: Manifest, incident: Incident) -> Trace:
-    return trace(manifest, setting.axes, incident, setting.people.count)
+    return trace(manifest, setting.axes, incident, adult.prepared().population)
 
 
 def _labels(setting: _Setting, cells: Codes) -> pd.DataFrame:
@@ -354,6 +360,15 @@ def _leaves(codes: Codes, rng: np.random.Generator | None) -> Codes:
         return np.repeat(codes, prepared.data.counts, axis=0)
     counts = prepared.population.counts
     return codes[rng.choice(len(codes), 30_000, p=counts / counts.sum())]
+
+
+def _of_one_place(rng: np.random.Generator, axes: tuple[int, ...], size: int) -> Codes:
+    """Leaf tuples of people who share the values of some attributes with one of them."""
+    population = adult.prepared().population
+    place = population.codes[rng.choice(len(population))]
+    alike = np.flatnonzero((population.codes[:, axes] == place[list(axes)]).all(axis=1))
+    counts = population.counts[alike]
+    return population.codes[rng.choice(alike, size, p=counts / counts.sum())]
 
 
 def _people(setting: _Setting, manifest: Manifest, trials: int) -> tuple[list[str], float]:

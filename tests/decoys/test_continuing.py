@@ -113,6 +113,10 @@ def seatless() -> Any:
     return (asks("clinic", 1), asks("agency", 1), asks("institute", 1))
 
 
+def greedy() -> Any:
+    return (asks("clinic", 1), asks("agency", 2))
+
+
 def newcomer_of_its_own() -> Any:
     return (asks("clinic", 1), asks("agency", 1, COARSE))
 
@@ -129,6 +133,7 @@ def all_in_threes_now() -> Any:
     ("asked", "what"),
     [
         (seatless, "no seat for a further recipient"),
+        (greedy, "more or fewer decoy classes than a seat holds"),
         (newcomer_of_its_own, "generalized as nobody's who has copies already"),
         (of_one_file_but_different_now, "generalized alike are to get different ones"),
         (all_in_threes_now, "the version does not go with those before it"),

@@ -191,3 +191,11 @@ def test_withheld_tuples_stay_withheld() -> None:
     played = held.played["clinic"]
     missing = planted.missing["clinic"]
     assert np.array_equal(without(played, missing), missing)
+
+
+def test_a_holder_who_asks_for_none_any_more_keeps_them_and_they_are_judged() -> None:
+    held = asked([recipient("clinic", stakes=STAKES), UNIVERSITY])
+    planted = plant(held, SECOND, first()[1].manifest, generators)
+    assert set(planted.facts) == {"clinic"}
+    assert planted.facts["clinic"].classes == 2
+    assert planted.facts["clinic"].detectability is not None

@@ -24,7 +24,7 @@ NONCE = bytes(range(NONCE_BYTES))
 
 def manifest(rows=None):
     here = world(3, 1)
-    return manifest_of(here.place, here.found, ["a", "b"], "r-1", here.trees, rows=rows or [])
+    return manifest_of(here.place, here.found, ["a", "b"], "release-one", here.trees, rows=rows or [])
 
 
 def ring():
@@ -70,7 +70,7 @@ class TestContent:
     def test_recipients_that_do_not_fit(self, recipients):
         here = world(3, 1)
         with pytest.raises(ParameterError):
-            manifest_of(here.place, here.found, recipients, "r-1", here.trees)
+            manifest_of(here.place, here.found, recipients, "release-one", here.trees)
 
     def test_rows_for_some_shares_only(self):
         with pytest.raises(ParameterError, match="do not go with the shares"):
@@ -119,7 +119,7 @@ class TestSealing:
         assert canonical_bytes(open_sealed(sealed.content, keys, sealed.commitment)) == plain
         assert sealed.commitment == hashlib.sha256(FORMAT.encode() + b"\0" + NONCE + plain).hexdigest()
         assert plain not in sealed.content
-        assert b"r-1" not in sealed.content
+        assert b"release-one" not in sealed.content
 
     def test_same_commitment_each_time_but_not_for_another_nonce(self):
         made, keys = manifest(), ring()

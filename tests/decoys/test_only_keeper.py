@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Holder, Manifest, Version
-from tasks.decoys.only_keeper import only_keeper
+from tasks.decoys.only_keeper import classes_alone, only_keeper
 from tests.support.decoy_tables import table, tree
 
 TREE = tree("value", 2, 5)
@@ -31,7 +31,7 @@ def manifest(first, second=(), n_classes=7, seat=()):
 
 
 def answer(made, positions):
-    return only_keeper(made, np.array(positions, np.int32).reshape(-1, 1), AXES)
+    return only_keeper(made, classes_alone(made, np.array(positions, np.int32).reshape(-1, 1), AXES))
 
 
 def slow(own, others, hit, n_classes=7):

@@ -39,7 +39,13 @@ def test_two_notes_of_the_clinic_hold_an_identifier() -> None:
 
 @pytest.mark.parametrize(
     "request_file",
-    ["clinic/request.yaml", "clinic/request-clean.yaml", "adult-tn/request.yaml", "adult-tn/request-masked.yaml"],
+    [
+        "clinic/request.yaml",
+        "clinic/request-clean.yaml",
+        "adult-tn/request.yaml",
+        "adult-tn/request-masked.yaml",
+        "adult-tn/request-decoys.yaml",
+    ],
 )
 def test_every_column_of_an_example_is_declared(request_file: str) -> None:
     from tasks.request.load import load_request

@@ -12,8 +12,8 @@ from flows.gate import Outcome
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decoys.manifest import Holder, Manifest
 from tasks.decoys.vault import Vault
-from tasks.errors import StageFailed, WorkspaceError
-from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, with_decoys
+from tasks.errors import RequestError, StageFailed, WorkspaceError
+from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, the_same_decoys, with_decoys
 from tests.support.search import files_holding, files_holding_each, holds
 from tests.support.world import COLUMNS, QUASI_IDENTIFIERS, World, recipient, write_table
 
@@ -24,7 +24,8 @@ UNIVERSITY = recipient("university", stakes=STAKES)
 @pytest.fixture(scope="module")
 def decoyed(tmp_path_factory: pytest.TempPathFactory, engine: Any) -> tuple[World, Outcome]:
     world = make_decoyed_world(tmp_path_factory.mktemp("decoyed") / "world")
-    return world, world.run(engine)
+    with the_same_decoys():
+        return world, world.run(engine)
 
 
 def vault_of(world: World) -> Vault:
@@ -78,18 +79,6 @@ def test_every_copy_is_approved_and_holds_its_own_decoys(decoyed: tuple[World, O
     assert rows_out == {name: len(delivered(outcome, name)) for name in rows_out}
 
 
-def test_where_a_row_stands_says_nothing(decoyed: tuple[World, Outcome]) -> None:
-    """Decoys are spread over the file: not all in one half, were they appended or prepended."""
-    world, outcome = decoyed
-    manifest = manifest_of(world, outcome)
-    places = []
-    for name in ("clinic", "registry"):
-        cells = {(row["age"], row["sex"], row["zip"]) for row in holder_of(manifest, name).rows}
-        rows = delivered(outcome, name)
-        places += [place / len(rows) for place, row in enumerate(rows) if (row["age"], row["sex"], row["zip"]) in cells]
-    assert min(places) < 0.5 < max(places)
-
-
 def test_the_record_tells_that_there_are_decoys_and_not_which(decoyed: tuple[World, Outcome]) -> None:
     world, outcome = decoyed
     facts = [record.decoys for record in outcome.records]
@@ -138,16 +127,36 @@ def test_a_certificate_says_nothing_of_them(decoyed: tuple[World, Outcome]) -> N
     assert files_holding(certificates, "statistics") != []
 
 
-def test_decoys_that_cannot_be_had_block_those_who_were_to_have_some(engine: Any, tmp_path: Path) -> None:
+def test_decoys_that_cannot_be_had_block_everybody(engine: Any, tmp_path: Path) -> None:
+    """A copy without decoys that is out already would lack nothing, and so tell what later copies lack."""
     one = make_decoyed_world(tmp_path / "other" / "world")
     one.ask(recipients=[with_decoys("clinic", decoys={"classes": 5000}), UNIVERSITY], policy=POLICY)
     outcome = one.run(engine)
-    blocked, approved = outcome.records
-    assert blocked.decision is Verdict.BLOCKED
-    assert any("decoy classes at most" in reason for reason in blocked.reasons)
-    assert [missing.stage for missing in blocked.not_assessed] == ["decoys"]
-    assert approved.decision is Verdict.APPROVED
-    assert not (outcome.bundle / "delivery" / "clinic").exists()
+    assert [record.decision for record in outcome.records] == [Verdict.BLOCKED] * 2
+    for record in outcome.records:
+        assert any("decoy classes at most" in reason for reason in record.reasons)
+        assert [missing.stage for missing in record.not_assessed] == ["decoys"]
+    assert not list((outcome.bundle / "delivery").iterdir())
+
+
+def test_the_same_data_again_must_continue(decoyed: tuple[World, Outcome], engine: Any) -> None:
+    world, outcome = decoyed
+    for recipients in ([with_decoys("clinic")], [UNIVERSITY]):
+        world.ask(recipients=recipients, policy=POLICY, title="Asked again")
+        with pytest.raises(RequestError, match=f"continues: {outcome.release_id}"):
+            world.run(engine)
+
+
+def test_decoys_cannot_be_added_to_data_that_are_out(engine: Any, tmp_path: Path) -> None:
+    one = make_decoyed_world(tmp_path / "other" / "world")
+    one.ask(recipients=[UNIVERSITY], policy={"gates": POLICY["gates"]})
+    one.run(engine)
+    one.ask(recipients=[with_decoys("clinic")], policy=POLICY)
+    with pytest.raises(RequestError, match="without decoys; the next version"):
+        one.run(engine)
+    one.ask(recipients=[with_decoys("clinic")], policy=POLICY, continues="0" * 64)
+    with pytest.raises(RequestError):
+        one.run(engine)
 
 
 def test_the_next_version_keeps_decoys_and_a_lost_key_stops_it(
@@ -180,7 +189,9 @@ def test_the_next_version_keeps_decoys_and_a_lost_key_stops_it(
     ):
         write_table(tmp_path / "leak.csv", list(rows), QUASI_IDENTIFIERS)
         answer = releasegate("trace", later.bundle, tmp_path / "leak.csv", "--json").document
-        assert answer["named"] == [name]
+        assert answer["recipients"][0]["recipient"] == name
+        assert answer["recipients"][0]["decoy_classes"] == 2
+        assert set(answer["named"]) <= {name}
 
 
 def test_a_fault_that_quotes_the_data_tells_nothing(

@@ -28,7 +28,6 @@ def hits(recipient: str, decoys: tuple[int, int, int], kept: tuple[int, int, int
 
 def traced(*found: Hits, named: tuple[str, ...] = (), suspected: tuple[str, ...] = (), **other: object) -> Traced:
     kind: Kind = "people" if other.pop("people", False) else "rows"
-    bounded = bool(other.pop("bounded", False))
     trace = Trace(
         verdict="decoys" if named else "kept classes" if suspected else "nothing",
         named=named,
@@ -39,7 +38,7 @@ def traced(*found: Hits, named: tuple[str, ...] = (), suspected: tuple[str, ...]
         ordinary=800,
         ambiguous=3,
         outside=7,
-        bounded=bounded,
+        by_population=other.get("without_population") is None,
     )
     incident = Incident(kind, ROWS.cells, ROWS.records, {"age": 4, "sex": 0})
     parts = {
@@ -69,11 +68,21 @@ def test_decoys_name_a_recipient() -> None:
 
 
 def test_kept_classes_alone_are_weaker() -> None:
-    answer = traced(hits("lab", (0, 0, 3), (1, 1, 6), 0.004), suspected=("lab",), people=True, bounded=True)
+    answer = traced(hits("lab", (0, 0, 3), (1, 1, 6), 0.004), suspected=("lab",), people=True)
     assert sentences(answer) == [
         "Points to lab, but weakly: no decoys were hit, and 1 of the 6 real classes that it alone keeps by 1 person; "
-        "the chance that an incident not from it hits as much is at most 1 in 250."
+        "the chance that an incident not from it hits as much is 1 in 250."
     ]
+
+
+def test_one_decoy_class_alone_is_weaker() -> None:
+    answer = traced(hits("lab", (40, 1, 3), (0, 0, 6), 0.004), suspected=("lab",), people=True)
+    assert sentences(answer) == [
+        "Points to lab, but weakly: 1 of its 3 decoy classes was hit by 40 people, as a list of the people of one "
+        "place may do; the chance that an incident not from it hits as much is 1 in 250."
+    ]
+    answer = traced(hits("lab", (1, 1, 3), (2, 2, 6), 0.004), suspected=("lab",))
+    assert "1 row, as a list of the people of one place may do, and 2 of the 6 real classes" in sentences(answer)[0]
 
 
 def test_hits_that_may_be_chance_are_shown_and_name_nobody() -> None:
@@ -104,8 +113,8 @@ def test_what_was_looked_at() -> None:
 
 
 def test_the_document_shows_what_is_printed() -> None:
-    university = Hits("state-university", 2, 1, 3, 6, 4, 6, 2.69e-11)
-    counts = {"total": 16_000, "ordinary": 15_992, "ambiguous": 0, "outside": 0}
+    university = Hits("state-university", 2, 2, 3, 5, 4, 6, 2.923e-9)
+    counts = {"total": 16_000, "ordinary": 15_993, "ambiguous": 0, "outside": 0}
     answer = traced(university, named=("state-university",), unmarked=("foundation",))
     answer = replace(
         answer,
@@ -129,8 +138,8 @@ def test_what_limits_an_answer() -> None:
         without_population="the population changed since the decision",
     )
     assert list(notes(told)) == [
-        "chances are upper bounds, for the population changed since the decision; with the population as it was, "
-        "fewer hits would name a recipient",
+        "decoys were compared with other recipients' alone, for the population changed since the decision; with the "
+        "population as it was, fewer hits would name a recipient",
         "no column of zip: taken as unknown, so less can be told",
         "2 ids are missing or not in the register, and left out",
         "1 row repeats an id; each person counts once",

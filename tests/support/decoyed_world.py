@@ -1,11 +1,15 @@
 """A world whose population has cells that no record lies in, and three recipients, two of them with decoys."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.support import world as worlds
 from tests.support.world import AGES, COLUMNS, QUASI_IDENTIFIERS, Row, World, recipient, write_table
@@ -56,6 +60,14 @@ def drawn_rows() -> tuple[Row, ...]:
 def with_decoys(name: str, **terms: Any) -> dict[str, Any]:
     """A recipient whose copy is to hold decoys."""
     return recipient(name, **({"stakes": STAKES, "decoys": TERMS} | terms))
+
+
+@contextmanager
+def the_same_decoys() -> Iterator[None]:
+    """The system's randomness that decoys are drawn from, the same each time, so that what they show does not vary."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tasks.decoys.task.secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
+        yield
 
 
 def make_decoyed_world(folder: Path) -> World:

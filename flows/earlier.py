@@ -1,0 +1,154 @@
+"""Earlier releases of the same data: what a release with decoys must continue, and what forbids it.
+
+Whoever holds copies of two releases compares them. Decoys withstand that within one lineage of versions alone: later
+versions keep what the first one planned. So a release of data of which copies are out already is refused where either
+of the two has decoys and the new one does not continue the other. That data are the same is told by their SHA-256.
+"""
+
+from collections.abc import Mapping
+
+from flows.identity import Inputs
+from flows.recall import read_records
+from flows.workspace import Workspace
+from tasks.decision.record import DecisionRecord
+from tasks.delivery.verification import verify_bundle
+from tasks.errors import RequestError
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.request.load import LoadedRequest
+from tasks.request.model import PARAMETER_OF, ReleaseRequest
+
+_SHOWN = 12
+
+
+def what_was_asked(request: ReleaseRequest, inputs: Inputs) -> dict[str, object]:
+    """What the ledger keeps of a request so that later ones can be compared with it."""
+    return {
+        "dataset_sha256": inputs.dataset_sha256,
+        "decoys": _with_decoys(request),
+        "continues": request.continues,
+    }
+
+
+def decoys_to_continue(
+    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, inputs: Inputs
+) -> dict[str, str] | None:
+    """Release and commitment of the version that a request continues; empty for new decoys, None for none.
+
+    Raises
+    ------
+    RequestError
+        If the version that is named cannot be continued, or copies of the same data are out that the release would
+        have to continue.
+    TamperingFound
+        If that version's bundle is not as recorded.
+    """
+    request, where = loaded.request, str(loaded.path)
+    asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
+    out = {str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)}
+    if request.continues:
+        _check_last(request.continues, asked, out, where)
+    lineage = _lineage(request.continues, asked)
+    others = [
+        release
+        for release in sorted(out - lineage)
+        if asked.get(release, {}).get("dataset_sha256") == inputs.dataset_sha256
+    ]
+    with_decoys = _with_decoys(request)
+    exposed = [release for release in others if with_decoys or asked[release].get("decoys")]
+    if exposed:
+        raise _out_already(exposed, asked, where)
+    if request.continues:
+        return _continued(request.continues, workspace, ledger, request, inputs, where=where)
+    return {} if with_decoys else None
+
+
+def _with_decoys(request: ReleaseRequest) -> bool:
+    return bool(request.continues) or any(recipient.decoys for recipient in request.recipients)
+
+
+def _lineage(release: str | None, asked: Mapping[str, Mapping[str, object]]) -> set[str]:
+    """The version that is named and those before it."""
+    lineage: set[str] = set()
+    while isinstance(release, str) and release not in lineage:
+        lineage.add(release)
+        before = asked.get(release, {}).get("continues")
+        release = before if isinstance(before, str) else None
+    return lineage
+
+
+def _check_last(release: str, asked: Mapping[str, Mapping[str, object]], out: set[str], where: str) -> None:
+    later = sorted(one for one in out if asked.get(one, {}).get("continues") == release)
+    if later:
+        raise RequestError(
+            "the version that is continued is not the last one",
+            where=f"{where}, continues",
+            expected="the version that no other continues, so that no seat goes to two recipients",
+            got=f"one that {_short(later)} continues",
+            fix=f"continue {later[-1]}",
+        )
+
+
+def _continued(
+    release: str, workspace: Workspace, ledger: Ledger, request: ReleaseRequest, inputs: Inputs, *, where: str
+) -> dict[str, str]:
+    bundle = workspace.bundle(release)
+    if not ledger.entries(release_id=release, event=Event.PUBLISHED) or not bundle.is_dir():
+        raise RequestError(
+            "the version that is continued is not a release of this workspace",
+            where=f"{where}, continues",
+            expected="the full id of a release that this workspace has published",
+            got="none of that name",
+            fix="correct the id, or name the workspace of that release with --workspace",
+        )
+    verify_bundle(bundle, ledger)
+    records = read_records(bundle)
+    commitments = {record.decoys.commitment_sha256 for record in records if record.decoys}
+    if len(commitments) != 1:
+        raise RequestError(
+            "the version that is continued has no decoys",
+            where=f"{where}, continues",
+            expected="a release with decoys",
+            got="one without",
+            fix="leave “continues” out",
+        )
+    if not _masked_alike(request, inputs, records[0]):
+        raise RequestError(
+            "masked values of decoys would stay while those of real people change",
+            where=f"{where}, masking",
+            expected="no masking in any version; or the very same data and maskings, for new recipients alone",
+            got="masked columns, and other data or maskings",
+            fix="release the new version without “continues” and without decoys, or without masking",
+        )
+    return {"release": release, "commitment": commitments.pop()}
+
+
+def _masked_alike(request: ReleaseRequest, inputs: Inputs, before: DecisionRecord) -> bool:
+    if not request.masking and not before.masking:
+        return True
+    now = [(one.attributes, one.method.value, one.strength) for one in request.masking]
+    then = []
+    for fact in before.masking:
+        named = next((name for name in PARAMETER_OF if name.value == fact.method), None)
+        then.append((fact.attributes, fact.method, None if named is None else fact.parameters.get(PARAMETER_OF[named])))
+    return now == then and inputs.dataset_sha256 == before.dataset.source_sha256
+
+
+def _out_already(releases: list[str], asked: Mapping[str, Mapping[str, object]], where: str) -> RequestError:
+    decoyed = [release for release in releases if asked[release].get("decoys")]
+    fix = (
+        f"add “continues: {decoyed[-1]}”, which keeps the decoys of its recipients"
+        if decoyed
+        else "release this data without decoys; the next version of the data can have some from the beginning"
+    )
+    return RequestError(
+        "copies of the same data are out that would give decoys away",
+        where=where,
+        expected="a first release of these data, or one that continues it",
+        got=f"{len(releases)} earlier ({_short(releases)})" + ("" if decoyed else ", without decoys"),
+        fix=fix,
+    )
+
+
+def _short(releases: list[str]) -> str:
+    return ", ".join(release[:_SHOWN] for release in releases)

@@ -1,0 +1,298 @@
+"""The grid that a column's numbers or dates lie on, and values drawn on it that are as round as real ones.
+
+People write round numbers: a salary of 52,000, a weight of 71.5, a date that is a working day. A value drawn anywhere
+between two real ones is off such habits, and a glance tells it. So each value is drawn like one of its two neighbours,
+the anchor: as round as that, or on the same weekday.
+
+Numbers are compared as whole multiples of the column's smallest decimal place, dates as whole days. Where all dates
+share one day of the month, or all are the last of their month, whole months are counted instead.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decoys.generalized_release import Flags, Floats
+
+Units = NDArray[np.int64]
+
+WEEK = 7
+_DECIMALS = 15
+"""Decimals that are told apart: a decoy written with more than real records have is known at a glance."""
+_EXACT = 2.0**53
+"""Whole numbers below it are exact as floats."""
+_TRIES = 20
+"""Draws of a value before its anchor stands for it."""
+_ROUND = np.array(sorted({digit * 10**power for power in range(16) for digit in (1, 5, 25)}), dtype=np.int64)
+"""Steps in which people count, growing: 1, 5, 10, 25, 50, 100, 250, …"""
+_NOISE = 1e-6
+"""Share of a unit by which a float may miss a whole number."""
+_AWAY = (0, 1, -1, 2, -2, 3, -3)
+"""Steps from the nearest value in which another of the same habit is looked for."""
+_THURSDAY = 3
+"""1970-01-01 was one."""
+_LEAST_MONTHS = 3
+"""Different months from which on a day that all dates share is a habit."""
+
+
+class ValueKind(StrEnum):
+    """What the floats of a column stand for."""
+
+    NUMBER = "number"
+    DATE = "date"
+    """Days since 1970-01-01."""
+    LISTED = "listed"
+    """Values out of a list: nothing lies between them."""
+
+
+class Unit(StrEnum):
+    """What a grid counts in."""
+
+    DECIMAL = "decimal place"
+    DAY = "day"
+    MONTH = "month, on one day of it"
+    MONTH_END = "month, on its last day"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Numbers between which each value has to lie, ends included; each of shape (n_values,)."""
+
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Span:
+    """The same in units."""
+
+    first: Units
+    last: Units
+
+    def at(self, rows: NDArray[np.intp], margin: int = 0) -> "Span":
+        """Some of them, less a margin at either end."""
+        return Span(self.first[rows] + margin, self.last[rows] - margin)
+
+    def holds(self, units: Units) -> Flags:
+        """Whether units lie within."""
+        return np.asarray((units >= self.first) & (units <= self.last))
+
+
+@dataclass(frozen=True, eq=False)
+class ValueGrid:
+    """Where values of a column can lie: an origin and whole multiples of a step from it."""
+
+    unit: Unit
+    decimals: int
+    """Decimals that values have at most; 0 for dates."""
+    day: int
+    """Day of the month, where months are counted; else 0."""
+    origin: int = field(repr=False)
+    """Some value of the column, in units."""
+    step: int
+    """Largest step that leads from any value to any other, in units, from 1."""
+    own: Units = field(repr=False)
+    """Values that one record has, in units, growing."""
+    shared: Units = field(repr=False)
+    """Values that several records have, in units, growing."""
+
+    @classmethod
+    def of(cls, values: Floats, kind: ValueKind = ValueKind.NUMBER) -> "ValueGrid | None":
+        """The grid of a column; None where its values have more decimals than can be told, or none is known.
+
+        Parameters
+        ----------
+        values : array of shape (n_values,)
+            Finite, or NaN where missing.
+        kind : ValueKind
+            Dates are whole days.
+        """
+        known, records = np.unique(values[~np.isnan(values)], return_counts=True)
+        decimals = decimals_of(known)
+        if not len(known) or decimals is None or np.abs(known).max() * 10.0**decimals >= _EXACT:
+            return None
+        unit, day = (Unit.DECIMAL, 0) if kind is not ValueKind.DATE else _calendar(known)
+        none = np.empty(0, dtype=np.int64)
+        loose = cls(unit, decimals, day, 0, 1, none, none)
+        units = loose.units(known)
+        step = int(np.gcd.reduce(np.diff(units))) if len(units) > 1 else 1
+        return cls(unit, decimals, day, int(units[0]), max(step, 1), units[records == 1], units[records > 1])
+
+    def units(self, values: Floats) -> Units:
+        """Values in units, the nearest where they are off the grid's unit; months are those that dates lie in."""
+        if self.unit in (Unit.MONTH, Unit.MONTH_END):
+            return _days(values).astype("datetime64[M]").astype(np.int64)
+        whole: Units = np.rint(values * 10.0**self.decimals).astype(np.int64)
+        return whole
+
+    def values(self, units: Units) -> Floats:
+        """Units as values."""
+        if self.unit is Unit.MONTH:
+            days = units.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + self.day - 1
+            return days.astype(np.float64)
+        if self.unit is Unit.MONTH_END:
+            return _last_days(units).astype(np.float64)
+        # Division by a power of ten, unlike multiplication by its inverse, gives the float that the text is read as.
+        whole: Floats = units / 10.0**self.decimals + 0.0
+        return whole
+
+    def on(self, values: Floats) -> Flags:
+        """Whether each known value lies on the grid."""
+        units = self.units(values)
+        found: Flags = (self.values(units) == values) & ((units - self.origin) % self.step == 0)
+        return found
+
+    def steps(self, anchors: Units) -> Units:
+        """Step that keeps the habit of each anchor and the grid as well."""
+        if self.unit is Unit.DAY:
+            own = np.full(len(anchors), WEEK, dtype=np.int64)
+        elif self.unit is Unit.DECIMAL:
+            own = human_steps(anchors)
+        else:
+            own = np.ones(len(anchors), dtype=np.int64)
+        # A common multiple that is out of reach leaves the anchor alone, as no other value is within.
+        shared = np.gcd(own, self.step)
+        far = own / shared * self.step >= _EXACT
+        common: Units = np.where(far, int(_EXACT), own // shared * np.where(far, 1, self.step))
+        return common
+
+    def fits(self, units: Units, anchors: Units) -> Flags:
+        """Whether values have the habit of their anchors, no more and no less."""
+        if self.unit is Unit.DECIMAL:
+            found: Flags = human_steps(units) == human_steps(anchors)
+            return found
+        if self.unit is Unit.MONTH:
+            return np.asarray(self.units(self.values(units)) == units)
+        return np.ones(len(units), dtype=bool)
+
+    def draw(
+        self, low: Floats, high: Floats, anchors: Floats, generator: np.random.Generator, bounds: Bounds | None = None
+    ) -> Floats:
+        """Draw values on the grid between two numbers each, as round as their anchors or on the same weekday.
+
+        Parameters
+        ----------
+        low, high : array of shape (n_values,)
+            Between which to draw. Values that real records have, or the ends, only where nothing else fits.
+        anchors : array of shape (n_values,)
+            Values of the column.
+        generator : numpy.random.Generator
+        bounds : Bounds, optional
+            How far a value may lie outside where nothing on the grid lies between; not at all where not given.
+
+        Returns
+        -------
+        array of shape (n_values,)
+            The nearest value of the anchor's habit where none is between and within bounds, of the grid where none is
+            within bounds; the nearest of all where that is none either.
+        """
+        origin = self.units(anchors)
+        steps, inner = self.steps(origin), Span(self._above(low), self._below(high))
+        outer = inner if bounds is None else Span(self._above(bounds.low), self._below(bounds.high))
+        drawn, pending = np.empty_like(origin), np.arange(len(origin))
+        for margin, unused in ((1, True), (1, False), (0, False)):
+            within = inner.at(pending, margin)
+            found, good = self._uniform(origin[pending], steps[pending], within, generator, unused=unused)
+            drawn[pending[good]] = found[good]
+            pending = pending[~good]
+        drawn[pending] = self._nearest(origin[pending], steps[pending], inner.at(pending), outer.at(pending))
+        return self.values(drawn)
+
+    def recurs(self, values: Floats) -> Flags:
+        """Whether several real records have each value, so that it is nobody's own."""
+        return np.isin(self.units(values), self.shared)
+
+    def _uniform(
+        self, origin: Units, steps: Units, within: Span, generator: np.random.Generator, *, unused: bool
+    ) -> tuple[Units, Flags]:
+        """Each value that fits its origin equally likely; and whether one was found."""
+        least, most = -((origin - within.first) // steps), (within.last - origin) // steps
+        drawn, good = origin.copy(), np.zeros(len(origin), dtype=bool)
+        for _ in range(_TRIES):
+            rows = np.flatnonzero(~good & (most >= least))
+            if not len(rows):
+                break
+            picked = generator.integers(least[rows], most[rows], endpoint=True)
+            drawn[rows] = origin[rows] + picked * steps[rows]
+            fits = self.fits(drawn[rows], origin[rows])
+            if unused:
+                fits &= ~np.isin(drawn[rows], self.own) & ~np.isin(drawn[rows], self.shared)
+            good[rows] = fits
+        return drawn, good
+
+    def _nearest(self, origin: Units, steps: Units, inner: Span, outer: Span) -> Units:
+        """The origin where it is between; else the nearest that fits it within limits; else the nearest on the grid."""
+        middle = inner.first + (inner.last - inner.first) // 2
+        middle = np.where(inner.holds(origin), origin, middle)
+        near = origin + np.rint((middle - origin) / self.step).astype(np.int64) * self.step
+        drawn = near + self.step * ((near < outer.first).astype(np.int64) - (near > outer.last))
+        drawn = np.where(outer.holds(drawn), drawn, near)
+        closest = origin + np.rint((middle - origin) / steps).astype(np.int64) * steps
+        open_ = np.ones(len(origin), dtype=bool)
+        for away in _AWAY:
+            candidate = closest + away * steps
+            good = open_ & outer.holds(candidate) & self.fits(candidate, origin)
+            drawn, open_ = np.where(good, candidate, drawn), open_ & ~good
+        return drawn
+
+    def _above(self, values: Floats) -> Units:
+        """Least units that are no less than each value."""
+        if self.unit in (Unit.MONTH, Unit.MONTH_END):
+            units = self.units(values)
+            return units + (self.values(units) < values)
+        whole: Units = np.ceil(values * 10.0**self.decimals - _NOISE).astype(np.int64)
+        return whole
+
+    def _below(self, values: Floats) -> Units:
+        """Largest units that are no more than each value."""
+        if self.unit in (Unit.MONTH, Unit.MONTH_END):
+            units = self.units(values)
+            return units - (self.values(units) > values)
+        whole: Units = np.floor(values * 10.0**self.decimals + _NOISE).astype(np.int64)
+        return whole
+
+
+def decimals_of(values: Floats) -> int | None:
+    """Decimals that all values have at most; None where they are more than can be told."""
+    finite = values[np.isfinite(values)]
+    for decimals in range(_DECIMALS + 1):
+        if (np.round(finite, decimals) == finite).all():
+            return decimals
+    return None
+
+
+def human_steps(units: Units) -> Units:
+    """Largest step of 1, 5, 10, 25, 50, 100, 250, … that divides each number; the largest of all for 0."""
+    steps = np.ones(len(units), dtype=np.int64)
+    for step in _ROUND:
+        steps[units % step == 0] = step
+    return steps
+
+
+def weekdays(days: Floats) -> Units:
+    """Day of the week of dates, 0 for Mondays."""
+    whole: Units = (np.rint(days).astype(np.int64) + _THURSDAY) % WEEK
+    return whole
+
+
+def _days(values: Floats) -> NDArray[np.datetime64]:
+    return np.asarray(np.rint(values).astype(np.int64).astype("datetime64[D]"))
+
+
+def _last_days(months: Units) -> Units:
+    days: Units = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) - 1
+    return days
+
+
+def _calendar(known: Floats) -> tuple[Unit, int]:
+    """What all of several dates share: the day of the month, that it is the last, or nothing."""
+    days = _days(known)
+    months = days.astype("datetime64[M]")
+    numbers = np.unique((days - months.astype("datetime64[D]")).astype(np.int64) + 1)
+    if len(np.unique(months)) < _LEAST_MONTHS:
+        return Unit.DAY, 0
+    if (_last_days(months.astype(np.int64)) == days.astype(np.int64)).all():
+        return Unit.MONTH_END, 0
+    return (Unit.MONTH, int(numbers[0])) if len(numbers) == 1 else (Unit.DAY, 0)

@@ -1,0 +1,106 @@
+"""Figures of real rows in records with decoys: coarse enough to be nobody's checksum, never better than they are."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.decision.veil import bound, count, downward, nearest, upward, veiled
+from tests.support import decoy_records, records
+
+NUMBERS = st.floats(min_value=1e-9, max_value=1e9, allow_nan=False)
+
+
+def floats(part: Any) -> Iterator[float]:
+    if isinstance(part, float):
+        yield part
+    elif isinstance(part, dict):
+        for one in part.values():
+            yield from floats(one)
+    elif isinstance(part, list | tuple):
+        for one in part:
+            yield from floats(one)
+
+
+@given(NUMBERS)
+def test_rounding_keeps_to_its_side_and_three_digits(value: float) -> None:
+    for rounded in (upward(value), downward(value), nearest(value)):
+        assert nearest(rounded) == rounded
+        assert math.isclose(rounded, value, rel_tol=0.0101)
+    assert upward(value) >= value or math.isclose(upward(value), value, rel_tol=1e-12)
+    assert downward(value) <= value or math.isclose(downward(value), value, rel_tol=1e-12)
+
+
+@given(st.integers(min_value=0, max_value=10**9))
+def test_counts_are_multiples_of_ten(number: int) -> None:
+    assert count(number) % 10 == 0
+    assert abs(count(number) - number) <= max(5, number / 180)
+
+
+@given(st.floats(min_value=-5, max_value=5, allow_nan=False), st.sampled_from([0.01, 0.1]))
+def test_a_bound_holds_and_none_says_nothing_happened(value: float, step: float) -> None:
+    found = bound(value, step)
+    assert found is not None
+    assert found >= step * (1 - 1e-9)
+    assert found >= abs(value) - 1e-6
+    assert found <= max(abs(value), step) + step
+
+
+def test_a_record_without_decoys_stays_as_it_is() -> None:
+    record = records.approved()
+    assert veiled(record) is record
+
+
+def test_figures_of_real_rows_have_three_digits() -> None:
+    record = veiled(decoy_records.approved())
+    assert record.risk is not None
+    assert record.utility is not None
+    assert record.risk.linkage is not None
+    parts = [record.risk.residual.model_dump(exclude={"prosecutor": {"histogram"}, "journalist": {"histogram"}})]
+    parts += [record.risk.linkage.model_dump(), record.utility.model_dump()]
+    parts += [outcome.model_dump() for outcome in record.risk.game.outcomes]
+    assert all(nearest(value) == value for part in parts for value in floats(part))
+    for figure in (record.risk.residual.prosecutor, record.risk.residual.journalist):
+        assert all(one.records % 10 == 0 for one in figure.histogram)
+        assert figure.over_threshold % 10 == 0
+    assert all(records % 10 == 0 for field in record.fields for records in field.records_per_level)
+
+
+def test_what_was_collected_is_exact() -> None:
+    record = decoy_records.approved()
+    assert record.risk is not None
+    told = veiled(record)
+    assert told.risk is not None
+    assert told.risk.initial == record.risk.initial
+    assert told.statistics == record.statistics, "whoever has the copy and the data can compute it"
+
+
+def test_no_gate_changes_sides() -> None:
+    for record in (decoy_records.approved(), records.changed(records.blocked(), decoys=decoy_records.decoys())):
+        for before, after in zip(record.gates, veiled(record).gates, strict=True):
+            assert after.passed == before.passed
+            if before.measured is None or before.comparison == "is":
+                assert after.measured == before.measured
+            elif before.passed:
+                assert after.measured is not None
+                at_most = after.comparison == "at most"
+                assert after.measured <= after.threshold if at_most else after.measured >= after.threshold
+
+
+def test_what_decoys_change_is_a_bound() -> None:
+    told = veiled(decoy_records.approved()).decoys
+    assert told is not None
+    assert told.statistics is not None
+    for one in told.statistics.columns:
+        for value in (one.mean, one.total_variation, one.largest):
+            assert value is None or (value == pytest.approx(round(value, 2)) and value >= 0.01)
+    assert told.attempts is not None
+    assert told.attempts.lured * 10 == pytest.approx(round(told.attempts.lured * 10))
+
+
+def test_doing_it_twice_changes_nothing_more() -> None:
+    once = veiled(decoy_records.approved())
+    assert veiled(once) == once
