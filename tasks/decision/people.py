@@ -11,7 +11,7 @@ from tasks.decision.states import Role
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
-    from tasks.decision.record import DecisionRecord
+    from tasks.decision.judged import Judged
 
 
 def person_key(name: str) -> str:
@@ -24,7 +24,7 @@ def same_person(one: str, other: str) -> bool:
     return person_key(one) == person_key(other)
 
 
-def reviewer_of(record: "DecisionRecord", name: str) -> str:
+def reviewer_of(record: "Judged", name: str) -> str:
     """The reviewer of a release who goes by a name, as the policy spells it.
 
     Raises
@@ -43,7 +43,7 @@ def reviewer_of(record: "DecisionRecord", name: str) -> str:
     return _listed(record, name, record.reviewers, "reviewer", "policy.review.reviewers")
 
 
-def officer_of(record: "DecisionRecord", name: str) -> str:
+def officer_of(record: "Judged", name: str) -> str:
     """The officer who goes by a name, as the policy spells it; officers do not override what they asked for.
 
     Raises
@@ -62,7 +62,7 @@ def officer_of(record: "DecisionRecord", name: str) -> str:
     return _listed(record, name, record.officers, "officer", "policy.review.officers")
 
 
-def revoking_roles(record: "DecisionRecord", name: str) -> frozenset[Role]:
+def revoking_roles(record: "Judged", name: str) -> frozenset[Role]:
     """In which roles somebody may revoke a release: as officer, as requester, or both.
 
     Raises
@@ -86,7 +86,7 @@ def revoking_roles(record: "DecisionRecord", name: str) -> frozenset[Role]:
     return frozenset(roles)
 
 
-def _listed(record: "DecisionRecord", name: str, names: Iterable[str], what: str, place: str) -> str:
+def _listed(record: "Judged", name: str, names: Iterable[str], what: str, place: str) -> str:
     for one in names:
         if same_person(one, name):
             return one

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from tasks.decision.judged import Judged
 from tasks.decision.people import officer_of, reviewer_of, revoking_roles
-from tasks.decision.record import DecisionRecord, Review, Verdict
+from tasks.decision.record import Review, Verdict
 from tasks.decision.states import Change, Role, State, after, can_follow, state_after
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot
@@ -54,15 +55,15 @@ class Standing:
     overrides: tuple[Override, ...] = ()
 
 
-def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: str, day: date) -> Standing:
+def standing(entries: Sequence[Entry], record: Judged, record_sha256: str, day: date) -> Standing:
     """Where a release stands.
 
     Parameters
     ----------
     entries : sequence of Entry
         The ledger's entries of this release, oldest first; those of other recipients are passed over.
-    record : DecisionRecord
-        The recipient's decision.
+    record : Judged
+        The recipient's decision: its record, or what the ledger keeps of it.
     record_sha256 : str
         SHA-256 of its bytes.
     day : date
@@ -106,7 +107,7 @@ def check_open(entries: Sequence[Entry]) -> None:
 class _Fold:
     """A release while its entries are read."""
 
-    def __init__(self, record: DecisionRecord, record_sha256: str) -> None:
+    def __init__(self, record: Judged, record_sha256: str) -> None:
         self._record = record
         self._record_sha256 = record_sha256
         self._state = State.REQUESTED

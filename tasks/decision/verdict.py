@@ -4,11 +4,12 @@ Pure: takes results, numbers and dates; measures nothing and reads no clock.
 """
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from tasks.decision.gates import ALWAYS_ON
+from tasks.decision.judged import Judged
 from tasks.decision.measures import write_result
-from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.record import GateResult, Verdict
 
 
 def decide(
@@ -62,6 +63,27 @@ def decide(
     return Verdict.APPROVED, (f"{passed}.",)
 
 
+def utc_day(moment: datetime) -> date:
+    """The day of a moment; every day that the gate compares is one in UTC.
+
+    Raises
+    ------
+    ValueError
+        If the moment has no time zone.
+    """
+    if moment.tzinfo is None:
+        raise ValueError("the day of a moment needs its time zone")
+    return moment.astimezone(UTC).date()
+
+
+def is_over(last_day: date, today: date) -> bool:
+    """Whether something that holds until a day has ended: last days count in full, in UTC.
+
+    The one rule for decisions, agreements and overrides.
+    """
+    return today > last_day
+
+
 def validity(decided_on: date, validity_days: int, agreement_expires: date) -> tuple[date, date]:
     """The first and last day on which the decision holds.
 
@@ -74,17 +96,19 @@ def validity(decided_on: date, validity_days: int, agreement_expires: date) -> t
     return decided_on, min(decided_on + timedelta(days=validity_days), agreement_expires)
 
 
-def lapsed(record: DecisionRecord, today: date) -> str:
+def lapsed(record: Judged, today: date) -> str:
     """Why a decision that was in favour of a release does not hold on a day; empty where it does.
 
     A decision against a release holds for ever. A day before the first one means that a clock is wrong.
     """
-    if record.decision is Verdict.BLOCKED or record.valid_from <= today <= record.valid_until:
+    if record.decision is Verdict.BLOCKED:
         return ""
     if today < record.valid_from:
         return f"The decision holds from {record.valid_from} and today is {today}: the clock of this machine is wrong."
+    if not is_over(record.valid_until, today):
+        return ""
     agreement = record.recipient.agreement
-    if agreement.expires < today:
+    if is_over(agreement.expires, today):
         return f"The agreement {agreement.id} expired on {agreement.expires}, and the decision with it."
     return f"The decision was valid until {record.valid_until}."
 

@@ -5,6 +5,7 @@ event           body                                        read by
 ==============  ==========================================  ============================================
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
+                ``determined``                              ``tasks.audit``; entries of old lack it
 ``released``    ``output_sha256``                           ``verify_bundle``: ``delivery/<recipient>/``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
 ``voted``       ``reviewer``, ``record_sha256``,            ``tasks.decision.standing``
@@ -30,14 +31,16 @@ events are the writer's choice.
 from tasks.decision.record import DecisionRecord, digest
 from tasks.decision.states import Role
 from tasks.decision.votes import Ballot
+from tasks.ledger.determined import determined
 
 
 def decided(record: DecisionRecord) -> dict[str, object]:
-    """Body of ``decided``: the verdict, its reasons, and the digest of the record's canonical bytes."""
+    """Body of ``decided``: the verdict, its reasons, the digest of the record's canonical bytes, and what is kept."""
     return {
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "record_sha256": digest(record),
+        "determined": determined(record).model_dump(mode="json", exclude_none=True),
     }
 
 
