@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.fact import Bin, Fact
+from tasks.decision.frontier_fact import FrontierFact
 from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
 from tasks.decision.utility_facts import UtilityFact
@@ -247,6 +248,7 @@ class GameFact(Fact):
     suppressed_records: int
     outcomes: tuple[PolicyOutcome, ...]
     k_anonymity: KAnonymityFact | None = Field(default=None, description="None where the policy demands none.")
+    frontier: FrontierFact | None = Field(default=None, description="None in records of earlier versions.")
 
 
 class ZipTableFact(Fact):

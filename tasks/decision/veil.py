@@ -43,6 +43,7 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
     if document["risk"] is not None:
         for path in _RISKS:
             _change(document["risk"], path, lambda part: _rounded(part, upward))
+        _change(document["risk"], ("game", "frontier", "points"), lambda points: tuple(map(_point, points)))
         _change(document["risk"], ("linkage",), lambda part: _rounded(part, nearest))
     document["utility"] = _rounded(document["utility"], nearest)
     document["gates"] = [_gate(gate) for gate in document["gates"]]
@@ -133,6 +134,11 @@ def _gate(gate: dict[str, Any]) -> dict[str, Any]:
     if gate["interval"]:
         gate["interval"] |= {"low": nearest(gate["interval"]["low"]), "high": nearest(gate["interval"]["high"])}
     return {**gate, "measured": figure if holds or not gate["passed"] else gate["threshold"]}
+
+
+def _point(point: dict[str, Any]) -> dict[str, Any]:
+    """Stakes are the request's."""
+    return {**_rounded(point, upward), **{name: point[name] for name in ("benefit", "loss", "gain")}}
 
 
 def _decoys(fact: dict[str, Any]) -> dict[str, Any]:

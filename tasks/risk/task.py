@@ -15,6 +15,7 @@ from tasks.masking.masked_file import load_masked
 from tasks.request.load import load_request
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.finding_file import load_figure, save_figure, save_finding
+from tasks.risk.frontier import frontier, with_frontier
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples, score
 from tasks.risk.score_file import save_score
@@ -31,7 +32,7 @@ def score_release(  # noqa: PLR0917
     played: Artifact,
     folder: str,
 ) -> Artifact:
-    """Measure risk before and after, the game's outcome and the figures of the gates.
+    """Measure risk before and after, the game's outcome, also under other stakes, and the figures of the gates.
 
     Parameters
     ----------
@@ -46,14 +47,10 @@ def score_release(  # noqa: PLR0917
     """
     with guarded("risk"):
         asked = load_request(Path(request)).request
+        who = asked.recipient(recipient)
         coded, table = shared_table(asked, prepared)
-        scored = score(
-            table,
-            load_played(checked(played)),
-            asked,
-            asked.recipient(recipient),
-            coded.distinct_values,
-        )
+        scored = score(table, load_played(checked(played)), asked, who, coded.distinct_values)
+        scored = with_frontier(scored, frontier(table, asked, who))
         target = Path(folder) / f"score-{recipient}.json"
         with written(target) as partial:
             save_score(scored, partial)

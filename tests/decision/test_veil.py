@@ -69,6 +69,21 @@ def test_figures_of_real_rows_have_three_digits() -> None:
     assert all(records % 10 == 0 for field in record.fields for records in field.records_per_level)
 
 
+def test_the_frontier_has_three_digits_at_the_stakes_of_the_request() -> None:
+    record = decoy_records.approved()
+    assert record.risk is not None
+    odd = tuple(
+        point.model_copy(update={"benefit": 1234.5, "loss": 0.12345}) for point in record.risk.game.frontier.points
+    )
+    frontier = record.risk.game.frontier.model_copy(update={"points": odd})
+    game = record.risk.game.model_copy(update={"frontier": frontier})
+    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
+    for before, after in zip(odd, told.risk.game.frontier.points, strict=True):
+        assert (after.benefit, after.loss, after.gain) == (before.benefit, before.loss, before.gain)
+        for name in ("publisher_payoff", "attacked_share", "information_kept"):
+            assert nearest(getattr(after, name)) == getattr(after, name) >= getattr(before, name) - 1e-9
+
+
 def test_what_was_collected_is_exact() -> None:
     record = decoy_records.approved()
     assert record.risk is not None

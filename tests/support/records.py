@@ -11,6 +11,7 @@ from typing import Any
 
 from tasks.decision.adversary_facts import SequentialFact
 from tasks.decision.fact import Bin
+from tasks.decision.frontier_fact import FrontierFact, FrontierPoint
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import (
     AgreementFact,
@@ -534,6 +535,26 @@ def _outcome(
     )
 
 
+def _frontier(method: str) -> FrontierFact:
+    """As solved for Adult-TN: by the partition, V changes no choice and nobody is attacked."""
+    steps = (0.25, 0.5, 1.0, 2.0, 4.0) if method.startswith("no-attack") else (0.25, 1.0, 4.0)
+    kept = {0.25: 0.98913, 0.5: 0.97723, 1.0: 0.95568, 2.0: 0.92075, 4.0: 0.86657}
+    attacked = {1.0: 0.0} if method == "no-attack-partition" else {0.25: 0.0492, 1.0: 0.2338, 4.0: 0.4119}
+    points = tuple(
+        FrontierPoint(
+            benefit=1200.0 * benefit,
+            loss=300.0 * loss,
+            gain=300.0 * loss,
+            publisher_payoff=1200.0 * benefit * kept[loss],
+            attacked_share=attacked.get(loss, 0.0),
+            information_kept=kept[loss],
+        )
+        for benefit in steps
+        for loss in steps
+    )
+    return FrontierFact(benefit_factors=steps, loss_factors=steps, games=len(steps), points=points)
+
+
 def _outcomes(chosen: str) -> tuple[PolicyOutcome, ...]:
     rows = (
         _outcome("safe-harbor", 849.26, 0.43, 0.7082, (2.77, 2.77), most_specific_share=0.0, mean_generalization=0.1432,
@@ -620,6 +641,7 @@ def _risk(
             minimum_class_size=1,
             suppressed_records=0,
             outcomes=_outcomes(method),
+            frontier=_frontier(method),
         ),
         sequential=sequential or adversary_records.deterred(),
         combined=adversary_records.combined(),

@@ -1,0 +1,122 @@
+"""Payoff and attack frontier: what the publisher earns and what is attacked if the stakes V and L differ.
+
+The recipient's method is solved again at each point of a grid, on the cubes that are counted already. V is the benefit
+of a record in full detail, L the loss when one is re-identified; the recipient's gain G keeps its ratio to L (Wan et
+al. 2015 take G = L) and the cost of an attempt stays as it is.
+
+How many games that takes depends on the method. Under the No-Attack rules no strategy with a loss is played, so that V
+multiplies every payoff that is compared and changes no choice (but of payoffs that differ by less than the tolerance
+of ties): one game serves all V. Safe Harbor and k-anonymity by itself depend on no stakes. All other methods need a
+game a point, and have a coarser grid for it; so have all where k-anonymity follows the method.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tasks.decision.frontier_fact import FrontierFact, FrontierPoint
+from tasks.errors import StageFailed
+from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.request.model import Method, Recipient, ReleaseRequest
+from tasks.risk.score import Score, released_tuples
+
+FINE = (0.25, 0.5, 1.0, 2.0, 4.0)
+COARSE = (0.25, 1.0, 4.0)
+_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
+_WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a file is made, its stakes apart."""
+
+    method: Method
+    weights: Floats
+    cell_weights: str
+    minimum_class_size: int
+
+
+def rule_of(request: ReleaseRequest, recipient: Recipient) -> Rule:
+    """The rule by which the recipient's file is made."""
+    policy = request.policy.generalization
+    return Rule(request.method_for(recipient), weights_of(request), policy.cell_weights, policy.minimum_class_size)
+
+
+def factors(table: Table, method: Method) -> tuple[float, ...]:
+    """Factors of V and of L over the request's: five each, or three where every point needs a game of its own."""
+    if method in _WITHOUT_STAKES:
+        return FINE
+    return FINE if method in _NO_ATTACK and table.demands is None else COARSE
+
+
+def frontier(table: Table, request: ReleaseRequest, recipient: Recipient) -> FrontierFact:
+    """Solve a recipient's method around the stakes of the request.
+
+    Parameters
+    ----------
+    table : Table
+        Of the request.
+    request : ReleaseRequest
+    recipient : Recipient
+        Of that request; its stakes are the middle of the grid.
+
+    Returns
+    -------
+    FrontierFact
+        A grid of 5 × 5 or 3 × 3 points. One under which no file can be released is there without figures.
+    """
+    rule, payoffs = rule_of(request, recipient), payoffs_of(recipient)
+    steps = factors(table, rule.method)
+    games: dict[tuple[float, float], Played | None] = {}
+    points = []
+    for benefit, loss in product(steps, steps):
+        key = _game(rule.method, benefit, loss)
+        if key not in games:
+            games[key] = _played(table, _under(payoffs, *key), rule)
+        points.append(_point(table, _under(payoffs, benefit, loss), games[key], rule.minimum_class_size))
+    return FrontierFact(benefit_factors=steps, loss_factors=steps, games=len(games), points=tuple(points))
+
+
+def with_frontier(score: Score, fact: FrontierFact) -> Score:
+    """The score of the same release with its frontier."""
+    game = score.risk.game.model_copy(update={"frontier": fact})
+    return replace(score, risk=score.risk.model_copy(update={"game": game}))
+
+
+def _under(payoffs: Payoffs, benefit: float, loss: float) -> Payoffs:
+    return replace(payoffs, benefit=payoffs.benefit * benefit, loss=payoffs.loss * loss, gain=payoffs.gain * loss)
+
+
+def _game(method: Method, benefit: float, loss: float) -> tuple[float, float]:
+    """Factors of the one game that serves a point."""
+    if method in _WITHOUT_STAKES:
+        return 1.0, 1.0
+    return (1.0, loss) if method in _NO_ATTACK else (benefit, loss)
+
+
+def _played(table: Table, payoffs: Payoffs, rule: Rule) -> Played | None:
+    try:
+        return play(table, rule.method, payoffs, rule.weights, rule.cell_weights)
+    except StageFailed:
+        return None
+
+
+def _point(table: Table, payoffs: Payoffs, played: Played | None, minimum_class_size: int) -> FrontierPoint:
+    stakes = {"benefit": payoffs.benefit, "loss": payoffs.loss, "gain": payoffs.gain}
+    nothing = FrontierPoint(**stakes, publisher_payoff=None, attacked_share=None, information_kept=None)
+    if played is None:
+        return nothing
+    try:
+        kept = released_tuples(table, played, minimum_class_size)
+    except StageFailed:
+        return nothing
+    released = table.data.counts[kept]
+    value, effective = played.kept[kept], played.effective[kept]
+    total = table.data.total
+    return FrontierPoint(
+        **stakes,
+        publisher_payoff=float(released @ payoffs.publisher(payoffs.benefit * value, effective) / total),
+        attacked_share=float(released[payoffs.attacked(effective)].sum() / released.sum()),
+        information_kept=float(released @ value / total),
+    )

@@ -1,0 +1,87 @@
+"""The frontier over V and L against a request that states the stakes of each point, played and scored from new."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.errors import StageFailed
+from tasks.generalization.play import play
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.request.model import Measure, Method
+from tasks.risk.frontier import COARSE, FINE, frontier, with_frontier
+from tasks.risk.score import score
+from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
+from tests.support.worlds import WITHOUT_TERMS
+
+NO_ATTACK = {Method.NO_ATTACK, Method.NO_ATTACK_PARTITION}
+
+
+def stakes(**terms: float) -> Change:
+    def change(document: dict[str, Any]) -> None:
+        document["recipients"][0]["stakes"] = terms
+
+    return change
+
+
+def method(name: Method) -> Change:
+    return changed("policy", "generalization", "method", to=name.value)
+
+
+@pytest.mark.parametrize("played", WITHOUT_TERMS)
+@pytest.mark.parametrize("size", [1, 2])
+def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, played: Method, size: int) -> None:
+    minimum = changed("policy", "generalization", "minimum_class_size", to=size)
+    loaded = tiny_request(tmp_path, method(played), minimum, stakes(benefit=90, loss=60, gain=80, cost=10))
+    prepared = tiny_prepared(loaded)
+    table = game_table(loaded.request, prepared)
+    found = frontier(table, loaded.request, loaded.request.recipients[0])
+    expected = FINE if played in {*NO_ATTACK, Method.SAFE_HARBOR} else COARSE
+    assert found.benefit_factors == found.loss_factors == expected
+    assert len(found.points) == len(expected) ** 2
+    assert found.games == (1 if played is Method.SAFE_HARBOR else len(expected) if played in NO_ATTACK else 9)
+    released = 0
+    for place, point in enumerate(found.points):
+        row, column = divmod(place, len(expected))
+        assert (point.benefit, point.loss, point.gain) == (
+            90 * expected[row],
+            60 * expected[column],
+            80 * expected[column],
+        )
+        terms = {"benefit": point.benefit, "loss": point.loss, "gain": point.gain}
+        other = tiny_request(tmp_path, method(played), minimum, stakes(**terms, cost=10)).request
+        recipient = other.recipients[0]
+        fresh = game_table(other, prepared)
+        try:
+            outcome = play(fresh, played, payoffs_of(recipient), weights_of(other))
+            figures = score(fresh, outcome, other, recipient, prepared.distinct_values, compare=()).figures
+        except StageFailed:
+            assert (point.publisher_payoff, point.attacked_share, point.information_kept) == (None, None, None)
+            continue
+        released += 1
+        assert point.publisher_payoff == pytest.approx(figures[Measure.PUBLISHER_PAYOFF])
+        assert point.attacked_share == pytest.approx(figures[Measure.TRANSPARENT_ATTACKED])
+        assert point.information_kept == pytest.approx(figures[Measure.INFORMATION_KEPT])
+    assert released
+
+
+def test_stakes_under_which_nobody_can_be_protected_have_no_figures(tmp_path: Path) -> None:
+    """27 people in all: from a gain of 280 an attempt at a cost of 10 pays on everybody."""
+    loaded = tiny_request(tmp_path, method(Method.NO_ATTACK_PARTITION), stakes(benefit=90, loss=70, cost=10))
+    table = game_table(loaded.request, tiny_prepared(loaded))
+    points = frontier(table, loaded.request, loaded.request.recipients[0]).points
+    assert [point.publisher_payoff is None for point in points] == [False, False, False, False, True] * 5
+
+
+def test_the_frontier_becomes_part_of_the_score_and_changes_nothing_else(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path)
+    request, recipient = loaded.request, loaded.request.recipients[0]
+    prepared = tiny_prepared(loaded)
+    table = game_table(request, prepared)
+    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    before = score(table, played, request, recipient, prepared.distinct_values)
+    found = frontier(table, request, recipient)
+    after = with_frontier(before, found)
+    assert after.risk.game.frontier == found
+    assert after.figures == before.figures
+    assert after.risk.game.model_copy(update={"frontier": None}) == before.risk.game
