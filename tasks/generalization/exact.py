@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.generalization.game import TIE, Floats
 from tasks.generalization.problem import Problem, value_profiles
+from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 
 _MATRIX_CELLS = 8_000_000
@@ -88,7 +89,7 @@ def _best_first(
         if len(active) == 0:
             break
         node = order[profile[active], rank]
-        _, people = problem.evaluate(codes[active], problem.lattice.nodes[node])
+        people = problem.people.count(cells_at(codes[active], problem.lattice.nodes[node], problem.hierarchies))
         payoff = problem.payoffs.publisher(bound, people)
         if rule is Rule.NO_ATTACK:
             payoff = np.where(problem.payoffs.attacked(people), -np.inf, payoff)

@@ -43,13 +43,16 @@ class Partition:
         Walks from the cell that holds everything down the chosen splits.
         """
         levels = np.tile(np.array([h.n_levels - 1 for h in self.hierarchies], dtype=np.int32), (len(codes), 1))
-        active = np.arange(len(codes))
+        active, cells = np.arange(len(codes)), cells_at(codes, levels, self.hierarchies)
         while len(active):
-            cells = cells_at(codes[active], levels[active], self.hierarchies)
             choice = self.choices.at(cells, levels[active])
             split = choice != _RELEASE
-            active = active[split]
-            levels[active, choice[split]] -= 1
+            active, cells, choice = active[split], cells[split], choice[split]
+            for axis, hierarchy in enumerate(self.hierarchies):
+                along = np.flatnonzero(choice == axis)
+                rows = active[along]
+                levels[rows, axis] -= 1
+                cells[along, axis] = hierarchy.positions[codes[rows, axis], levels[rows, axis]]
         return levels
 
 

@@ -13,6 +13,8 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
+_LARGEST = 2**62
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -86,9 +88,12 @@ def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple
 
 def fold(columns: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], Codes]:
     """Number the distinct rows of some code columns, renumbering before the range outgrows an integer."""
-    number = np.zeros(len(columns[0]), dtype=np.int64)
+    number, numbers = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
-        number = number * (int(column.max(initial=0)) + 1) + column
-        number = np.unique(number, return_inverse=True)[1]
-    _, members = np.unique(number, return_index=True)
-    return number.astype(np.intp), members.astype(np.int32)
+        width = int(column.max(initial=0)) + 1
+        if numbers * width > _LARGEST:
+            distinct, number = np.unique(number, return_inverse=True)
+            numbers = len(distinct)
+        number, numbers = number * width + column, numbers * width
+    _, members, place = np.unique(number, return_index=True, return_inverse=True)
+    return place.astype(np.intp), members.astype(np.int32)

@@ -251,7 +251,7 @@ def _treatment(role: Role, played: Played, masked_by: str | None) -> str:
 def _generalized(table: Table, played: Played, kept: NDArray[np.bool_], axis: int) -> dict[str, object]:
     hierarchy = table.hierarchies[axis]
     cells, records = played.cells[kept, axis], table.data.counts[kept]
-    levels = _released_levels(table, played.levels[kept, axis], cells, axis)
+    levels = released_levels(table, played.levels[kept, axis], cells, axis)
     per_level = np.bincount(levels, weights=records, minlength=hierarchy.n_levels)
     sizes = np.concatenate([hierarchy.sizes, table.safe_harbor[axis].extra_sizes])
     lost = np.log(sizes[cells]) / max(np.log(hierarchy.n_leaves), 1e-12)
@@ -266,7 +266,7 @@ def _generalized(table: Table, played: Played, kept: NDArray[np.bool_], axis: in
     }
 
 
-def _released_levels(table: Table, played: Codes, cells: Codes, axis: int) -> Codes:
+def released_levels(table: Table, played: Codes, cells: Codes, axis: int) -> Codes:
     """Level of each released group; a group that only Safe Harbor has counts as its covering level."""
     hierarchy = table.hierarchies[axis]
     own = cells < hierarchy.axis_length

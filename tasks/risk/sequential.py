@@ -101,14 +101,19 @@ def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]
     """Risk of the records of some groups, by what the adversary knows of them and how often access is paid."""
     sizes, records = groups.candidates, groups.records
     unknown = _unknown(profile, groups)
-    linked = _by_size(sink_probability, profile, sizes)
-    shared = linked if is_accessed(profile, groups) else np.zeros_like(linked)
+    shared = judged_risks(profile, groups)
     exploits = _by_size(exploits_made, profile, sizes)
     return (
         _belief("known group", _by_size(reidentification_probability, profile, sizes), exploits, records),
         _belief("unknown group", unknown, exploits, records),
         _belief("access shared", shared, exploits, records),
     )
+
+
+def judged_risks(profile: AdversaryProfile, groups: Groups) -> Floats:
+    """Probability that a record of each group is re-identified, as gates judge it: access is paid once for the file."""
+    linked = _by_size(sink_probability, profile, groups.candidates)
+    return linked if is_accessed(profile, groups) else np.zeros_like(linked)
 
 
 def gate_figures(residual: tuple[BeliefFact, ...]) -> dict[Measure, float]:
