@@ -260,7 +260,23 @@ def _first_unfit(request: Any) -> Location:
     return ("policy", "generalization", "k_anonymity")
 
 
+def _no_public_key(text: str) -> Explanation:
+    """What stands in place of a public key, by its beginning alone."""
+    first = text.split(maxsplit=1)[0].lower() if text.strip() else ""
+    if first.startswith("age1"):
+        got = "one that begins like it and is cut short, mistyped, of a plugin, or of a value that keeps nothing secret"
+    elif first.startswith(("ssh-ed25519", "ssh-rsa")):
+        got = "one that is cut short, mistyped, too short, or of a value that keeps nothing secret"
+    elif first.startswith(("ssh-", "ecdsa-", "sk-")):
+        got = "an SSH key of another kind"
+    else:
+        got = "something else, which is not repeated here"
+    return (), got, "copy the whole line that the recipient gives you, and compare its fingerprint with theirs"
+
+
 RULES: dict[str, Callable[[Any], Explanation]] = {
+    "a public key of age": _no_public_key,
+    "encrypt_to names each key once": lambda _: (("encrypt_to",), "a key twice", "remove the repetition"),
     "minimum_risk_factor must not exceed": lambda _: (
         ("minimum_risk_factor",),
         "a greater number",
@@ -316,6 +332,21 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
     "and only that": _wrong_side,
     "the threshold of": _threshold,
     "two gates judge the same measure": _two_gates,
+    "gates that may be overridden need": lambda _: (
+        ("officers",),
+        "none",
+        "name an officer, or remove “overridable”",
+    ),
+    "policy.review.overridable names": lambda _: (
+        ("review", "overridable"),
+        "a measure that no gate judges",
+        "name measures of gates under policy.gates, or add the gate",
+    ),
+    "continues supersedes the version": lambda _: (
+        ("supersedes",),
+        "another release",
+        "remove “supersedes”; to take the place of another release, make a request without “continues”",
+    ),
     "names one person twice": lambda _: (
         (),
         "two names that differ in case or spaces at most",

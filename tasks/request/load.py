@@ -14,6 +14,7 @@ from tasks.request.document import MAXIMUM_BYTES, NOTHING, Document, Mistake, No
 from tasks.request.explain import explained
 from tasks.request.model import ReleaseRequest
 from tasks.request.places import printable, written_path
+from tasks.request.public_key import private_key_at
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,10 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     Reads the document; the files it names are not touched until ``resolve``.
     """
     content = _read(path)
+    text = _decoded(content, path)
+    _refuse_private_key(text, path)
     try:
-        document = read_document(_decoded(content, path))
+        document = read_document(text)
     except NotYaml as unreadable:
         raise _request_error(path, NOTHING, [unreadable.mistake]) from None
     request = _validated(path, document)
@@ -167,6 +170,21 @@ def _decoded(content: bytes, path: Path) -> str:
             got="UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "bytes of another encoding",
             fix="save the document as UTF-8",
         ) from None
+
+
+def _refuse_private_key(text: str, path: Path) -> None:
+    """Stop before anything of the document could be repeated in a message."""
+    start = private_key_at(text)
+    if start is not None:
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        raise RequestError(
+            "the request holds a private key",
+            where=f"{path}:{line}:{column}",
+            expected="public keys alone: age1…, ssh-ed25519 … or ssh-rsa …",
+            got="a key that is for its holder alone; it is not repeated here",
+            fix="it is no secret any more: remove it from the file and every copy, let its holder make a new pair, and "
+            "name the public half of that",
+        )
 
 
 def _validated(path: Path, document: Document) -> ReleaseRequest:

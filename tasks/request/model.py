@@ -40,7 +40,15 @@ from tasks.request.policy import (
     UtilityPolicy,
     ValidationPolicy,
 )
-from tasks.request.recipient import AdversaryTerms, Agreement, DecoyTerms, Method, Recipient, Stakes
+from tasks.request.recipient import (
+    AdversaryTerms,
+    Agreement,
+    DecoyTerms,
+    DeliveryFormat,
+    Method,
+    Recipient,
+    Stakes,
+)
 
 __all__ = [
     "DEFAULT_GATES",
@@ -55,6 +63,7 @@ __all__ = [
     "Dataset",
     "DecoyPolicy",
     "DecoyTerms",
+    "DeliveryFormat",
     "Diversity",
     "ExternalData",
     "Gate",
@@ -135,8 +144,15 @@ class ReleaseRequest(Part):
         default=None, description="Identified register; without one, the population by its coverage."
     )
     recipients: tuple[Recipient, ...] = Field(min_length=1)
+    delivery_format: DeliveryFormat = Field(
+        default=DeliveryFormat.CSV, description="Form of the delivered files, where a recipient has none of its own."
+    )
     continues: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         default=None, description="Release id of an earlier version, whose recipients keep their decoys."
+    )
+    supersedes: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        default=None,
+        description="Release id of an earlier release, whose place this one takes for the recipients of both.",
     )
     policy: Policy
 
@@ -153,6 +169,8 @@ class ReleaseRequest(Part):
         combined = any(gate.measure.value.startswith("combined.") for gate in self.policy.gates)
         if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
             raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive with a weight above 0")
+        if self.supersedes and self.continues and self.supersedes != self.continues:
+            raise ValueError("continues supersedes the version that it names, and no other release")
         self._check_masking()
         self._check_known()
         self._check_k_anonymity()
@@ -224,3 +242,7 @@ class ReleaseRequest(Part):
     def method_for(self, recipient: Recipient) -> Method:
         """The generalization method of a recipient: its own, or the policy's."""
         return recipient.method or self.policy.generalization.method
+
+    def format_for(self, recipient: Recipient) -> DeliveryFormat:
+        """The form of a recipient's file: its own, or the request's."""
+        return recipient.delivery_format or self.delivery_format

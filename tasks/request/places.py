@@ -1,7 +1,8 @@
 """Places in a request: which model describes one, how its path is written, and whether its value may be shown.
 
 A request holds terms, but its attributes name parts of the data's domain: groups, weighted values, allowed values,
-bounds. Keys and values of that kind are never shown; a path then counts the key instead of naming it.
+bounds. Keys and values of that kind are never shown; a path then counts the key instead of naming it. Nor is what
+stands in place of a public key, since it may be another kind of key.
 """
 
 import re
@@ -74,7 +75,7 @@ def shows_value(location: Location) -> bool:
     """Whether a value at a place may be repeated in a message."""
     if not all(shows_key(location[: depth + 1]) for depth in range(len(location))):
         return False
-    if annotation_at(location) is None:
+    if annotation_at(location) is None or "encrypt_to" in location:
         return False
     return location[:1] != ("attributes",) or (len(location) == 3 and location[2] in _SHOWN_IN_ATTRIBUTE)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, Text
+from tasks.request.public_key import PublicKey
 
 
 class Agreement(Part):
@@ -98,6 +99,13 @@ class Method(StrEnum):
     K_ANONYMITY = "k-anonymity"
 
 
+class DeliveryFormat(StrEnum):
+    """Form of a delivered file."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
 class Recipient(Part):
     """Who is to get a copy, why, and on what terms."""
 
@@ -113,6 +121,18 @@ class Recipient(Part):
     prior_release_ids: tuple[Text, ...] = ()
     adversary: AdversaryTerms | None = None
     decoys: DecoyTerms | None = None
+    delivery_format: DeliveryFormat | None = Field(
+        default=None, description="Form of this recipient's file, in place of the request's."
+    )
+    encrypt_to: tuple[PublicKey, ...] = Field(
+        default=(), min_length=1, description="Public keys; the holder of any one of them can read the file."
+    )
+
+    @model_validator(mode="after")
+    def _each_key_once(self) -> Self:
+        if len(set(self.encrypt_to)) < len(self.encrypt_to):
+            raise ValueError("encrypt_to names each key once")
+        return self
 
     @model_validator(mode="after")
     def _detected_penalty(self) -> Self:

@@ -1,0 +1,122 @@
+"""Public keys that a delivered file is encrypted to: age's X25519 recipients and SSH public keys.
+
+A key is never repeated in a message or a record: its kind and fingerprint stand for it. Nothing here encrypts.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from typing import Annotated, NoReturn
+
+import pyrage
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from pydantic import AfterValidator, Field
+
+AGE, SSH_ED25519, SSH_RSA = "age", "ssh-ed25519", "ssh-rsa"
+SSH_KINDS = (SSH_ED25519, SSH_RSA)
+
+_PRIVATE = re.compile(r"AGE-SECRET-KEY-|PRIVATE KEY-----|PuTTY-User-Key-File|b3BlbnNzaC1rZXktdjE", re.IGNORECASE)
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_CHECKSUM = 6
+_PADDING_BITS = 4
+_KEY_BYTES = 32
+_FIELD = 2**255 - 19
+
+
+def private_key_at(text: str) -> int | None:
+    """Where a text holds a private key of age, OpenSSH, PEM or PuTTY; None where it holds none."""
+    found = _PRIVATE.search(text)
+    return None if found is None else found.start()
+
+
+def kind_of(text: str) -> str:
+    """Kind of a public key that ``usable`` has let pass."""
+    first = text.split(maxsplit=1)[0]
+    return first if first in SSH_KINDS else AGE
+
+
+def canonical(text: str) -> str:
+    """A public key without comment, blanks and choice of case, so that equal keys are equal texts."""
+    words = text.split()
+    return " ".join(words[:2]) if words and words[0] in SSH_KINDS else text.strip().lower()
+
+
+def fingerprint(text: str) -> str:
+    """What its holder compares: for an SSH key as ``ssh-keygen -l`` shows it, else SHA-256 of ``age1…`` in hexadecimal.
+
+    >>> fingerprint("age1gde3ncmahlqd9gg50tanl99r960llztrhfapnmx853s4tjum03uqfssgdh")[:16]
+    '0aff67d282cec525'
+    """
+    key = canonical(text)
+    if kind_of(key) == AGE:
+        return hashlib.sha256(key.encode()).hexdigest()
+    digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+def encryption_key(text: str) -> object:
+    """The key in the form that age's library takes.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message does not repeat it.
+    """
+    key = canonical(text)
+    try:
+        if key.split(" ")[0] in SSH_KINDS:
+            return pyrage.ssh.Recipient.from_str(key)
+        return pyrage.x25519.Recipient.from_str(key)
+    except pyrage.RecipientError:
+        _refuse()
+
+
+def usable(text: str) -> str:
+    """A public key in canonical form, if a file can be encrypted to it so that its holder alone can read it.
+
+    Raises
+    ------
+    ValueError
+        If it is no such key, or one whose shared secret everybody knows; the message does not repeat it.
+    """
+    key = canonical(text)
+    encryption_key(key)
+    if kind_of(key) != SSH_RSA and _shares_nothing_secret(_curve_point(key)):
+        _refuse()
+    return key
+
+
+def _refuse() -> NoReturn:
+    raise ValueError("a public key of age (age1…) or SSH (ssh-ed25519 …, or ssh-rsa … of at least 2048 bits)") from None
+
+
+def _curve_point(key: str) -> bytes:
+    """The u-coordinate that a Diffie-Hellman exchange with the key begins with (RFC 7748)."""
+    if kind_of(key) == AGE:
+        number = 0
+        for character in key[key.rindex("1") + 1 : -_CHECKSUM]:
+            number = number << 5 | _BECH32.index(character)
+        return (number >> _PADDING_BITS).to_bytes(_KEY_BYTES)
+    try:
+        point = base64.b64decode(key.split()[1])[-_KEY_BYTES:]
+    except binascii.Error:
+        _refuse()
+    y = int.from_bytes(point, "little") % 2**255
+    return ((1 + y) * pow(1 - y, -1, _FIELD) % _FIELD if (1 - y) % _FIELD else 0).to_bytes(_KEY_BYTES, "little")
+
+
+def _shares_nothing_secret(point: bytes) -> bool:
+    """Whether every exchange ends in zero, as with the few points of small order, placeholders of zeros among them."""
+    try:
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(point))
+    except ValueError:
+        return True
+    return False
+
+
+PublicKey = Annotated[
+    str,
+    Field(description="A public key: age1… (X25519), or an SSH key as in id_ed25519.pub or id_rsa.pub."),
+    AfterValidator(usable),
+]
