@@ -94,6 +94,10 @@ class LinkageFact(Fact):
 
     known: tuple[str, ...] = Field(description="Attributes that the intruder holds of everybody.")
     records: int = Field(description="Records of the released file.")
+    initial_share: float | None = Field(
+        default=None,
+        description="Share that the known attributes link in the file as collected; None in older records.",
+    )
     attacks: tuple[AttackFact, ...]
     untried: tuple[UntriedAttack, ...] = ()
     strongest_uninformed: str = Field(description="Id of the attack with the largest share.")

@@ -145,6 +145,7 @@ def attack(
     fact = LinkageFact(
         known=held.names,
         records=len(held.released),
+        initial_share=held.collected_share,
         attacks=tuple(attacks),
         untried=tuple(battery.untried),
         strongest_uninformed=strongest(uninformed).id,

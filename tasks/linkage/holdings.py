@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tasks.errors import ParameterError
 from tasks.generalization.play import Played, Table
+from tasks.generalization.problem import fold
 from tasks.linkage.files import Files, Knowledge, Positions
 from tasks.linkage.generalized import OwnCells
 from tasks.linkage.generalized_files import GeneralizedRelease
@@ -87,6 +88,18 @@ class Holdings:
         """Number of each record's cell, shape (n_records,)."""
         _, number = np.unique(cell_numbers(self.played.cells, self.table.axis_sizes), return_inverse=True)
         return number.astype(np.int64)[self.tuple_of_record]
+
+    @property
+    def collected_share(self) -> float:
+        """Share of all records that the same attributes link in the file as collected.
+
+        The intruder guesses among the records that are equal in all of them, so that n records of d different kinds
+        give d right links of n.
+        """
+        codes = self.table.data.codes[:, list(self.quasi)][self.tuple_of_record]
+        columns = np.hstack([codes, self.unchanged_codes, *(part.original for part in self.parts)]).T
+        _, kinds = fold([np.unique(column, return_inverse=True)[1] for column in columns])
+        return len(kinds) / len(self.tuple_of_record)
 
     def release(self, *, cells: bool, unchanged: bool, parts: Sequence[MaskedPart]) -> Release:
         """The release as an intruder sees it who uses only some of it."""

@@ -75,6 +75,15 @@ def test_the_intruder_knows_what_others_may_know(release: Release) -> None:
     )
 
 
+def test_the_file_as_collected_is_linked_by_the_same_attributes(release: Release) -> None:
+    """One right link for each kind of record: the intruder guesses among those that are alike."""
+    for names in ((), ("age",), ("ward", "dose", "age")):
+        one = release(SWAP, changes=[known(*names)])
+        together = drawn(60)[list(known_attributes(one.request))]
+        assert held(one).collected_share == len(together.drop_duplicates()) / 60
+        assert one.attacked(quick=True).fact.initial_share == held(one).collected_share
+
+
 def test_the_policy_says_what_the_intruder_knows(release: Release) -> None:
     one = release(SWAP, changes=[known("ward", "dose", "age")])
     assert known_attributes(one.request) == ("age", "dose", "ward")

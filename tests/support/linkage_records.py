@@ -88,6 +88,7 @@ def linkage() -> LinkageFact:
     return LinkageFact(
         known=KNOWN,
         records=ROWS,
+        initial_share=28_617 / ROWS,
         attacks=(
             attack("groups-matching", "Any record whose groups hold the known values", "uninformed",
                    figure(13_019.5, certain=8_112), QUASI),
