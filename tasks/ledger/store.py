@@ -8,6 +8,7 @@ elsewhere, so every signed report carries one, and a bundle's decision records n
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -44,6 +45,23 @@ _ENTRY = Table(
 )
 _CHUNK = 1000
 _SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A whole ledger as it is, and what its verification found; for those who must look at a broken one too."""
+
+    rows: tuple[Row, ...]
+    """All rows that can be read, in order; those after a wrong one included."""
+    head: Head
+    """The last row found right."""
+    signatures: int
+    keys: int
+    """Keys registered up to there."""
+    problem: TamperingFound | None
+    """The first that is wrong; None where all is right."""
+    broken_at: int | None
+    """Number of the first wrong entry; None where entries are right, and guards or file are not."""
 
 
 class Ledger:
@@ -325,6 +343,53 @@ class Ledger:
             self._database.check_guards(connection)
             self._database.check_pages(connection)
         return count
+
+    def examine(self, anchors: Mapping[int, str] | None = None, fingerprints: Collection[str] = ()) -> Examined:
+        """Verify as `verify` does, and read everything, of one state of the ledger; nothing wrong is raised.
+
+        Parameters
+        ----------
+        anchors, fingerprints
+            As in `verify`.
+
+        Raises
+        ------
+        WorkspaceError
+            If the database cannot be reached or read for another reason than that it is damaged.
+        """
+        anchors = anchors or {}
+        check, rows = ChainCheck(anchors, fingerprints), list[Row]()
+        problem: TamperingFound | None = None
+        broken_at: int | None = None
+        with self._reading() as connection:
+            try:
+                for row in _stored(connection, self._database.errors):
+                    rows.append(row)
+                    if problem is None:
+                        try:
+                            check.add(row)
+                        except TamperingFound as error:
+                            problem, broken_at = error, check.head.sequence + 1
+            except self._database.errors as error:
+                unreadable = self._database.unreadable(error, len(rows) + 1)
+                if not isinstance(unreadable, TamperingFound):
+                    raise unreadable from None
+                if problem is None:
+                    problem, broken_at = unreadable, check.head.sequence + 1
+            if problem is None:
+                problem = self._wrong_besides_rows(check, connection)
+                cut = max(anchors, default=0) > check.head.sequence
+                broken_at = check.head.sequence + 1 if problem is not None and cut else None
+        return Examined(tuple(rows), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
+
+    def _wrong_besides_rows(self, check: ChainCheck, connection: Connection) -> TamperingFound | None:
+        try:
+            check.finish()
+            self._database.check_guards(connection)
+            self._database.check_pages(connection)
+        except TamperingFound as error:
+            return error
+        return None
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

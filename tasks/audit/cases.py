@@ -1,0 +1,209 @@
+"""One recipient's part of a release: what was decided, what the ledger keeps of it, and where it stood at the end.
+
+States are read by ``tasks.decision.standing``. Where an entry of an older version keeps nothing of a decision, what the
+later entries imply of it is taken as so: whoever has voted was a reviewer, the file that left was the one decided on,
+and no last day is known.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+
+from tasks.audit.cells import LIMIT
+from tasks.audit.history import History, Release, kept, text, texts
+from tasks.audit.report import Contradiction
+from tasks.decision.record import Verdict
+from tasks.decision.standing import standing
+from tasks.decision.states import State
+from tasks.errors import StageFailed
+from tasks.ledger.determined import Determined, KeptAgreement
+from tasks.ledger.entry import Entry, Event
+
+CONTRADICTORY = "contradictory"
+"""Outcome where entries that are intact cannot all be true."""
+
+
+@dataclass(frozen=True)
+class _Recipient:
+    id: str
+    agreement: KeptAgreement
+
+
+@dataclass(frozen=True)
+class _Dataset:
+    output_sha256: str | None
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """What ``standing`` asks of a decision (``tasks.decision.judged``)."""
+
+    release_id: str
+    recipient: _Recipient
+    dataset: _Dataset
+    decision: Verdict
+    reasons: tuple[str, ...]
+    requested_by: str
+    decided_at: datetime
+    reviews_required: int
+    reviewers: tuple[str, ...]
+    officers: tuple[str, ...]
+    valid_from: date
+    valid_until: date
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where it has come to."""
+
+    state: str
+    at: datetime
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One recipient's part of a release, up to a day."""
+
+    release_id: str
+    recipient: str
+    entries: tuple[Entry, ...]
+    """About this recipient, oldest first."""
+    requested: Entry | None
+    """The last request before the decision; None where the ledger has none."""
+    decided: Entry
+    """The last decision."""
+    kept: Determined | None
+    """What the ledger keeps of it; None in entries of older versions."""
+    verdict: str
+    """The gate's."""
+    outcome: Outcome
+    contradiction: Contradiction | None
+
+    @cached_property
+    def released(self) -> Entry | None:
+        """The entry of the file that left; None where none did."""
+        return next((entry for entry in self.entries if entry.event is Event.RELEASED), None)
+
+    @property
+    def is_out(self) -> bool:
+        """Whether its file has left and may be used."""
+        return self.released is not None and self.outcome.state in {State.APPROVED.value, State.RELEASED.value}
+
+    @property
+    def requested_by(self) -> str | None:
+        """Who asked for it."""
+        if self.kept is not None:
+            return self.kept.requested_by
+        return text(self.requested, "requested_by") if self.requested else None
+
+    @property
+    def source_sha256(self) -> str | None:
+        """Hash of the data that it was made from."""
+        if self.kept is not None:
+            return self.kept.source_sha256
+        return text(self.requested, "dataset_sha256") if self.requested else None
+
+    @property
+    def small_cell(self) -> int:
+        """Smallest number of people that may be told."""
+        return self.kept.policy.small_cell if self.kept else LIMIT
+
+
+def all_cases(history: History, last_day: date) -> tuple[Case, ...]:
+    """Every decided case, in the order of the decisions.
+
+    Parameters
+    ----------
+    history : History
+        Entries up to `last_day`.
+    last_day : date
+        The day, in UTC, on which states are read.
+    """
+    cases = [case_of(release, name, last_day) for release in history.releases for name in release.recipients]
+    return tuple(sorted(cases, key=lambda case: case.decided.sequence))
+
+
+def case_of(release: Release, recipient: str, last_day: date) -> Case:
+    """One recipient's part of a release that was decided."""
+    entries = release.of(recipient)
+    decided = [entry for entry in entries if entry.event is Event.DECIDED][-1]
+    before = [entry for entry in release.requests if entry.sequence < decided.sequence]
+    requested = before[-1] if before else None
+    found = kept(decided)
+    outcome, contradiction = _outcome(entries, decided, requested, found, last_day)
+    return Case(
+        release.release_id,
+        recipient,
+        entries,
+        requested,
+        decided,
+        found,
+        text(decided, "decision") or "not recorded",
+        outcome,
+        contradiction,
+    )
+
+
+def _outcome(
+    entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: Determined | None, last_day: date
+) -> tuple[Outcome, Contradiction | None]:
+    try:
+        decision = _decision(entries, decided, requested, found)
+        stands = standing(entries, decision, text(decided, "record_sha256") or "", last_day)
+    except (StageFailed, ValueError) as error:
+        where, what = (error.where, error.got) if isinstance(error, StageFailed) else ("", "a verdict that is none")
+        told = Contradiction(
+            release_id=str(decided.release_id),
+            recipient=str(decided.recipient),
+            where=where or f"ledger entry {decided.sequence}",
+            what=what,
+        )
+        return Outcome(CONTRADICTORY, decided.at, (f"{told.where}: {told.what}",)), told
+    at = stands.since
+    if stands.state is State.EXPIRED:
+        at = datetime.combine(decision.valid_until + timedelta(days=1), datetime.min.time(), UTC)
+    reasons = decision.reasons if stands.why == " ".join(decision.reasons) else (stands.why,)
+    return Outcome(stands.state.value, at, reasons), None
+
+
+def _decision(entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: Determined | None) -> _Decision:
+    verdict, reasons = Verdict(text(decided, "decision") or ""), texts(decided, "reasons")
+    name, recipient = str(decided.release_id), str(decided.recipient)
+    if found is not None:
+        return _Decision(
+            name,
+            _Recipient(recipient, found.agreement),
+            _Dataset(found.output_sha256),
+            verdict,
+            reasons,
+            found.requested_by,
+            decided.at,
+            found.reviews_required,
+            found.reviewers,
+            found.officers,
+            found.valid_from,
+            found.valid_until,
+        )
+    voted = _named(entries, Event.VOTED, "reviewer")
+    files = _named(entries, Event.RELEASED, "output_sha256")
+    return _Decision(
+        name,
+        _Recipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
+        _Dataset(files[-1] if files else None),
+        verdict,
+        reasons,
+        (text(requested, "requested_by") if requested else None) or "",
+        decided.at,
+        len(voted),
+        voted,
+        (*_named(entries, Event.REVOKED, "by"), *_named(entries, Event.OVERRIDDEN, "by")),
+        decided.at.date(),
+        date.max,
+    )
+
+
+def _named(entries: Sequence[Entry], event: Event, name: str) -> tuple[str, ...]:
+    found = (text(entry, name) for entry in entries if entry.event is event)
+    return tuple(dict.fromkeys(one for one in found if one))

@@ -1,0 +1,154 @@
+"""What people did: overrides, revocations, policies, keys; and whether duties were kept apart.
+
+That duties were kept apart is computed here from the entries by themselves, although nothing is recorded otherwise by
+the gate: a ledger that says something else shows in an audit.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tasks.audit.cases import Case
+from tasks.audit.history import History, Period, text, texts
+from tasks.audit.report import Duties, ExceptionRow, InterventionRow, KeyRow, PolicyRow
+from tasks.decision.people import person_key, same_person
+from tasks.decision.record import Verdict
+from tasks.ledger.entry import Entry, Event
+
+_INTERVENTIONS = {Event.OVERRIDDEN: "override", Event.REVOKED: "revocation"}
+_KEYS = frozenset({Event.KEY_REGISTERED, Event.KEY_RETIRED, Event.KEYS_ROTATED})
+_OFFICER = "officer"
+
+
+def intervention_rows(
+    history: History, cases: Mapping[tuple[str, str], Case], period: Period
+) -> tuple[InterventionRow, ...]:
+    """Every override since the ledger began, and the revocations of the period."""
+    rows = []
+    for entry in history.entries:
+        what = _INTERVENTIONS.get(entry.event)
+        if what is None or (entry.event is Event.REVOKED and not period.holds(entry.at)):
+            continue
+        case = cases.get((str(entry.release_id), str(entry.recipient)))
+        rows.append(
+            InterventionRow(
+                entry=entry.sequence,
+                at=entry.at,
+                in_period=period.holds(entry.at),
+                what=what,
+                release_id=entry.release_id or "not recorded",
+                recipient=entry.recipient,
+                by=text(entry, "by") or "not recorded",
+                role=text(entry, "role") or _OFFICER,
+                reason=text(entry, "reason") or "not recorded",
+                login=entry.actor,
+                signed=entry.signature is not None,
+                outcome=case.outcome.state if case else "not decided",
+            )
+        )
+    return tuple(rows)
+
+
+def policy_rows(cases: Sequence[Case], period: Period) -> tuple[PolicyRow, ...]:
+    """Decisions of the period under another policy, or other contents of it, than the decision before under its id."""
+    rows = []
+    before: dict[str, tuple[str, str]] = {}
+    for case in cases:
+        if case.kept is None:
+            continue
+        policy = case.kept.policy
+        earlier = before.get(policy.id)
+        before[policy.id] = policy.version, policy.sha256
+        if (earlier and earlier[1] == policy.sha256) or not period.holds(case.decided.at):
+            continue
+        rows.append(
+            PolicyRow(
+                entry=case.decided.sequence,
+                at=case.decided.at,
+                policy=policy.id,
+                version=policy.version,
+                sha256=policy.sha256,
+                before_version=earlier[0] if earlier else None,
+                before_sha256=earlier[1] if earlier else None,
+                same_version=earlier is not None and earlier[0] == policy.version,
+                release_id=case.release_id,
+                requested_by=case.kept.requested_by,
+                login=case.requested.actor if case.requested else case.decided.actor,
+            )
+        )
+    return tuple(rows)
+
+
+def key_rows(history: History, period: Period) -> tuple[KeyRow, ...]:
+    """Keys registered, retired and rotated in the period."""
+    return tuple(
+        KeyRow(
+            entry=entry.sequence,
+            at=entry.at,
+            what=entry.event.value,
+            name=text(entry, "name"),
+            roles=texts(entry, "roles"),
+            login=entry.actor,
+        )
+        for entry in history.entries
+        if entry.event in _KEYS and period.holds(entry.at)
+    )
+
+
+def duties(cases: Sequence[Case], period: Period) -> Duties:
+    """Whether requester, reviewers and officers of what happened in the period were different people.
+
+    An exception is a vote or an override by whoever asked for the release, or by somebody whom its policy does not
+    name; a vote on a release by the officer who put it before its reviewers; and a file that left without the approvals
+    that its decision asked for.
+    """
+    pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
+    votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
+    unsigned = [(case, entry) for case, entry in votes if entry.signature is None]
+    found = [row for case in cases for row in _exceptions(case) if period.holds(row.at)]
+    return Duties(
+        votes=len(votes),
+        overrides=sum(entry.event is Event.OVERRIDDEN for _, entry in pairs),
+        deliveries=sum(entry.event is Event.RELEASED for _, entry in pairs),
+        unsigned_votes=len(unsigned),
+        votes_from_requesters_login=sum(
+            case.requested is not None and entry.actor == case.requested.actor for case, entry in unsigned
+        ),
+        exceptions=tuple(sorted(found, key=lambda row: row.entry)),
+    )
+
+
+def _exceptions(case: Case) -> Iterator[ExceptionRow]:
+    officers: set[str] = set()
+    approving: set[str] = set()
+    approved = False
+    for entry in case.entries:
+        if entry.event is Event.VOTED:
+            who = text(entry, "reviewer") or "not recorded"
+            yield from _not_of(case, entry, who, case.kept.reviewers if case.kept else None, "vote")
+            if person_key(who) in officers:
+                yield _row(case, entry, "vote by the officer who put the release before its reviewers", who)
+        elif entry.event is Event.OVERRIDDEN:
+            who = text(entry, "by") or "not recorded"
+            yield from _not_of(case, entry, who, case.kept.officers if case.kept else None, "override")
+            officers.add(person_key(who))
+            approving, approved = set(), False
+        elif entry.event is Event.DECIDED:
+            approving, approved = set(), text(entry, "decision") == Verdict.APPROVED.value
+        elif entry.event is Event.REVIEWED and text(entry, "vote") == "approve":
+            approving.add(person_key(text(entry, "reviewer") or ""))
+        elif entry.event is Event.APPROVED:
+            approved = len(approving) >= max(case.kept.reviews_required if case.kept else 1, 1)
+        elif entry.event is Event.RELEASED and not approved:
+            yield _row(case, entry, "delivery without the approvals that the decision asked for", entry.actor)
+
+
+def _not_of(case: Case, entry: Entry, who: str, named: Sequence[str] | None, what: str) -> Iterator[ExceptionRow]:
+    if case.requested_by is not None and same_person(who, case.requested_by):
+        yield _row(case, entry, f"{what} by whoever asked for the release", who)
+    if named is not None and not any(same_person(who, one) for one in named):
+        yield _row(case, entry, f"{what} by somebody whom the policy does not name for it", who)
+
+
+def _row(case: Case, entry: Entry, what: str, who: str) -> ExceptionRow:
+    return ExceptionRow(
+        entry=entry.sequence, at=entry.at, release_id=case.release_id, recipient=case.recipient, what=what, who=who
+    )

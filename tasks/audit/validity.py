@@ -1,0 +1,186 @@
+"""What holds until when: determinations in force, those past their day, agreements, and copies to be destroyed."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date
+from itertools import pairwise
+from typing import get_args
+
+from tasks.audit.cases import Case
+from tasks.audit.history import Period, text
+from tasks.audit.report import (
+    AgreementRow,
+    CertificateRow,
+    DestructionRow,
+    Lapse,
+    PastDueRow,
+    RenewalRow,
+)
+from tasks.decision.states import State
+from tasks.decision.verdict import is_over
+
+LAPSES: tuple[Lapse, ...] = get_args(Lapse)
+_EXPIRED = "agreement ended"
+_REVOKED = "release revoked"
+
+
+def certificate_rows(cases: Sequence[Case], day: date) -> tuple[CertificateRow, ...]:
+    """Determinations in force on a day under which a file has left, the first to lapse first."""
+    rows = []
+    for case in cases:
+        if not case.is_out or case.released is None:
+            continue
+        kept = case.kept
+        left = (kept.valid_until - day).days if kept else None
+        rows.append(
+            CertificateRow(
+                entry=case.released.sequence,
+                release_id=case.release_id,
+                recipient=case.recipient,
+                organisation=kept.organisation if kept else None,
+                valid_from=kept.valid_from if kept else None,
+                valid_until=kept.valid_until if kept else None,
+                days_left=left,
+                lapses_within=None if left is None else _within(left),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (row.valid_until or date.max, row.entry)))
+
+
+def renewal_rows(cases: Sequence[Case], period: Period) -> tuple[RenewalRow, ...]:
+    """Decisions of the period on data of which the same recipient had a decision before."""
+    rows = []
+    for before, case in _successions(cases):
+        if not period.holds(case.decided.at):
+            continue
+        until = before.kept.valid_until if before.kept else None
+        day = case.decided.at.date()
+        rows.append(
+            RenewalRow(
+                entry=case.decided.sequence,
+                decided_at=case.decided.at,
+                recipient=case.recipient,
+                release_id=case.release_id,
+                verdict=case.verdict,
+                earlier_release_id=before.release_id,
+                earlier_verdict=before.verdict,
+                earlier_valid_until=until,
+                changed=case.verdict != before.verdict,
+                days_late=(day - until).days if until is not None and is_over(until, day) else None,
+            )
+        )
+    return tuple(rows)
+
+
+def past_due_rows(cases: Sequence[Case], day: date) -> tuple[PastDueRow, ...]:
+    """Determinations that have ended while their file is out, the longest first."""
+    by_data = _by_data(cases)
+    rows = []
+    for case in cases:
+        if case.outcome.state != State.EXPIRED.value or case.released is None or case.kept is None:
+            continue
+        later = [
+            other.release_id
+            for other in by_data[case.recipient, case.kept.source_sha256]
+            if other.released is not None and other.decided.sequence > case.decided.sequence
+        ]
+        rows.append(
+            PastDueRow(
+                entry=case.released.sequence,
+                release_id=case.release_id,
+                recipient=case.recipient,
+                organisation=case.kept.organisation,
+                valid_until=case.kept.valid_until,
+                days_past=(day - case.kept.valid_until).days,
+                renewed_by=later[-1] if later else None,
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.days_past, row.entry)))
+
+
+def agreement_rows(cases: Sequence[Case], day: date) -> tuple[AgreementRow, ...]:
+    """Agreements under which files have left, and which have ended or end within 90 days; the first to end first."""
+    ends, rows = _ends(cases), []
+    under: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    for case in cases:
+        key = _agreement(case)
+        if key is not None:
+            under[key].append(case)
+    for (recipient, agreement), own in under.items():
+        expires = ends[recipient, agreement]
+        files = [case for case in own if case.released is not None]
+        left = (expires - day).days
+        last = own[-1]
+        if files and last.kept is not None and left <= LAPSES[-1]:
+            rows.append(
+                AgreementRow(
+                    entry=last.decided.sequence,
+                    agreement=agreement,
+                    recipient=recipient,
+                    organisation=last.kept.organisation,
+                    expires=expires,
+                    days_left=left,
+                    lapses_within=_within(left) if left >= 0 else None,
+                    files=len(files),
+                )
+            )
+    return tuple(sorted(rows, key=lambda row: (row.expires, row.entry)))
+
+
+def destruction_rows(cases: Sequence[Case], day: date) -> tuple[DestructionRow, ...]:
+    """Files that have left and are to be destroyed, since their agreement has ended or they were revoked."""
+    ends, rows = _ends(cases), []
+    for case in cases:
+        key = _agreement(case)
+        if case.released is None:
+            continue
+        if case.outcome.state == State.REVOKED.value:
+            because, due = _REVOKED, case.outcome.at.date()
+        elif key is not None and is_over(ends[key], day):
+            because, due = _EXPIRED, ends[key]
+        else:
+            continue
+        rows.append(
+            DestructionRow(
+                entry=case.released.sequence,
+                release_id=case.release_id,
+                recipient=case.recipient,
+                file_sha256=text(case.released, "output_sha256") or "not recorded",
+                because=because,
+                due=due,
+                days_past=(day - due).days,
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (row.due, row.entry)))
+
+
+def _within(days: int) -> Lapse | None:
+    return next((limit for limit in LAPSES if days <= limit), None)
+
+
+def _by_data(cases: Sequence[Case]) -> Mapping[tuple[str, str], list[Case]]:
+    grouped: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    for case in cases:
+        if case.source_sha256 is not None:
+            grouped[case.recipient, case.source_sha256].append(case)
+    return grouped
+
+
+def _successions(cases: Sequence[Case]) -> list[tuple[Case, Case]]:
+    """Each decision with the one before it on the same data for the same recipient."""
+    pairs = [pair for own in _by_data(cases).values() for pair in pairwise(own)]
+    return sorted(pairs, key=lambda pair: pair[1].decided.sequence)
+
+
+def _agreement(case: Case) -> tuple[str, str] | None:
+    return (case.recipient, case.kept.agreement.id) if case.kept else None
+
+
+def _ends(cases: Sequence[Case]) -> dict[tuple[str, str], date]:
+    """Last day of each agreement, as the latest decision under it has it."""
+    ends = {}
+    for case in cases:
+        key = _agreement(case)
+        if key is not None and case.kept is not None:
+            ends[key] = case.kept.agreement.expires
+    return ends
