@@ -15,6 +15,7 @@ value: a place is a file, a path in a document, a column or row positions.
     │   └── WorkspaceError      a path, a permission, the disk
     ├── StageFailed         exit 3: a stage could not finish, so the release is blocked
     │   └── StageCrashed        … for a reason that the same run may not meet again: memory, a fault of the program
+    ├── SignatureRefused    exit 3: the signature of a PDF does not show what it is to show
     └── TamperingFound      exit 3: stored bytes or ledger rows differ from what was recorded
 """
 
@@ -162,6 +163,12 @@ class StageFailed(ReleasegateError):
 
 class StageCrashed(StageFailed):
     """A stage ran out of memory or met a fault of the program; nothing is decided, and the run may be repeated."""
+
+
+class SignatureRefused(ReleasegateError):
+    """A PDF is not signed, not as it was signed, or not by somebody who is trusted."""
+
+    exit_code = 3
 
 
 class TamperingFound(ReleasegateError):

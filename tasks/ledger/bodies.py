@@ -17,6 +17,10 @@ event           body                                        read by
 ``released``    as above and ``manifest_sha256``,           ``verify_bundle``: what came after ``published``
 after review    ``certificate_sha256``,                     into ``delivery/``, ``certificate/`` and
                 ``approval_sha256``                         ``approval/``
+``signed``      ``record_sha256``, ``report_sha256``,       ``tasks.delivery.signed``: ``signed/``;
+                ``signed_sha256``,                          ``tasks.ledger.anchors``
+                ``certificate_sha256``, ``subject``, and
+                ``by`` where a person is named
 ``revoked``     ``by``, ``role``, ``reason``                ``standing``
 ``overridden``  ``by``, ``reason``                          ``standing``
 ``superseded``  ``by_release``                              ``standing``
@@ -79,6 +83,24 @@ def released_after_review(
         "certificate_sha256": certificate_sha256,
         "approval_sha256": approval_sha256,
     }
+
+
+def signed(  # noqa: PLR0917
+    record_sha256: str, report_sha256: str, signed_sha256: str, certificate_sha256: str, subject: str, by: str | None
+) -> dict[str, object]:
+    """Body of ``signed``: the decision, its report, the signed PDF, whose certificate, and who signed for the ledger.
+
+    The certificate's subject is the expert; `by` is whoever brought the signature here, under the name that a policy
+    or a registered key has. They need not be the same person.
+    """
+    body: dict[str, object] = {
+        "record_sha256": record_sha256,
+        "report_sha256": report_sha256,
+        "signed_sha256": signed_sha256,
+        "certificate_sha256": certificate_sha256,
+        "subject": subject,
+    }
+    return body if by is None else {**body, "by": by}
 
 
 def revoked(by: str, role: Role, reason: str) -> dict[str, object]:

@@ -47,6 +47,8 @@ class Event(StrEnum):
     """The reviewers have decided against a recipient's release."""
     APPROVED = "approved"
     """The reviewers have decided for it."""
+    SIGNED = "signed"
+    """An expert has signed a recipient's determination; names the signed PDF and the certificate."""
     REVOKED = "revoked"
     """Somebody has taken a release back, for a reason."""
     OVERRIDDEN = "overridden"

@@ -27,8 +27,8 @@ from tasks.ledger.entry import Event, Row
 KEY_EVENTS = (Event.KEY_REGISTERED, Event.KEY_RETIRED)
 """Entries that say whose key is which."""
 
-PERSONAL = {Event.VOTED: "reviewer", Event.REVOKED: "by", Event.OVERRIDDEN: "by"}
-"""What only a person does, and the key of the body that names who."""
+PERSONAL = {Event.VOTED: "reviewer", Event.REVOKED: "by", Event.OVERRIDDEN: "by", Event.SIGNED: "by"}
+"""What only a person does, and the key of the body that names who; ``signed`` may name nobody."""
 
 ROLES = (Role.REQUESTER, Role.REVIEWER, Role.OFFICER)
 """Roles of people; the gate itself has no key."""

@@ -1,0 +1,115 @@
+"""Determinations that experts have signed, beside the recorded one: where they lie, how they come there, what they hold.
+
+::
+
+    report/<recipient>.pdf                    as it was recorded; never changed
+    signed/<recipient>/<fingerprint>.pdf      the same bytes and after them one signature; first 16 digits of the
+                                              SHA-256 of the signer's certificate
+
+Like what reviews add (``tasks.delivery.additions``), a signed determination comes into a published bundle: staged, named
+by its SHA-256 in the ledger's ``signed`` entry, then moved. Nothing here writes to the ledger.
+"""
+
+import hashlib
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.delivery.manifest import Contents
+from tasks.ledger.entry import Entry, Event
+
+SIGNED = "signed"
+REPORTS = "report"
+_NAME = re.compile(rf"{SIGNED}/([^/]+)/([0-9a-f]{{16}})\.pdf")
+
+
+@dataclass(frozen=True)
+class SignedFile:
+    """A signed determination of a bundle."""
+
+    path: str
+    """Relative to the bundle."""
+    recipient: str
+    digits: str
+    """First digits of the certificate's SHA-256, by the file's name."""
+
+
+def report_path(recipient: str) -> str:
+    """Where the determination lies as it was recorded, relative to its bundle."""
+    return f"{REPORTS}/{recipient}.pdf"
+
+
+def signed_path(recipient: str, fingerprint: str) -> str:
+    """Where one signed with a certificate lies, relative to its bundle."""
+    return f"{SIGNED}/{recipient}/{fingerprint[:16]}.pdf"
+
+
+def signed_files(contents: Contents, recipients: Container[str]) -> tuple[SignedFile, ...]:
+    """What lies in the places of signed determinations."""
+    found = ((path, _NAME.fullmatch(path)) for path in contents.files)
+    return tuple(SignedFile(path, match[1], match[2]) for path, match in found if match and match[1] in recipients)
+
+
+def signed_unsound(folder: Path, files: Sequence[SignedFile], contents: Contents) -> list[str]:
+    """What is wrong with signed determinations by themselves: their bytes, and what they hold.
+
+    Whose a certificate is, is not judged.
+    """
+    if not files:
+        return []
+    from tasks.signature.findings import Finding, told  # noqa: PLC0415  pyHanko takes a second to import
+    from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415
+
+    problems = []
+    for file in files:
+        report, record = report_path(file.recipient), contents.files.get(f"decision/{file.recipient}.json")
+        try:
+            content, recorded = (folder / file.path).read_bytes(), (folder / report).read_bytes()
+        except OSError:
+            problems.append(f"{file.path} cannot be compared with {report}")
+            continue
+        found = inspect_pdf(content)
+        if found.finding is not Finding.SOUND:
+            problems.append(f"{file.path}: {told(found)}")
+        elif not content.startswith(recorded):
+            problems.append(f"{file.path} does not begin with {report}, byte for byte")
+        elif found.signatory is None or not found.signatory.fingerprint.startswith(file.digits):
+            problems.append(f"{file.path} is signed with another certificate than it is named by")
+        elif found.record is None or record is None or hashlib.sha256(found.record).hexdigest() != record.sha256:
+            problems.append(f"{file.path} holds another decision record than the bundle")
+    return problems
+
+
+def signed_recorded(files: Sequence[SignedFile], entries: Sequence[Entry], contents: Contents) -> list[str]:
+    """Whether the bundle holds exactly the signed determinations that the ledger records.
+
+    Parameters
+    ----------
+    files : sequence of SignedFile
+    entries : sequence of Entry
+        The release's entries since it was last published.
+    contents : Contents
+        Of the bundle.
+    """
+    recorded = {
+        signed_path(str(entry.recipient), str(entry.body.get("certificate_sha256"))): entry
+        for entry in entries
+        if entry.event is Event.SIGNED
+    }
+    problems = [
+        f"{path}, recorded in ledger entry {entry.sequence}, is missing; if the command that signed it was "
+        "interrupted, releasegate sign finishes it"
+        for path, entry in recorded.items()
+        if path not in contents.files
+    ]
+    for file in files:
+        entry = recorded.get(file.path)
+        report = contents.files.get(report_path(file.recipient))
+        if entry is None:
+            problems.append(f"the ledger records no signature of {file.path}")
+        elif entry.body.get("signed_sha256") != contents.files[file.path].sha256:
+            problems.append(f"{file.path} is not the one in ledger entry {entry.sequence}")
+        elif report is None or entry.body.get("report_sha256") != report.sha256:
+            problems.append(f"ledger entry {entry.sequence} records the signature of another report")
+    return problems

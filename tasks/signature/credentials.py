@@ -1,0 +1,247 @@
+"""What an expert signs with: a private key, its X.509 certificate and the certificates above it.
+
+Read from a PKCS #12 file, or from a key, a certificate and a chain in PEM. A passphrase is asked for only where a file
+is encrypted; it is never quoted, and nothing of a key is.
+"""
+
+import hashlib
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    pkcs12,
+)
+
+from tasks.errors import BadInput, ParameterError, WorkspaceError
+
+PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
+Ask = Callable[[], str]
+"""Gives the passphrase of a file that is encrypted."""
+
+SMALLEST_RSA_BITS = 2048
+_LONGEST_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A private key and who it belongs to."""
+
+    key: PrivateKey = field(repr=False)
+    certificate: x509.Certificate
+    chain: tuple[x509.Certificate, ...]
+    """Certificates above it, in any order; the root may be left out."""
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """SHA-256 of a certificate's bytes (DER), in hexadecimal."""
+    return hashlib.sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
+
+
+def holder(certificate: x509.Certificate) -> str:
+    """Whom a certificate names, in one printable line."""
+    return printed(certificate.subject)
+
+
+def printed(named: x509.Name) -> str:
+    """A name (RFC 4514) in one printable line."""
+    name = named.rfc4514_string() or "nobody"
+    shown = "".join(character if character.isprintable() else "?" for character in name)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[: _LONGEST_SHOWN - 1]}…"
+
+
+def read_pkcs12(path: Path, ask: Ask) -> Credentials:
+    """Read a PKCS #12 file.
+
+    Raises
+    ------
+    WorkspaceError
+        If it cannot be read, others may read it, the passphrase is another, or it lacks a key or its certificate.
+    """
+    content = _private(path)
+    found = _loaded_pkcs12(content, None) or _loaded_pkcs12(content, ask().encode())
+    if found is None:
+        raise WorkspaceError(
+            "the PKCS #12 file cannot be opened",
+            where=str(path),
+            expected="a PKCS #12 file (.p12, .pfx) and its passphrase",
+            got="another passphrase, another kind of file, or damage",
+            fix="check the passphrase; restore the file from your backup",
+        )
+    if found.key is None or found.cert is None:
+        raise WorkspaceError(
+            "the PKCS #12 file does not hold what a signature needs",
+            where=str(path),
+            expected="a private key and its certificate",
+            got="no private key" if found.key is None else "no certificate of the key",
+            fix="export the key together with its certificate",
+        )
+    chain = tuple(one.certificate for one in found.additional_certs)
+    return Credentials(_supported(found.key, path), found.cert.certificate, chain)
+
+
+def read_pem(key_file: Path, certificate_file: Path, chain_files: Sequence[Path], ask: Ask) -> Credentials:
+    """Read a private key, its certificate, and the certificates above it.
+
+    Parameters
+    ----------
+    key_file : Path
+        The private key: PKCS #8 or the older forms of PEM, encrypted or not.
+    certificate_file : Path
+        The certificate of the key; further ones in the file are taken for the chain.
+    chain_files : sequence of Path
+        Certificates above it.
+    ask : callable
+
+    Raises
+    ------
+    WorkspaceError
+        If a file cannot be read as such, others may read the key, or the passphrase is another.
+    """
+    content = _private(key_file)
+    try:
+        try:
+            key = load_pem_private_key(content, None)
+        except TypeError:  # encrypted
+            key = load_pem_private_key(content, ask().encode())
+    except (TypeError, ValueError, UnsupportedAlgorithm):
+        raise WorkspaceError(
+            "the private key cannot be opened",
+            where=str(key_file),
+            expected="a private key in PEM, and its passphrase where it is encrypted",
+            got="another passphrase, another kind of file, or damage",
+            fix="check the passphrase; a PKCS #12 file goes with --pkcs12",
+        ) from None
+    certificate, *further = read_certificates(certificate_file)
+    above = [one for path in chain_files for one in read_certificates(path)]
+    return Credentials(_supported(key, key_file), certificate, (*further, *above))
+
+
+def read_certificates(path: Path) -> list[x509.Certificate]:
+    """Certificates of a file, PEM (one or several) or DER (one); at least one.
+
+    Raises
+    ------
+    WorkspaceError
+        If it cannot be read, or holds none.
+    """
+    content = _content(path, "a certificate")
+    try:
+        if b"-----BEGIN" in content:
+            return x509.load_pem_x509_certificates(content)
+        return [x509.load_der_x509_certificate(content)]
+    except ValueError:
+        raise WorkspaceError(
+            "the file holds no certificate",
+            where=str(path),
+            expected="X.509 certificates in PEM, or one in DER",
+            got="something else, or damage",
+            fix="name the file of the certificate; a private key is none",
+        ) from None
+
+
+def check_credentials(credentials: Credentials, now: datetime) -> None:
+    """Refuse what could not be verified afterwards.
+
+    Raises
+    ------
+    BadInput
+        If key and certificate do not belong together, the certificate is not in force, is not for signatures, or the
+        key is too short.
+    """
+    certificate = credentials.certificate
+    if _public(credentials.key) != _public(certificate):
+        raise _unfit("key and certificate do not belong together", "the certificate of this key", "another's")
+    if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
+        since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        raise _unfit(
+            "the certificate is not in force",
+            f"a day from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
+            f"{now:%Y-%m-%d}",
+            "sign with one that is; a certificate that has ended must be renewed",
+        )
+    try:
+        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
+    except x509.ExtensionNotFound:
+        usage = None
+    except ValueError:
+        raise _unfit("the certificate cannot be read", "well-formed extensions", "others") from None
+    if usage is not None and not (usage.digital_signature or usage.content_commitment):
+        raise _unfit(
+            "the certificate is not for signatures",
+            "key usage digitalSignature or contentCommitment (nonRepudiation)",
+            "neither",
+            "sign with a certificate that was issued for signatures",
+        )
+    if isinstance(credentials.key, RSAPrivateKey) and credentials.key.key_size < SMALLEST_RSA_BITS:
+        raise _unfit("the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{credentials.key.key_size}")
+
+
+def _unfit(what: str, expected: str, got: str, fix: str = "name the right files") -> BadInput:
+    return BadInput(what, where="certificate to sign with", expected=expected, got=got, fix=fix)
+
+
+def _public(holder_of_one: PrivateKey | x509.Certificate) -> bytes:
+    return holder_of_one.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def _loaded_pkcs12(content: bytes, passphrase: bytes | None) -> pkcs12.PKCS12KeyAndCertificates | None:
+    try:
+        return pkcs12.load_pkcs12(content, passphrase)
+    except (TypeError, ValueError, UnsupportedAlgorithm):
+        return None
+
+
+def _supported(key: object, path: Path) -> PrivateKey:
+    if isinstance(key, PrivateKey):
+        return key
+    raise ParameterError(
+        "the key is of a kind that is not used for signatures here",
+        where=str(path),
+        expected="RSA, an elliptic curve, or Ed25519",
+        got=type(key).__name__.removeprefix("_"),
+        fix="sign with another key",
+    )
+
+
+def _private(path: Path) -> bytes:
+    return _content(path, "the private key", private=True)
+
+
+def _content(path: Path, what: str, *, private: bool = False) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            mode = stat.S_IMODE(path.stat().st_mode)
+            content = stream.read()
+    except OSError as error:
+        raise WorkspaceError(
+            f"{what} cannot be read",
+            where=str(path),
+            expected="a file that you may read",
+            got=error.strerror or "the system refused",
+            fix="check the path and its permissions",
+        ) from None
+    if private and mode & 0o077:
+        raise WorkspaceError(
+            "others may read the private key",
+            where=str(path),
+            expected="permissions 0600",
+            got=f"{mode:04o}",
+            fix="take the permissions away; if somebody may have read it, have the certificate revoked",
+        )
+    return content
+
+
+def all_certificates(paths: Iterable[Path]) -> tuple[x509.Certificate, ...]:
+    """The certificates of several files."""
+    return tuple(one for path in paths for one in read_certificates(path))

@@ -1,0 +1,177 @@
+"""Looking at a signed PDF: whether its bytes are what was signed, what came after them, and whose signature it is.
+
+Judged is the first signature, which ``tasks.signature.pades`` makes; whatever follows it is a later change. No network
+is used: revocation is not looked up, and when it was signed nobody but the signer has vouched for. A file may be
+anybody's, so that whatever the library meets in it becomes a finding, never an error of its own.
+"""
+
+import asyncio
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from asn1crypto import parser
+from cryptography import x509
+from pyhanko.pdf_utils.reader import PdfFileReader
+from pyhanko.sign.ades.report import AdESIndeterminate
+from pyhanko.sign.diff_analysis import ModificationLevel
+from pyhanko.sign.validation.pdf_embedded import EmbeddedPdfSignature, async_validate_pdf_signature
+from pyhanko.sign.validation.settings import KeyUsageConstraints
+from pyhanko.sign.validation.status import PdfSignatureStatus
+from pyhanko_certvalidator import ValidationContext
+
+from tasks.ledger.entry import Head
+from tasks.signature.attachment import attached
+from tasks.signature.credentials import fingerprint, holder, printed
+from tasks.signature.findings import Finding, Inspection, Signatory
+from tasks.signature.library import asn1_certificate
+
+_USAGE = KeyUsageConstraints(key_usage={"digital_signature", "non_repudiation"})
+_HEAD = re.compile(r"ledger entry ([0-9]{1,12}), SHA-256 ([0-9a-f]{64})")
+
+
+def reason_for(release_id: str, recipient: str, head: Head) -> str:
+    """What a signature says it was made for; names the ledger's head, so that the signed PDF anchors the ledger."""
+    return f"Determination of release {release_id} for {recipient}; ledger entry {head.sequence}, SHA-256 {head.sha256}"
+
+
+def inspect_pdf(
+    content: bytes, roots: Sequence[x509.Certificate] | None = None, moment: datetime | None = None
+) -> Inspection:
+    """Look at a PDF.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    roots : sequence of certificates, or None
+        Who is trusted to say whose a certificate is; None to leave that open.
+    moment : datetime, optional
+        As of when certificates are judged; now, where not given.
+
+    Returns
+    -------
+    Inspection
+        Of what is wrong, the first: bytes, changes that are not allowed, trust, changes that are.
+    """
+    base = Inspection(Finding.UNREADABLE, moment, roots is not None)
+    try:
+        reader = PdfFileReader(io.BytesIO(content))
+        catalog = None if reader.encrypted else reader.root
+    except MemoryError:
+        raise
+    except Exception:
+        return base
+    if catalog is None:
+        return base
+    try:
+        signatures = reader.embedded_signatures
+        if signatures:
+            return _judged(base, reader, signatures, content, roots)
+    except MemoryError:
+        raise
+    except Exception:
+        return replace(base, finding=Finding.BROKEN)
+    # Where there is a signature that no field leads to, something was damaged or taken out.
+    finding = Finding.BROKEN if b"/ByteRange" in content else Finding.UNSIGNED
+    return replace(base, finding=finding, record=attached(catalog))
+
+
+def _judged(
+    base: Inspection,
+    reader: PdfFileReader,
+    signatures: Sequence[EmbeddedPdfSignature],
+    content: bytes,
+    roots: Sequence[x509.Certificate] | None,
+) -> Inspection:
+    first = signatures[0]
+    broken = replace(base, finding=Finding.BROKEN, signatures=len(signatures))
+    status = _status(first, roots, base.judged_at)
+    if not (status.intact and status.valid and _is_canonical(content, first)):
+        return broken
+    found = replace(
+        broken,
+        finding=_change(status),
+        signatory=_signatory(first),
+        claimed_at=status.signer_reported_dt,
+        record=attached(reader.get_historical_root(first.signed_revision)),
+        head=_head(first),
+        signed_bytes=int(first.byte_range[2]) + int(first.byte_range[3]),
+    )
+    if roots is None or status.trusted or found.finding is Finding.EDITED:
+        return found
+    return replace(found, finding=_distrust(first, status, roots, found))
+
+
+def _status(
+    signature: EmbeddedPdfSignature, roots: Sequence[x509.Certificate] | None, moment: datetime | None
+) -> PdfSignatureStatus:
+    context = ValidationContext(
+        trust_roots=[asn1_certificate(root) for root in roots or ()], moment=moment, allow_fetching=False
+    )
+    return asyncio.run(
+        async_validate_pdf_signature(signature, signer_validation_context=context, key_usage_settings=_USAGE)
+    )
+
+
+def _is_canonical(content: bytes, signature: EmbeddedPdfSignature) -> bool:
+    """Whether the gap in what is signed holds the signature, zeros, and not a byte besides."""
+    numbers = [int(number) for number in signature.byte_range]
+    used_digests = {one["algorithm"].native for one in signature.signed_data["digest_algorithms"]}
+    if len(numbers) != 4 or numbers[0] != 0 or signature.md_algorithm not in used_digests:
+        return False
+    gap = content[numbers[1] : numbers[2]]
+    held = bytes(signature.pkcs7_content)
+    used = parser.peek(held)
+    return (
+        gap[:1] == b"<"
+        and gap[-1:] == b">"
+        and gap[1:-1] in {held.hex().encode(), held.hex().upper().encode()}
+        and not any(held[used:])
+    )
+
+
+def _change(status: PdfSignatureStatus) -> Finding:
+    """What came after the signature."""
+    if not status.docmdp_ok:
+        return Finding.EDITED
+    return Finding.SOUND if status.modification_level is ModificationLevel.NONE else Finding.EXTENDED
+
+
+def _distrust(
+    signature: EmbeddedPdfSignature, status: PdfSignatureStatus, roots: Sequence[x509.Certificate], found: Inspection
+) -> Finding:
+    """Why a signature is not trusted: its time, its purpose, or whoever vouches for it."""
+    one = found.signatory
+    for moment in (found.claimed_at, one.since, one.until) if one else ():
+        if moment is not None and _status(signature, roots, moment).trusted:
+            return Finding.NOT_IN_FORCE
+    return Finding.UNFIT if status.trust_problem_indic in _NOT_FOR_SIGNATURES else Finding.UNTRUSTED
+
+
+_NOT_FOR_SIGNATURES = frozenset(
+    {
+        AdESIndeterminate.CHAIN_CONSTRAINTS_FAILURE,
+        AdESIndeterminate.SIG_CONSTRAINTS_FAILURE,
+        AdESIndeterminate.CRYPTO_CONSTRAINTS_FAILURE,
+        AdESIndeterminate.CRYPTO_CONSTRAINTS_FAILURE_NO_POE,
+    }
+)
+
+
+def _signatory(signature: EmbeddedPdfSignature) -> Signatory:
+    certificate = x509.load_der_x509_certificate(signature.signer_cert.dump())
+    return Signatory(
+        holder(certificate),
+        fingerprint(certificate),
+        printed(certificate.issuer),
+        certificate.not_valid_before_utc,
+        certificate.not_valid_after_utc,
+    )
+
+
+def _head(signature: EmbeddedPdfSignature) -> Head | None:
+    found = _HEAD.search(str(signature.sig_object.get("/Reason", "")))
+    return Head(int(found[1]), found[2]) if found else None
