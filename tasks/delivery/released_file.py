@@ -1,13 +1,15 @@
 """The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
 
 Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
-order of collection nor the record id can be told. Text cells that a spreadsheet would run as a formula get a leading
-apostrophe, and so do those that look as if they had one, so that every cell can be told from the others and recovered.
+order of collection nor the record id can be told. In CSV, text cells that a spreadsheet would run as a formula get a
+leading apostrophe, and so do those that look as if they had one, so that every cell can be told from the others and
+recovered. Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -16,11 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
+from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
 from tasks.errors import StageFailed
 from tasks.generalization.play import Table
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import ReleaseRequest, ValueType
+from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
 
 _BLOCK_BYTES = 64 * 1024 * 1024
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
@@ -59,6 +62,7 @@ def released_table(
     seed: bytes,
     masked: MaskedColumns = NOTHING_MASKED,
     decoys: Sequence[Mapping[str, str | None]] = (),
+    form: DeliveryFormat = DeliveryFormat.CSV,
 ) -> pa.Table:
     """The outbound columns of the records that are kept, generalized, and of decoys, all in one order.
 
@@ -80,6 +84,8 @@ def released_table(
         Columns that leave with masked values.
     decoys : sequence of mappings
         Decoy records as text by column; any order of all rows is equally likely, whichever are decoys.
+    form : DeliveryFormat
+        What the table is written as: for CSV all columns are text, and some cells of it marked.
     """
     rows = released_rows(tuple_of_record, keep, seed, len(decoys))
     order, rows = _order(rows)
@@ -96,9 +102,10 @@ def released_table(
             column = pa.array(frame[name].array.take(rows), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
-        as_text = name not in axis_of and name not in masked.names
+        as_text = name not in axis_of and name not in masked.names and form is DeliveryFormat.CSV
         columns[name] = _harmless(whole) if as_text and request.attributes[name].type is ValueType.TEXT else whole
-    return pa.table(columns)
+    released = pa.table(columns)
+    return typed(released, request) if form is DeliveryFormat.PARQUET else released
 
 
 def _order(rows: NDArray[np.intp]) -> tuple[pa.Array, NDArray[np.intp]]:
@@ -119,22 +126,41 @@ def _harmless(column: pa.Array) -> pa.Array:
     return pc.if_else(risky, marked, column)
 
 
+def write_released(released: pa.Table, path: Path, form: DeliveryFormat) -> None:
+    """Write the released file into a new file."""
+    with path.open("xb") as stream:
+        _write(released, stream, form)
+
+
+def released_bytes(released: pa.Table, form: DeliveryFormat) -> pa.Buffer:
+    """The released file, in memory alone."""
+    stream = pa.BufferOutputStream()
+    _write(released, stream, form)
+    return stream.getvalue()
+
+
 def write_csv(released: pa.Table, path: Path) -> None:
     """Write the released file: UTF-8, commas, a header, quotes where needed, empty cells for missing values."""
+    write_released(released, path, DeliveryFormat.CSV)
+
+
+def _write(released: pa.Table, stream: IO[bytes], form: DeliveryFormat) -> None:
     try:
-        with path.open("xb") as stream:
+        if form is DeliveryFormat.PARQUET:
+            write_parquet(released, stream)
+        else:
             pacsv.write_csv(released, stream, pacsv.WriteOptions(quoting_style="needed"))
     except pa.ArrowException as error:
         raise StageFailed(
             "the released file cannot be written",
-            where=path.name,
-            expected="a table of text",
+            where=form.value,
+            expected="a table of text, numbers and days",
             got=type(error).__name__,
             fix="nothing is released; report this message if it comes back",
         ) from None
 
 
-def read_cells(path: Path, names: Sequence[str], table: Table) -> Codes:
+def read_cells(path: Source, names: Sequence[str], table: Table) -> Codes:
     """Cells of the rows of a released file, read back from its bytes.
 
     Returns
@@ -161,8 +187,10 @@ def read_cells(path: Path, names: Sequence[str], table: Table) -> Codes:
     return cells
 
 
-def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
-    """Some columns of a released file as text, read back from its bytes; an empty cell without quotes is missing.
+def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
+    """Some columns of a released file as text, read back from its bytes.
+
+    In CSV, an empty cell without quotes is a missing value.
 
     Raises
     ------
@@ -170,8 +198,10 @@ def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
         If the file cannot be read.
     """
     try:
+        if is_parquet(path):
+            return read_parquet_text(path, names)
         return pacsv.read_csv(
-            path,
+            path if isinstance(path, Path) else pa.BufferReader(path),
             read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES),
             parse_options=pacsv.ParseOptions(newlines_in_values=True),
             convert_options=pacsv.ConvertOptions(
@@ -186,6 +216,34 @@ def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
         raise _not_as_written(path, type(error).__name__) from None
 
 
+def recovery(path: Source) -> Callable[[str], str]:
+    """What gives a text cell of a released file as it was collected.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    try:
+        return str if is_parquet(path) else as_collected
+    except OSError as error:
+        raise _not_as_written(path, type(error).__name__) from None
+
+
+def spelled(path: Source) -> Callable[[str, str], str]:
+    """What gives, for a column and a value as collected, the text that it is read back as, marks aside.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    try:
+        return spelling(path) if is_parquet(path) else lambda _name, text: text
+    except (pa.ArrowException, OSError) as error:
+        raise _not_as_written(path, type(error).__name__) from None
+
+
 def as_collected(text: str) -> str:
     """A text cell without the apostrophe that was put before it."""
     rest = text.removeprefix("'")
@@ -193,10 +251,10 @@ def as_collected(text: str) -> str:
     return rest if marked else text
 
 
-def _not_as_written(path: Path, got: str) -> StageFailed:
+def _not_as_written(path: Source, got: str) -> StageFailed:
     return StageFailed(
         "the released file is not what was written",
-        where=path.name,
+        where=path.name if isinstance(path, Path) else "in memory, before it is encrypted",
         expected="the labels of the hierarchies in every quasi-identifier",
         got=got,
         fix="do not release it; check the disk and run the release again",

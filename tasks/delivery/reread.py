@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.decision.adversary_facts import ScoreFigure
-from tasks.delivery.released_file import as_collected, read_columns
+from tasks.delivery.parquet_file import Source
+from tasks.delivery.released_file import read_columns, recovery, spelled
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
@@ -20,12 +20,12 @@ from tasks.risk.combined_score import score_figure, scores
 from tasks.risk.score_table import ScoreTable
 
 
-def rows_as_attacked(path: Path, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
+def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
     """Real rows of a released file that are those that were attacked: same cell, same masked values, same place.
 
     Parameters
     ----------
-    path : Path
+    path : Path or Buffer
     cells : array of shape (n_rows, n_attributes)
         Cells read back from the file.
     expected : array of shape (n_real_rows, n_attributes)
@@ -52,13 +52,13 @@ def rows_as_attacked(path: Path, cells: Codes, expected: Codes, masked: MaskedCo
 
 
 def score_again(
-    path: Path, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None = None
+    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None = None
 ) -> ScoreFigure:
     """Combined score of the real rows of a released file.
 
     Parameters
     ----------
-    path : Path
+    path : Path or Buffer
     request : ReleaseRequest
     names : sequence of str
         Columns to count and weigh, in the order in which they were.
@@ -73,12 +73,18 @@ def score_again(
     released = read_columns(path, names)
     if real is not None:
         released = released.filter(pa.array(real))
+    as_collected, as_read = recovery(path), spelled(path)
     weights, chances = sensitivities(request), known_probabilities(request)
     columns: list[Column] = []
     for name in names:
         text = pd.Series(pd.Categorical(released[name].to_pandas()))
         text = text.cat.rename_categories(as_collected)
-        columns.append(code_column(text, weights.get(name)))
+        given = weights.get(name)
+        if given is not None:
+            given = given.model_copy(
+                update={"values": {as_read(name, value): weight for value, weight in given.values.items()}}
+            )
+        columns.append(code_column(text, given))
     codes: NDArray[np.integer] = np.column_stack([column.codes for column in columns])
     table = ScoreTable(
         names=tuple(names),
@@ -91,13 +97,13 @@ def score_again(
 
 
 def decoys_as_sealed(
-    path: Path, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
+    path: Source, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
 ) -> bool:
     """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
 
     Parameters
     ----------
-    path : Path
+    path : Path or Buffer
     decoys : sequence of mappings
         Decoy records as text, by column.
     real : array of bool, shape (n_rows,)
@@ -115,8 +121,12 @@ def decoys_as_sealed(
     marked = [name for name in request.outbound if name not in request.quasi_identifiers]
     texts = {name for name in marked if request.attributes[name].type is ValueType.TEXT}
     rows = found.filter(pa.array(~real)).to_pylist()
+    as_collected, as_read = recovery(path), spelled(path)
     read = Counter(
         tuple(as_collected(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
         for row in rows
     )
-    return read == Counter(tuple(decoy[name] for name in request.outbound) for decoy in decoys)
+    return read == Counter(
+        tuple(None if decoy[name] is None else as_read(name, str(decoy[name])) for name in request.outbound)
+        for decoy in decoys
+    )

@@ -1,0 +1,147 @@
+"""The released file as Parquet: columns with their types, text as it is, and no metadata beside the schema.
+
+A column of numbers or days has that type if it holds each of its values exactly, and if no two texts, such as 1 and
+1.0, stand for one value; else it is text, as it is in CSV. That follows from the values that leave alone, and loses
+none. Nothing is written into the file that depends on where the data came from: no schema of another library, no index,
+no path.
+
+Text that looks like a formula is left alone. A program that opens Parquet reads text as text; it is CSV, where nothing
+tells text from anything else, that spreadsheets run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tasks.request.model import ReleaseRequest, Sensitivity, ValueType
+
+Source = Path | pa.Buffer
+"""A released file, on disk or in memory."""
+
+_MAGIC = b"PAR1"
+_DIGITS_OF_A_DOUBLE = 15
+"""A decimal number of as many significant digits is held exactly enough to be written back."""
+_TYPES: Mapping[ValueType, pa.DataType] = {
+    ValueType.INTEGER: pa.int64(),
+    ValueType.NUMBER: pa.float64(),
+    ValueType.DATE: pa.date32(),
+}
+
+
+def typed(released: pa.Table, request: ReleaseRequest) -> pa.Table:
+    """A released table of text with the types that its columns have in Parquet.
+
+    Parameters
+    ----------
+    released : Table
+        Outbound columns as text, none of them marked against formulas.
+    request : ReleaseRequest
+        Generalized columns are text; the others have their attributes' types where every value allows it.
+    """
+    columns = {}
+    for name in released.column_names:
+        attribute = request.attributes[name]
+        kind = None if name in request.quasi_identifiers else _TYPES.get(attribute.type)
+        weighed = (attribute.sensitivity or Sensitivity()).values
+        whole = _held(released[name].combine_chunks(), kind, tuple(weighed))
+        columns[name] = released[name].cast(pa.string()) if whole is None else whole
+    return pa.table(columns)
+
+
+def _held(column: pa.Array, kind: pa.DataType | None, weighed: Sequence[str]) -> pa.Array | None:
+    """The column in a type, if that holds its values, and keeps apart those that are, or have weights of their own."""
+    if kind is None:
+        return None
+    distinct = pc.unique(pa.concat_arrays([column.drop_null(), pa.array(weighed, type=column.type)]))
+    try:
+        values = converted(distinct, kind)
+    except pa.ArrowException:
+        return _held(column, kind, ()) if weighed else None
+    if len(pc.unique(values)) < len(distinct) or not _are_exact(distinct, values):
+        return None
+    return converted(column, kind)
+
+
+def _are_exact(texts: pa.Array, values: pa.Array) -> bool:
+    """Whether a double that is written in the fewest digits is the number that was given; other types always are."""
+    if not pa.types.is_floating(values.type):
+        return True
+    digits = pc.utf8_length(pc.replace_substring_regex(texts, "[^0-9]", ""))
+    long = pc.greater(digits, _DIGITS_OF_A_DOUBLE)
+    pairs = zip(texts.filter(long).to_pylist(), values.filter(long).to_pylist(), strict=True)
+    return all(Decimal(text) == Decimal(repr(value)) for text, value in pairs)
+
+
+def converted(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Texts as values of a type.
+
+    Raises
+    ------
+    ArrowException
+        If one of them is none.
+    """
+    if pa.types.is_date(kind):
+        return pc.cast(texts, kind)
+    values = pc.cast(pc.utf8_ltrim(texts, characters="+"), kind)
+    return pc.add(values, pa.scalar(0, type=kind))  # there is one zero
+
+
+def write_parquet(released: pa.Table, target: IO[bytes]) -> None:
+    """Write a table: the same bytes for the same rows, by one version of the library."""
+    plain = released.replace_schema_metadata(None)
+    pq.write_table(plain, target, compression="snappy", store_schema=False, write_statistics=True, version="2.6")
+
+
+def is_parquet(source: Source) -> bool:
+    """Whether a released file is Parquet, by the marks at its beginning and its end."""
+    if isinstance(source, Path):
+        with source.open("rb") as stream:
+            first = stream.read(len(_MAGIC))
+            stream.seek(0, 2)
+            stream.seek(max(stream.tell() - len(_MAGIC), 0))
+            return first == stream.read(len(_MAGIC)) == _MAGIC
+    return bytes(source[: len(_MAGIC)]) == bytes(source[-len(_MAGIC) :]) == _MAGIC
+
+
+def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
+    """Some columns of a Parquet file, each value as the text that stands for it.
+
+    Raises
+    ------
+    ArrowException, OSError
+        If the file cannot be read.
+    """
+    found = pq.read_table(_readable(source), columns=list(dict.fromkeys(names)), partitioning=None)
+    return pa.table({name: pc.cast(found[name], pa.large_string()) for name in names})
+
+
+def spelling(source: Source) -> Callable[[str, str], str]:
+    """What stands for a value when it is read back: for a column and the text as collected, the text as read.
+
+    Raises
+    ------
+    ArrowException, OSError
+        If the file cannot be read.
+    """
+    schema = pq.read_schema(_readable(source))
+
+    def spelled(name: str, text: str) -> str:
+        kind = schema.field(name).type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return text
+        try:
+            value = converted(pa.array([text], type=pa.large_string()), kind)
+        except pa.ArrowException:
+            return text
+        return str(pc.cast(value, pa.large_string())[0].as_py())
+
+    return spelled
+
+
+def _readable(source: Source) -> Path | pa.BufferReader:
+    return source if isinstance(source, Path) else pa.BufferReader(source)
