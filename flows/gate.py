@@ -283,7 +283,7 @@ def _released(record: DecisionRecord) -> dict[str, object]:
             got="none",
             fix="nothing is released; report this message",
         )
-    return bodies.released(record.dataset.output_sha256)
+    return bodies.released(record.dataset.output_sha256, record.delivered_sha256)
 
 
 def _keep_sealed(
@@ -291,7 +291,7 @@ def _keep_sealed(
 ) -> None:
     """Keep what reviewers may still approve: complete, encrypted, and nowhere else."""
     name, who = files.record.release_id, files.record.recipient.id
-    if files.released is None or file_sha256(files.released) != files.record.dataset.output_sha256:
+    if files.released is None or file_sha256(files.released) != files.record.delivered_sha256:
         raise StageFailed(
             "a release that awaits review has no file, or another than was decided on",
             where=who,
@@ -301,7 +301,7 @@ def _keep_sealed(
         )
     delivery = workspace.run(name) / f"delivery-{who}"
     with _fresh(delivery):
-        lay_out_delivery(delivery, request, files.record.fields, hierarchies, files.released)
+        lay_out_delivery(delivery, request, files.record, hierarchies, files.released)
         seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
     shutil.rmtree(delivery)
 

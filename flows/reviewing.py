@@ -248,6 +248,7 @@ def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: dat
         manifest_sha256=addition.manifest_sha256,
         certificate_sha256=addition.certificate_sha256,
         approval_sha256=addition.approval_sha256,
+        delivered_sha256=case.record.delivered_sha256,
     )
 
 

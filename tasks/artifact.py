@@ -24,6 +24,12 @@ class Written(TypedDict):
     """A released file that is not yet delivered."""
 
     file: Artifact
+    """As it is delivered: in clear, or encrypted."""
+    clear_sha256: str
+    """Of the clear file's bytes, which are on no disk where it is encrypted."""
+    form: str
+    keys: list[dict[str, str]]
+    """Kind and fingerprint of each public key that it is encrypted to; none where it is in clear."""
     rows: int
     figures: dict[str, float] | None
     """Risk of the file as read back from its bytes; None where its rows are not those that were to be written."""

@@ -23,6 +23,7 @@ from tasks.decision.record import (
     CodeFact,
     DatasetFact,
     DecisionRecord,
+    DeliveryFact,
     FieldFact,
     GateResult,
     Interval,
@@ -83,6 +84,7 @@ class Output:
     rows: int
     figures: dict[str, float] | None
     statistics: StatisticsFact | None = None
+    delivery: DeliveryFact | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ def assemble(
             columns_in=len(request.attributes),
             columns_out=len(request.outbound),
         ),
+        delivery=output.delivery if output else None,
         population=_population_fact(request, findings.prepared, circumstances),
         policy=PolicyFact(
             id=request.policy.id,

@@ -69,6 +69,22 @@ class DatasetFact(Fact):
     columns_out: int
 
 
+class KeyFact(Fact):
+    """A public key that a file is encrypted to; not the key itself."""
+
+    kind: Literal["age", "ssh-ed25519", "ssh-rsa"]
+    fingerprint: str = Field(description="As ssh-keygen -l shows it; for age, SHA-256 of age1… in hexadecimal.")
+
+
+class DeliveryFact(Fact):
+    """The file as its recipient gets it."""
+
+    file: str = Field(description="Its name in the bundle's delivery/<recipient>/.")
+    format: Literal["csv", "parquet"]
+    sha256: Sha256 = Field(description="Of its bytes; dataset.output_sha256 is that of the clear file.")
+    encrypted_to: tuple[KeyFact, ...] = Field(default=(), description="Empty where it is in clear.")
+
+
 class PopulationFact(Fact):
     """The population that risk is measured against."""
 
@@ -303,6 +319,7 @@ class DecisionRecord(Fact):
     gates: tuple[GateResult, ...]
     recipient: RecipientFact
     dataset: DatasetFact
+    delivery: DeliveryFact | None = Field(default=None, description="None where no file was written.")
     population: PopulationFact
     policy: PolicyFact
     code: CodeFact
@@ -330,6 +347,11 @@ class DecisionRecord(Fact):
     valid_until: date
     supersedes: Sha256 | None = None
     prev_record_sha256: Sha256 = Field(description="Head of the ledger when the decision was recorded.")
+
+    @property
+    def delivered_sha256(self) -> str | None:
+        """SHA-256 of the file as it is delivered, encrypted or not; None where none was written."""
+        return self.dataset.output_sha256 if self.delivery is None else self.delivery.sha256
 
 
 def canonical_json(document: object) -> bytes:

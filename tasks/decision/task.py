@@ -13,8 +13,9 @@ from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.linkage_facts import LinkageFact
-from tasks.decision.record import NotAssessed, ValidationFact, canonical_json
+from tasks.decision.record import DeliveryFact, NotAssessed, ValidationFact, canonical_json
 from tasks.decision.utility_facts import UtilityFact
+from tasks.delivery.stage import delivered_name
 from tasks.guard import guarded
 from tasks.masking.masked_file import load_masked
 from tasks.microdata.prepared import load
@@ -98,10 +99,18 @@ def _findings(found: Found) -> Findings:
         utility=load_finding(checked(found["utility"]), UtilityFact) if found["utility"] else None,
         decoys=load_figure(checked(found["decoys"]), DecoyFact) if found["decoys"] else None,
         output=Output(
-            sha256=output["file"]["sha256"],
+            sha256=output["clear_sha256"],
             rows=output["rows"],
             figures=output["figures"],
             statistics=load_figure(checked(output["statistics"]), StatisticsFact),
+            delivery=DeliveryFact.model_validate(
+                {
+                    "file": delivered_name(output["form"], encrypted=bool(output["keys"])),
+                    "format": output["form"],
+                    "sha256": output["file"]["sha256"],
+                    "encrypted_to": output["keys"],
+                },
+            ),
         )
         if output
         else None,

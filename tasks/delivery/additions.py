@@ -57,7 +57,7 @@ def stage_addition(
     """
     delivery = staged / "delivery"
     data = [file_sha256(path) for path in sorted(delivery.iterdir()) if path.name.split(".")[0] == "data"]
-    if record.dataset.output_sha256 is None or data != [record.dataset.output_sha256]:
+    if record.dataset.output_sha256 is None or data != [record.delivered_sha256]:
         raise StageFailed(
             "the file that was kept for delivery is not the one that was decided on",
             where=f"release to {record.recipient.id}",

@@ -2,20 +2,29 @@
 
 from pathlib import Path
 
-from tasks.decision.record import FieldFact, canonical_json
+from tasks.decision.record import DeliveryFact, FieldFact, canonical_json
 from tasks.microdata.arx import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.request.model import PARAMETER_OF, ReleaseRequest
+from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
+
+_FORMATS = {
+    DeliveryFormat.CSV: "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula, "
+    "apostrophes before it aside, is preceded by one more apostrophe; the order of rows has no meaning",
+    DeliveryFormat.PARQUET: "Parquet; a null is a missing value; text is as it is, even if it starts like a formula; "
+    "a column of integers, numbers or dates is text in the file where a value could not be held exactly, or one is "
+    "written in two ways; the order of rows has no meaning",
+}
+_ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"
 
 
-def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...]) -> dict[str, object]:
+def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact) -> dict[str, object]:
     """Description of the released columns: meaning, type, treatment. No figure of risk and no threshold."""
     by_name = {field.name: field for field in fields}
     return {
         "title": request.dataset.title,
         "source": request.dataset.source,
-        "format": "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula, "
-        "apostrophes before it aside, is preceded by one more apostrophe; the order of rows has no meaning",
+        "file": delivery.file,
+        "format": _FORMATS[DeliveryFormat(delivery.format)] + (_ENCRYPTED if delivery.encrypted_to else ""),
         "columns": [
             {
                 "name": name,
@@ -38,10 +47,14 @@ def _treatment(request: ReleaseRequest, name: str, field: FieldFact) -> str:
 
 
 def write_companions(
-    folder: Path, request: ReleaseRequest, fields: tuple[FieldFact, ...], hierarchies: dict[str, Hierarchy]
+    folder: Path,
+    request: ReleaseRequest,
+    fields: tuple[FieldFact, ...],
+    delivery: DeliveryFact,
+    hierarchies: dict[str, Hierarchy],
 ) -> None:
     """Write the dictionary and the hierarchies, in ARX form, beside a released file."""
-    (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, fields)))
+    (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, fields, delivery)))
     write_hierarchies(folder / "hierarchies", hierarchies)
 
 

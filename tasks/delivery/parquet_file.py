@@ -12,7 +12,7 @@ tells text from anything else, that spreadsheets run.
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from tasks.request.model import ReleaseRequest, Sensitivity, ValueType
 
-Source = Path | pa.Buffer
+Source: TypeAlias = Path | pa.Buffer
 """A released file, on disk or in memory."""
 
 _MAGIC = b"PAR1"
@@ -104,8 +104,10 @@ def is_parquet(source: Source) -> bool:
             first = stream.read(len(_MAGIC))
             stream.seek(0, 2)
             stream.seek(max(stream.tell() - len(_MAGIC), 0))
-            return first == stream.read(len(_MAGIC)) == _MAGIC
-    return bytes(source[: len(_MAGIC)]) == bytes(source[-len(_MAGIC) :]) == _MAGIC
+            last = stream.read(len(_MAGIC))
+    else:
+        first, last = bytes(source[: len(_MAGIC)]), bytes(source[-len(_MAGIC) :])
+    return first == last == _MAGIC
 
 
 def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:

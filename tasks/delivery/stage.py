@@ -4,12 +4,21 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.decision.record import DecisionRecord, FieldFact, Verdict, canonical_json
+from tasks.decision.record import DecisionRecord, Verdict, canonical_json
 from tasks.delivery.dictionary import write_companions, write_hierarchies
+from tasks.delivery.encryption import SUFFIX
+from tasks.errors import StageFailed
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import ReleaseRequest
 
-DATA_FILE = "data.csv"
+
+def delivered_name(form: str, *, encrypted: bool) -> str:
+    """Name of a delivered file.
+
+    >>> delivered_name("csv", encrypted=False), delivered_name("parquet", encrypted=True)
+    ('data.csv', 'data.parquet.age')
+    """
+    return f"data.{form}" + (SUFFIX if encrypted else "")
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ def lay_out(
         if files.certificate is not None:
             shutil.copyfile(files.certificate, folder / "certificate" / f"{who}.pdf")
         if files.record.decision is Verdict.APPROVED and files.released is not None:
-            lay_out_delivery(folder / "delivery" / who, request, files.record.fields, hierarchies, files.released)
+            lay_out_delivery(folder / "delivery" / who, request, files.record, hierarchies, files.released)
         (folder / "evidence" / f"transformation-{who}.json").write_bytes(canonical_json(_transformation(files.record)))
     first = recipients[0].record
     (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
@@ -63,14 +72,28 @@ def lay_out(
 def lay_out_delivery(
     folder: Path,
     request: ReleaseRequest,
-    fields: tuple[FieldFact, ...],
+    record: DecisionRecord,
     hierarchies: dict[str, Hierarchy],
     released: Path,
 ) -> None:
-    """Copy one recipient's file and what goes with it into a new folder, unsealed."""
+    """Copy one recipient's file and what goes with it into a new folder, unsealed.
+
+    Raises
+    ------
+    StageFailed
+        If the record does not tell how the file is delivered.
+    """
+    if record.delivery is None:
+        raise StageFailed(
+            "a file is to be delivered that the record does not tell of",
+            where=f"release to {record.recipient.id}",
+            expected="its name, form and hash in the record",
+            got="none",
+            fix="nothing is released; report this message",
+        )
     folder.mkdir()
-    shutil.copyfile(released, folder / DATA_FILE)
-    write_companions(folder, request, fields, hierarchies)
+    shutil.copyfile(released, folder / record.delivery.file)
+    write_companions(folder, request, record.fields, record.delivery, hierarchies)
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:

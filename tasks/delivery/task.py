@@ -1,9 +1,11 @@
 """Door of the delivery stage: write the released file where the gates are open so far, read it back, score it again."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
@@ -12,7 +14,15 @@ from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.findings import statistics_of_copy
 from tasks.decoys.vault import Vault
-from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
+from tasks.delivery.encryption import SUFFIX, encrypt
+from tasks.delivery.parquet_file import Source
+from tasks.delivery.released_file import (
+    read_cells,
+    released_bytes,
+    released_rows,
+    released_table,
+    write_released,
+)
 from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.delivery.seed import derive_seed
@@ -26,6 +36,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import ReleaseRequest
+from tasks.request.public_key import fingerprint, kind_of
 from tasks.risk.finding_file import load_figure, save_figure
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples
@@ -47,6 +58,8 @@ def write_release(  # noqa: PLR0917
     folder: str,
 ) -> Written:
     """Write one recipient's file into the private folder of the run, and score it from its bytes.
+
+    A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk.
 
     Parameters
     ----------
@@ -77,6 +90,8 @@ def write_release(  # noqa: PLR0917
         if decoys is not None:
             seed = Vault.beside(Path(key_file)).order_seed(release_id, recipient)
         frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
+        whom = asked.recipient(recipient)
+        form, keys = asked.format_for(whom), whom.encrypt_to
         released = released_table(
             frame,
             asked,
@@ -87,18 +102,35 @@ def write_release(  # noqa: PLR0917
             seed=seed,
             masked=columns,
             decoys=own,
+            form=form,
         )
-        target = Path(folder) / f"released-{recipient}.csv"
-        with written(target) as partial:
-            write_csv(released, partial)
+        target = Path(folder) / f"released-{recipient}.{form.value}{SUFFIX if keys else ''}"
+        clear: Source = target
+        if keys:
+            clear = released_bytes(released, form)
+        else:
+            with written(target) as partial:
+                write_released(released, partial, form)
         rows = released_rows(coded.tuple_of_record, kept, seed, len(own))
         figures = None
-        if decoys_as_sealed(target, own, rows >= 0, asked):
-            figures = _figures_of(target, asked, recipient, coded, table, outcome, kept, columns, rows)
+        if decoys_as_sealed(clear, own, rows >= 0, asked):
+            figures = _figures_of(clear, asked, recipient, coded, table, outcome, kept, columns, rows)
+        if isinstance(clear, pa.Buffer):
+            with written(target) as partial:
+                encrypt(clear, partial, keys)
         statistics = Path(folder) / f"statistics-{recipient}.json"
         with written(statistics) as partial:
             save_figure(statistics_of_copy(frame, asked, columns, rows[rows >= 0], own), partial)
-        return Written(file=artifact(target), rows=released.num_rows, figures=figures, statistics=artifact(statistics))
+        file = artifact(target)
+        return Written(
+            file=file,
+            clear_sha256=hashlib.sha256(clear).hexdigest() if isinstance(clear, pa.Buffer) else file["sha256"],
+            form=form.value,
+            keys=[{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in keys],
+            rows=released.num_rows,
+            figures=figures,
+            statistics=artifact(statistics),
+        )
 
 
 def _decoys_of(
@@ -113,7 +145,7 @@ def _decoys_of(
 
 
 def _figures_of(  # noqa: PLR0917
-    path: Path,
+    path: Source,
     request: ReleaseRequest,
     recipient: str,
     prepared: Prepared,

@@ -201,7 +201,7 @@ def _deliveries(
         data = _data_hashes(inside)
         if len(data) != 1:
             problems.append(f"{place} holds {len(data)} data files instead of one")
-        elif record is not None and data != [record.dataset.output_sha256]:
+        elif record is not None and data != [record.delivered_sha256]:
             problems.append(f"{place} holds another data file than the one decided on")
     return problems
 
@@ -321,6 +321,11 @@ def _release_recorded(recipient: str, entry: Entry | None, contents: Contents) -
     data = _data_hashes(contents.within(place))
     if entry is None:
         return [f"the ledger records no release of {place}"] if data else []
-    if [entry.body.get("output_sha256")] != data:
+    if [_delivered_sha256(entry)] != data:
         return [f"{place} is not what ledger entry {entry.sequence} records as released"]
     return []
+
+
+def _delivered_sha256(entry: Entry) -> object:
+    """Of the data file that was delivered: the clear one, or its ciphertext."""
+    return entry.body.get("delivered_sha256", entry.body.get("output_sha256"))

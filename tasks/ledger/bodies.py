@@ -6,7 +6,8 @@ event           body                                        read by
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
                 ``determined``                              ``tasks.audit``; entries of old lack it
-``released``    ``output_sha256``                           ``verify_bundle``: ``delivery/<recipient>/``
+``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
+                ``delivered_sha256``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
 ``voted``       ``reviewer``, ``record_sha256``,            ``tasks.decision.standing``
                 ``commitment``
@@ -48,9 +49,10 @@ def decided(record: DecisionRecord) -> dict[str, object]:
     }
 
 
-def released(output_sha256: str) -> dict[str, object]:
-    """Body of ``released``: the SHA-256 of the data file that the recipient gets."""
-    return {"output_sha256": output_sha256}
+def released(output_sha256: str, delivered_sha256: str | None = None) -> dict[str, object]:
+    """Body of ``released``: the SHA-256 of the clear data file and, where that is encrypted, of what is delivered."""
+    encrypted = delivered_sha256 is not None and delivered_sha256 != output_sha256
+    return {"output_sha256": output_sha256, **({"delivered_sha256": delivered_sha256} if encrypted else {})}
 
 
 def published(manifest_sha256: str) -> dict[str, object]:
@@ -74,11 +76,16 @@ def outcome(record_sha256: str) -> dict[str, object]:
 
 
 def released_after_review(
-    output_sha256: str, *, manifest_sha256: str, certificate_sha256: str, approval_sha256: str
+    output_sha256: str,
+    *,
+    manifest_sha256: str,
+    certificate_sha256: str,
+    approval_sha256: str,
+    delivered_sha256: str | None = None,
 ) -> dict[str, object]:
     """Body of ``released`` after reviews: the data file, and all that comes into the published bundle with it."""
     return {
-        **released(output_sha256),
+        **released(output_sha256, delivered_sha256),
         "manifest_sha256": manifest_sha256,
         "certificate_sha256": certificate_sha256,
         "approval_sha256": approval_sha256,

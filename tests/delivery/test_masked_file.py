@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tasks.decision.gates import rescored_gate
-from tasks.decision.record import FieldFact
+from tasks.decision.record import DeliveryFact, FieldFact
 from tasks.delivery.dictionary import dictionary
 from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
 from tasks.delivery.reread import rows_as_attacked, score_again
@@ -223,7 +223,7 @@ def test_the_dictionary_tells_the_method_and_its_parameter(written: Any) -> None
     one = written().made
     fields = score(one.table, one.played, one.request, one.recipient, one.prepared.distinct_values, compare=()).fields
     assert all(isinstance(field, FieldFact) for field in fields)
-    told = dictionary(one.request, fields)
+    told = dictionary(one.request, fields, DeliveryFact(file="data.csv", format="csv", sha256="0" * 64))
     treatment = {column["name"]: column["treatment"] for column in json.loads(json.dumps(told))["columns"]}
     assert treatment == {
         "zip": "generalized: see hierarchies/zip.csv",
