@@ -17,6 +17,7 @@ from tasks.decision.standing import Standing
 from tasks.delivery.additions import finish, recorded_hashes
 from tasks.delivery.ballot_box import BallotBox
 from tasks.delivery.seed import derive_seed
+from tasks.delivery.signed_additions import finish_signed, since_publication
 from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.ledger.changes import Step, change, read_standing
@@ -145,12 +146,17 @@ def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:
 def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Move additions that are recorded into their bundle, and remove staged ones that are not; repeating is harmless.
 
+    Additions are what reviews add, and determinations that experts have signed.
+
     Raises
     ------
     TamperingFound
         If a recorded addition is not what was recorded.
     """
     folder, bundle = workspace.additions(release_id), workspace.bundle(release_id)
+    if workspace.signed(release_id).is_dir():
+        entries = since_publication(ledger.entries(release_id=release_id))
+        finish_signed(workspace.signed(release_id), bundle, entries)
     for staged in sorted(folder.iterdir()) if folder.is_dir() else ():
         released = _released_after_review(ledger, release_id, staged.name)
         if released is not None:

@@ -69,6 +69,10 @@ class Workspace:
         """Private folder of deliveries that reviewers have approved, until they are in their bundle."""
         return self.private / "additions" / release_id
 
+    def signed(self, release_id: str) -> Path:
+        """Private folder of determinations that an expert has signed, until they are in their bundle."""
+        return self.private / "signed" / release_id
+
     @contextmanager
     def alone(self, release_id: str) -> Iterator[None]:
         """Let one process at a time work on a release.

@@ -1,4 +1,4 @@
-"""Determinations that experts have signed, beside the recorded one: where they lie, how they come there, what they hold.
+"""Determinations that experts have signed, beside the recorded ones: where they lie, and what they must hold.
 
 ::
 
@@ -6,8 +6,8 @@
     signed/<recipient>/<fingerprint>.pdf      the same bytes and after them one signature; first 16 digits of the
                                               SHA-256 of the signer's certificate
 
-Like what reviews add (``tasks.delivery.additions``), a signed determination comes into a published bundle: staged, named
-by its SHA-256 in the ledger's ``signed`` entry, then moved. Nothing here writes to the ledger.
+Like what reviews add (``tasks.delivery.additions``), one comes into a published bundle named by its SHA-256 in the
+ledger, in a ``signed`` entry; ``signed_additions`` brings it there.
 """
 
 import hashlib

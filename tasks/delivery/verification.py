@@ -1,8 +1,8 @@
 """Whether a bundle is what was sealed, decided and recorded; finds everything that is wrong, not only the first.
 
-What reviews have added to it since (``tasks.delivery.additions``) is told from what does not belong there by the
-approval in it and the ledger's later entries. It reads and compares; it changes nothing. What it reads in the ledger is
-made by ``tasks.ledger.bodies``.
+What reviews have added to it since (``tasks.delivery.additions``), and what experts have signed
+(``tasks.delivery.signed``), is told from what does not belong there by the approval in it and the ledger's later
+entries. It reads and compares; it changes nothing. What it reads in the ledger is made by ``tasks.ledger.bodies``.
 """
 
 import re
@@ -16,6 +16,7 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing, standing
 from tasks.delivery.approval import APPROVALS, Approval, is_approval_told
 from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
+from tasks.delivery.signed import SignedFile, signed_files, signed_recorded, signed_unsound
 from tasks.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -42,6 +43,8 @@ class BundleReport:
     """Verdict by recipient."""
     delivered: tuple[str, ...]
     """Recipients whose copy is in the bundle."""
+    signed: tuple[str, ...]
+    """Determinations with an expert's signature, by path; their bytes were verified, not whom to trust."""
     ledger_checked: bool
     """Whether the bundle was compared with a ledger; without one, only the bundle's own consistency is shown."""
 
@@ -53,11 +56,13 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
     2. Each ``decision/<recipient>.json`` is a decision record of one and the same release.
     3. Only an approved recipient has a delivery, and its data file is the one that was decided on.
     4. What was added for a recipient who awaited review is an approval of this record, which names the delivery and
-       the certificate that came with it; nothing else is added.
+       the certificate that came with it. A determination below ``signed/`` is the bundle's own, byte for byte, and
+       after it one signature that fits these bytes. Nothing else is added.
     5. With a ledger: the ledger is whole; its last ``published`` entry of the release names this manifest; the
        ``decided`` entry of each recipient names this record, its verdict and reasons; the record names an earlier head
        of this ledger; exactly the delivered recipients have a ``released`` entry, which names this file. Later entries
-       do not contradict each other, and those of a release after review name everything that was added.
+       do not contradict each other, and those of a release after review name everything that was added; those of
+       signatures name exactly the signed determinations.
 
     Parameters
     ----------
@@ -87,12 +92,14 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
         ) from None
     records, problems = _records(folder, contents)
     approvals, unsound = _approvals(folder, contents, records)
-    sealed = _without(contents, approvals)
+    signed = signed_files(contents, records)
+    sealed = _without(contents, approvals, signed)
     problems = [
         *differences(folder, sealed),
         *problems,
         *unsound,
         *_deliveries(folder, contents, records, approvals),
+        *signed_unsound(folder, signed, contents),
     ]
     releases = sorted({record.release_id for record in records.values()})
     if len(releases) != 1:
@@ -101,7 +108,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
         problems.append("the folder bears the name of another release")
     manifest = contents.files.get(MANIFEST_FILE)
     if ledger is not None and len(releases) == 1:
-        problems += _recorded(ledger, releases[0], records, contents, approvals)
+        problems += _recorded(ledger, releases[0], records, contents, approvals, signed)
     if problems or manifest is None:
         raise _tampering(folder, problems)
     return BundleReport(
@@ -110,6 +117,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
         files=len(contents.files) - 1,
         decisions={recipient: record.decision for recipient, record in records.items()},
         delivered=tuple(_delivered(folder)),
+        signed=tuple(file.path for file in signed),
         ledger_checked=ledger is not None,
     )
 
@@ -170,9 +178,10 @@ def _approvals(
     return approvals, problems
 
 
-def _without(contents: Contents, approvals: Collection[str]) -> Contents:
-    """What was sealed with the bundle: everything but what came with approvals."""
+def _without(contents: Contents, approvals: Collection[str], signed: Sequence[SignedFile]) -> Contents:
+    """What was sealed with the bundle: everything but what came with approvals, or was signed."""
     papers = {f"{APPROVALS}/{who}.json" for who in approvals} | {f"certificate/{who}.pdf" for who in approvals}
+    papers |= {file.path for file in signed}
     deliveries = tuple(f"{DELIVERIES}/{who}/" for who in approvals)
     return Contents(
         {path: fact for path, fact in contents.files.items() if path not in papers and not path.startswith(deliveries)},
@@ -210,12 +219,13 @@ def _data_hashes(delivery: Contents) -> list[str]:
     return [fact.sha256 for path, fact in delivery.files.items() if path.split(".")[0] == DATA_STEM]
 
 
-def _recorded(
+def _recorded(  # noqa: PLR0917
     ledger: Ledger,
     release_id: str,
     records: Mapping[str, DecisionRecord],
     contents: Contents,
     approvals: Mapping[str, Approval],
+    signed: Sequence[SignedFile],
 ) -> list[str]:
     try:
         ledger.verify()
@@ -250,7 +260,8 @@ def _recorded(
         f"{DECISIONS}/{recipient}.json, recorded in ledger entry {decided[recipient].sequence}, is not in the bundle"
         for recipient in decided.keys() - records.keys()
     ]
-    return problems
+    since = [entry for entry in entries if entry.sequence > last.sequence]
+    return problems + signed_recorded(signed, since, contents)
 
 
 def _decision_recorded(ledger: Ledger, record: DecisionRecord, entry: Entry | None, contents: Contents) -> list[str]:

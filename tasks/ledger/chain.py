@@ -3,13 +3,14 @@
 It finds an edited row, a missing one and a broken link by itself. Rows cut off at the end leave a valid, shorter chain;
 only an anchor, a head's number and hash kept outside the ledger, shows that they are gone. A chain that was computed
 anew from some row on breaks the next signature in it; one without signatures, or with other keys, shows against an
-anchor or a key's fingerprint kept outside.
+anchor or a key's fingerprint kept outside, or against documents that name its heads (``tasks.ledger.anchors``).
 """
 
 from collections.abc import Collection, Mapping
 from typing import Never
 
 from tasks.errors import TamperingFound
+from tasks.ledger.anchors import AnchorCheck
 from tasks.ledger.entry import GENESIS, Head, Row
 from tasks.ledger.signing import KeyBook
 
@@ -23,10 +24,15 @@ class ChainCheck:
         Hashes of entries, by sequence, that were noted outside the ledger.
     fingerprints : collection of str
         Of keys that must have been registered, noted outside the ledger.
+    documents : AnchorCheck, optional
+        Of documents that name its entries.
     """
 
-    def __init__(self, anchors: Mapping[int, str], fingerprints: Collection[str] = ()) -> None:
+    def __init__(
+        self, anchors: Mapping[int, str], fingerprints: Collection[str] = (), documents: AnchorCheck | None = None
+    ) -> None:
         self._anchors = anchors
+        self._documents = documents
         self._fingerprints = fingerprints
         self.keys = KeyBook()
         """The keys registered so far."""
@@ -62,6 +68,8 @@ class ChainCheck:
             _refuse(problem.what, due, problem.expected, problem.got)
         if row.signature is not None:
             self.signatures += 1
+        if self._documents is not None:
+            self._documents.see(row)
         self.head = Head(due, row.sha256)
 
     def finish(self) -> int:
@@ -75,8 +83,8 @@ class ChainCheck:
         Raises
         ------
         TamperingFound
-            If an anchored entry lies beyond the last row, an anchor names no possible entry, or a key that was noted
-            outside the ledger was never registered.
+            If an anchored entry lies beyond the last row, an anchor names no possible entry, a key that was noted
+            outside the ledger was never registered, or a document names entries that are not in it.
         """
         count = self.head.sequence
         if self._anchors.get(0, GENESIS) != GENESIS or min(self._anchors, default=0) < 0:
@@ -86,6 +94,8 @@ class ChainCheck:
             _refuse("the end of the ledger is missing", count + 1, f"at least {last} entries", f"{count} entries")
         if self.keys.missing(self._fingerprints):
             _refuse("a key that was noted outside the ledger is not in it", count, "its registration", "none")
+        if self._documents is not None:
+            self._documents.finish()
         return count
 
 

@@ -6,7 +6,7 @@ elsewhere, so every signed report carries one, and a bundle's decision records n
 """
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +19,7 @@ from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from tasks.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.ledger.anchors import Anchor, AnchorCheck
 from tasks.ledger.chain import ChainCheck
 from tasks.ledger.database import FORMAT, Database
 from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
@@ -309,7 +310,12 @@ class Ledger:
         with self._reading() as connection:
             return connection.execute(select(_ENTRY.c.sequence).where(_ENTRY.c.sha256 == sha256)).scalar()
 
-    def verify(self, anchors: Mapping[int, str] | None = None, fingerprints: Collection[str] = ()) -> int:
+    def verify(
+        self,
+        anchors: Mapping[int, str] | None = None,
+        fingerprints: Collection[str] = (),
+        documents: Sequence[Anchor] = (),
+    ) -> int:
         """Check every entry, every link, every signature, the guards and the file.
 
         Parameters
@@ -319,6 +325,9 @@ class Ledger:
         fingerprints : collection of str
             Of people's keys, noted outside the ledger. Without them, a ledger that was rewritten with other keys, or
             with none, is not found.
+        documents : sequence of Anchor
+            What decision records and signed determinations say of the ledger; a rewritten one, or one whose end was
+            cut off, does not fit.
 
         Returns
         -------
@@ -329,10 +338,10 @@ class Ledger:
         ------
         TamperingFound
             Naming the first wrong entry by its sequence and what is wrong: edited, missing, out of the chain, other
-            than an anchor, not signed as it should be; or, where all entries are right, changed guards or damaged
-            pages.
+            than an anchor, not signed as it should be; or, where all entries are right, documents that do not fit,
+            changed guards or damaged pages.
         """
-        check = ChainCheck(anchors or {}, fingerprints)
+        check = ChainCheck(anchors or {}, fingerprints, AnchorCheck(documents) if documents else None)
         with self._reading() as connection:
             try:
                 for row in _stored(connection, self._database.errors):

@@ -1,0 +1,203 @@
+"""Verifying one signed determination as a file: its bytes, its signer, and that it is what was recorded.
+
+When a certificate is judged: as of the day that is asked for; or else as of the ledger's entry of this signature, which
+was written when the certificate was in force; or else as of now, since nobody but the signer tells when it was signed.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from cryptography.x509 import Certificate
+from pydantic import ValidationError
+
+from flows.actor import Clock, utc_now
+from flows.ledger import open_ledger
+from flows.workspace import Workspace
+from tasks.decision.record import DecisionRecord
+from tasks.delivery.signed import report_path
+from tasks.delivery.signed_additions import since_publication
+from tasks.delivery.verification import DECISIONS, verify_bundle
+from tasks.errors import SignatureRefused, WorkspaceError
+from tasks.guard import guarded
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+from tasks.signature.findings import Inspection, refuse_unless_sound
+from tasks.signature.inspection import inspect_pdf
+
+JudgedBy = Literal["asked for", "ledger", "now"]
+
+
+@dataclass(frozen=True)
+class CheckedPdf:
+    """A signed determination that is in order."""
+
+    record: DecisionRecord
+    inspection: Inspection
+    judged_at: datetime
+    """As of when certificates were judged."""
+    judged_by: JudgedBy
+    """Where that time comes from."""
+    compared: bool
+    """Whether it was compared with bundle and ledger."""
+    entry: int | None
+    """Sequence of the ledger's entry of this signature; None where none is, or nothing was compared."""
+
+
+def check_pdf(
+    path: Path,
+    roots: Sequence[Certificate],
+    recorder: Workspace | None,
+    *,
+    bundle: Path | None = None,
+    as_of: datetime | None = None,
+    clock: Clock = utc_now,
+) -> CheckedPdf:
+    """Verify a signed determination.
+
+    Parameters
+    ----------
+    path : Path
+        The PDF.
+    roots : sequence of certificates
+        Who is trusted to say whose a certificate is.
+    recorder : Workspace or None
+        Whose ledger and bundle it is compared with; None for the file by itself.
+    bundle : Path, optional
+        The release's bundle; where not given, the recorder's.
+    as_of : datetime, optional
+        As of when certificates are judged.
+    clock : callable
+
+    Raises
+    ------
+    SignatureRefused
+        If it is not a signed determination, was changed, its signer is not trusted, or it is not what was recorded.
+    TamperingFound
+        If bundle or ledger is not as recorded.
+    WorkspaceError
+        If the file, or the ledger, cannot be read.
+    """
+    with guarded("verification of a PDF"):
+        content = read_pdf(path)
+        found = inspect_pdf(content)
+        if not found.is_whole:
+            refuse_unless_sound(found, str(path))
+        record = record_of(found, str(path))
+        with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
+            entries, place = _recorded(ledger, recorder, bundle, record, path)
+            entry = _signature_of(entries, record, found)
+            moment, judged_by = _moment(as_of, entry, clock)
+            judged = inspect_pdf(content, roots, moment)
+            refuse_unless_sound(judged, str(path))
+            if place is not None:
+                _compare(path, content, judged, place, record, entry)
+        return CheckedPdf(record, judged, moment, judged_by, recorder is not None, entry.sequence if entry else None)
+
+
+def read_pdf(path: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises
+    ------
+    WorkspaceError
+        If it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkspaceError(
+            "the PDF cannot be read",
+            where=str(path),
+            expected="a file that you may read",
+            got=error.strerror or "the system refused",
+            fix="check the path and its permissions",
+        ) from None
+
+
+def record_of(found: Inspection, where: str) -> DecisionRecord:
+    """The decision record that a PDF holds.
+
+    Raises
+    ------
+    SignatureRefused
+        If it holds none.
+    """
+    try:
+        return DecisionRecord.model_validate_json(found.record or b"")
+    except ValidationError:
+        raise SignatureRefused(
+            "the PDF is no determination: it holds no decision record",
+            where=where,
+            expected="decision.json, attached to the document",
+            got="none that can be read",
+            fix="name the PDF of a determination",
+        ) from None
+
+
+def _recorded(
+    ledger: Ledger | None, recorder: Workspace | None, bundle: Path | None, record: DecisionRecord, path: Path
+) -> tuple[list[Entry], Path | None]:
+    """The entries of the release since it was published, and its bundle, verified."""
+    if ledger is None or recorder is None:
+        return [], None
+    place = bundle or recorder.bundle(record.release_id)
+    if not (place / DECISIONS).is_dir():
+        raise SignatureRefused(
+            "the PDF is whole, but there is no bundle of its release to compare it with",
+            where=str(path),
+            expected=f"the bundle of release {record.release_id}",
+            got="none in this workspace",
+            fix="name the workspace with --workspace, or check the PDF by itself with --alone",
+        )
+    verify_bundle(place, ledger)
+    return since_publication(ledger.entries(release_id=record.release_id)), place
+
+
+def _signature_of(entries: Sequence[Entry], record: DecisionRecord, found: Inspection) -> Entry | None:
+    """The entry of this recipient's signature with this certificate."""
+    signatory = found.signatory
+    own = [
+        entry
+        for entry in entries
+        if entry.event is Event.SIGNED
+        and entry.recipient == record.recipient.id
+        and signatory is not None
+        and entry.body.get("certificate_sha256") == signatory.fingerprint
+    ]
+    return own[-1] if own else None
+
+
+def _moment(as_of: datetime | None, entry: Entry | None, clock: Clock) -> tuple[datetime, JudgedBy]:
+    if as_of is not None:
+        return as_of, "asked for"
+    return (entry.at, "ledger") if entry is not None else (clock(), "now")
+
+
+def _compare(  # noqa: PLR0917
+    path: Path, content: bytes, found: Inspection, place: Path, record: DecisionRecord, entry: Entry | None
+) -> None:
+    """Whether the PDF is the determination of a bundle that was verified."""
+    recipient, problems = record.recipient.id, []
+    decision, report = place / DECISIONS / f"{recipient}.json", place / report_path(recipient)
+    if not decision.is_file() or not report.is_file():
+        problems.append(f"the bundle has no determination for {recipient}")
+    else:
+        if found.record != decision.read_bytes():
+            problems.append("the decision.json in it is another than the recorded one")
+        if not content.startswith(report.read_bytes()):
+            problems.append("it does not begin with the recorded determination, byte for byte")
+    if entry is not None and entry.body.get("signed_sha256") != hashlib.sha256(content).hexdigest():
+        problems.append(f"ledger entry {entry.sequence} records another file signed with this certificate")
+    if problems:
+        raise SignatureRefused(
+            "the PDF is whole and its signer is trusted, but it is not the determination that was recorded",
+            where=str(path),
+            expected=f"the determination in {place}, and one signature after it",
+            got="; ".join(problems),
+            fix="do not rely on it; ask whoever signed it what was signed",
+        )

@@ -1,0 +1,159 @@
+"""Anchors: what documents outside the ledger say of it, and which of them no longer fits.
+
+A decision record names the head of the ledger of its time by its hash, and with its own digest the entry that decided
+it. A determination's signature names the head when it was made, with its number, and with the file's SHA-256 the entry
+of the signature. Whoever rewrites a chain as a whole, or cuts its end, changes what they name.
+
+An anchor that fits shows that every entry up to its own is as it was, since each holds the hash of the one before it.
+So the place of a change lies between the last entry that is held by an anchor and the first that is missed by one.
+Pure: anchors are given, rows are seen one by one.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.errors import TamperingFound
+from tasks.ledger.entry import GENESIS, Event, Head, Row
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """What one document says."""
+
+    source: str
+    """How messages call the document: its path."""
+    release_id: str
+    recipient: str
+    head: str
+    """SHA-256 of the last entry before the decision was made."""
+    record_sha256: str
+    """Digest of the decision, which its ``decided`` entry names."""
+    signed_head: Head | None = None
+    """Last entry before the document was signed; None for one that is not signed, or names none."""
+    signed_sha256: str | None = None
+    """SHA-256 of the signed document, which its ``signed`` entry names."""
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    """An anchor that does not fit: why, and an entry at or before which the ledger is another."""
+
+    told: str
+    by: int | None
+
+
+class AnchorCheck:
+    """Sees every row of a chain that is in itself right, and then tells whether the anchors fit.
+
+    Parameters
+    ----------
+    anchors : sequence of Anchor
+    """
+
+    def __init__(self, anchors: Sequence[Anchor]) -> None:
+        self._anchors = anchors
+        self._heads = {anchor.head for anchor in anchors}
+        self._numbers = {anchor.signed_head.sequence for anchor in anchors if anchor.signed_head is not None}
+        self._releases = {anchor.release_id for anchor in anchors}
+        self._places: dict[str, int] = {GENESIS: 0}
+        self._hashes: dict[int, str] = {0: GENESIS}
+        self._decided: dict[tuple[str | None, str | None], dict[str, int]] = {}
+        self._signed: dict[str, int] = {}
+        self._count = 0
+
+    def see(self, row: Row) -> None:
+        """Take the next row."""
+        self._count = row.sequence
+        if row.sha256 in self._heads:
+            self._places[row.sha256] = row.sequence
+        if row.sequence in self._numbers:
+            self._hashes[row.sequence] = row.sha256
+        if row.release_id in self._releases and row.event == Event.DECIDED:
+            own = self._decided.setdefault((row.release_id, row.recipient), {})
+            own[_named(row, "record_sha256")] = row.sequence
+        elif row.release_id in self._releases and row.event == Event.SIGNED:
+            self._signed[_named(row, "signed_sha256")] = row.sequence
+
+    def finish(self) -> None:
+        """Tell which anchors do not fit.
+
+        Raises
+        ------
+        TamperingFound
+            If one does not; where names the entries among which the first change lies.
+        """
+        misfits = [misfit for anchor in self._anchors for misfit in self._misfits(anchor)]
+        if not misfits:
+            return
+        held = max((place for anchor in self._anchors for place in self._held(anchor)), default=0)
+        foreign = [misfit for misfit in misfits if misfit.by is not None and misfit.by <= held]
+        missed = [misfit.by for misfit in misfits if misfit.by is not None and misfit.by > held]
+        shown = [misfit.told for misfit in misfits[:_SHOWN]]
+        if len(misfits) > _SHOWN:
+            shown.append(f"and {len(misfits) - _SHOWN} more")
+        if foreign:
+            shown.append(f"but others hold entry {held}, and all before it: documents that name another may be forged")
+        raise TamperingFound(
+            "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off",
+            where=f"the documents that are named; up to entry {held} the ledger is as others say"
+            if len(foreign) == len(misfits)
+            else _between(held, min(missed, default=None), self._count),
+            expected="the entries that decision records and signed determinations name",
+            got="; ".join(shown),
+            fix="Stop releasing; restore the ledger from a backup, verify it with the same anchors, and find out who "
+            "changed it.",
+        )
+
+    def _misfits(self, anchor: Anchor) -> list[_Misfit]:
+        found = []
+        decided = self._decided.get((anchor.release_id, anchor.recipient), {})
+        entry = decided.get(anchor.record_sha256)
+        place = self._places.get(anchor.head)
+        if entry is None:
+            other = max(decided.values(), default=None)
+            told = "no entry records" if other is None else f"entry {other} records another than"
+            found.append(_Misfit(f"{anchor.source}: {told} the decision that it holds", other))
+        if place is None:
+            before = "" if entry is None else f" before entry {entry}, which records its decision"
+            found.append(
+                _Misfit(f"{anchor.source}: the head that it names is not in the ledger{before}", entry and entry - 1)
+            )
+        elif entry is not None and place >= entry:
+            found.append(_Misfit(f"{anchor.source}: its decision is entry {entry}, but it names a later head", entry))
+        head = anchor.signed_head
+        if head is not None and head.sequence > self._count:
+            told = f"it was signed when there were {head.sequence} entries, and now there are {self._count}"
+            found.append(_Misfit(f"{anchor.source}: {told}", self._count + 1))
+        elif head is not None and self._hashes.get(head.sequence) != head.sha256:
+            found.append(_Misfit(f"{anchor.source}: entry {head.sequence} is another than it names", head.sequence))
+        if anchor.signed_sha256 is not None and anchor.signed_sha256 not in self._signed:
+            found.append(_Misfit(f"{anchor.source}: no entry records its signature", None))
+        return found
+
+    def _held(self, anchor: Anchor) -> list[int]:
+        """Entries that the anchor shows to be as they were."""
+        held = [place for place in (self._places.get(anchor.head),) if place is not None]
+        head = anchor.signed_head
+        if head is not None and self._hashes.get(head.sequence) == head.sha256:
+            held.append(head.sequence)
+        return held
+
+
+def _named(row: Row, key: str) -> str:
+    try:
+        body = json.loads(row.body)
+    except (TypeError, ValueError):
+        return ""
+    return str(body.get(key)) if isinstance(body, dict) else ""
+
+
+def _between(held: int, missed: int | None, count: int) -> str:
+    first = held + 1
+    if first > count:
+        return f"after ledger entry {count}, the last"
+    if missed is None:
+        return f"ledger entry {first} or after"
+    return f"ledger entry {first}" if missed <= first else f"ledger entries {first} to {missed}"
