@@ -12,8 +12,10 @@ from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle, read_records
 from flows.signing import PASSPHRASE
 from flows.workspace import Workspace
-from tasks.decision.record import DecisionRecord
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing
+from tasks.decision.states import State
+from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, recorded_hashes
 from tasks.delivery.ballot_box import BallotBox
 from tasks.delivery.seed import derive_seed
@@ -75,6 +77,12 @@ class OpenRelease:
             )
         return found
 
+    def one_case(self, recipient: str | None) -> Case:
+        """The case of a recipient, or the only one; BadInput as above where there are several and none is named."""
+        if recipient is None and len(self.cases) == 1:
+            return next(iter(self.cases.values()))
+        return self.case(recipient or "")
+
     def append(self, case: Case, steps: Sequence[Step], at: datetime, signer: Signer | None = None) -> Standing:
         """Write a change of a case to the ledger, if it still stands where it stood and may be changed so."""
         return change(
@@ -99,7 +107,7 @@ class OpenRelease:
 
 @contextmanager
 def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterator[OpenRelease]:
-    """Open a release, finish what an interrupted command has left of it, and verify it.
+    """Open a release, finish what an interrupted command has left of it, verify it, and note what has expired.
 
     Parameters
     ----------
@@ -131,7 +139,37 @@ def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterato
     with open_ledger(home) as ledger, home.alone(bundle.name):
         finish_additions(home, ledger, bundle.name)
         verify_bundle(bundle, ledger)
-        yield OpenRelease(bundle.name, home, ledger, cases_of(bundle, ledger, now))
+        yield OpenRelease(bundle.name, home, ledger, settled_cases(home, ledger, bundle.name, now))
+
+
+def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> dict[str, Case]:
+    """Where a verified release stands, its expiry recorded, and nothing kept of what can no longer be delivered."""
+    cases = cases_of(workspace.bundle(release_id), ledger, now)
+    late = [
+        case for case in cases.values() if case.standing.state is State.EXPIRED and not case.standing.expiry_recorded
+    ]
+    if late:
+        with ledger.transaction():
+            for case in late:
+                change(ledger, case.record, case.record_sha256, [], actor=actor(), at=now)
+        cases = cases_of(workspace.bundle(release_id), ledger, now)
+    for case in cases.values():
+        if _is_past_delivery(case, now):
+            forget(workspace, release_id, case.recipient)
+    return cases
+
+
+def _is_past_delivery(case: Case, now: datetime) -> bool:
+    """Whether no vote and no officer can bring about a delivery any more."""
+    ended = case.standing.state in {State.EXPIRED, State.REVOKED, State.SUPERSEDED}
+    blocked = case.standing.state is State.BLOCKED and case.record.decision is not Verdict.BLOCKED
+    return ended or (blocked and is_over(case.record.valid_until, utc_day(now)))
+
+
+def forget(workspace: Workspace, release_id: str, recipient: str) -> None:
+    """Remove the sealed delivery and the sealed votes of a release that has ended; repeating is harmless."""
+    drop_pending(workspace, release_id, recipient)
+    ballot_box(workspace, release_id, recipient).clear()
 
 
 def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:

@@ -12,7 +12,7 @@ from flows.recall import read_records
 from flows.workspace import Workspace
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import RequestError
+from tasks.errors import RequestError, StageFailed
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest
@@ -61,6 +61,39 @@ def decoys_to_continue(
     if request.continues:
         return _continued(request.continues, workspace, ledger, request, inputs, where=where)
     return {} if with_decoys else None
+
+
+def check_still_apart(ledger: Ledger, release_id: str) -> None:
+    """Refuse that a release leaves after another one left with which its copies would give decoys away.
+
+    Reviews take time, so that what the request was compared with is no longer all that is out.
+
+    Raises
+    ------
+    StageFailed
+        If a version has left meanwhile that continues the same one, or copies of the same data that this release does
+        not continue, where either of the two has decoys.
+    """
+    asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
+    out = {str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)} - {release_id}
+    own = asked.get(release_id, {})
+    before = own.get("continues")
+    lineage = _lineage(before, asked) if isinstance(before, str) else set()
+    decoyed = bool(own.get("decoys"))
+    if not decoyed and not any(asked.get(one, {}).get("decoys") for one in out):
+        return
+    for other in sorted(out - lineage):
+        body = asked.get(other, {})
+        sibling = before is not None and body.get("continues") == before
+        same = own.get("dataset_sha256") is not None and body.get("dataset_sha256") == own.get("dataset_sha256")
+        if sibling or (same and (decoyed or bool(body.get("decoys")))):
+            raise StageFailed(
+                "copies have left meanwhile that would give decoys away together with this one",
+                where=f"release {_short([release_id])}",
+                expected="no other release of these data, or of a version after the one that is continued",
+                got=f"release {_short([other])}",
+                fix=f"let this release be rejected or revoked, and ask for one that continues {other}",
+            )
 
 
 def _with_decoys(request: ReleaseRequest) -> bool:

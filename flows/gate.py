@@ -3,38 +3,41 @@
 What one call does, in order:
 
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used.
-2. Name the release by its inputs. One that is published already is verified and returned as it was decided, with the
-   reason where the decision no longer holds.
+2. Name the release by its inputs, and by overrides of its gates that are in force. One that is published already is
+   verified and returned as it was decided, with the reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
 4. Run the flow on an embedded Prefect server; stages that an interrupted run has finished are not repeated. Request,
    data, population and hierarchies must still be those that the release is named by when it ends.
 5. Lay out and seal the bundle in the private folder.
-6. Record decisions, releases and the seal in one ledger transaction; then move the bundle to its place.
+6. Record decisions, releases, what they supersede and the seal in one ledger transaction; then move the bundle to its
+   place.
 """
 
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import Case, cases_of, finish_additions, pending_key
+from flows.cases import Case, finish_additions, pending_key, settled_cases
 from flows.earlier import decoys_to_continue, what_was_asked
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
+from flows.overriding import Named, check_unused, last_decided, named
 from flows.progress import step
+from flows.superseding import forget_superseded, supersede, what_is_superseded
 from flows.workspace import Workspace, open_workspace
 from tasks.artifact import checked
 from tasks.decision.assemble import Circumstances
 from tasks.decision.record import DecisionRecord, Verdict, digest
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
-from tasks.decision.verdict import lapsed
+from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.bundle import publish, recover, seal
 from tasks.delivery.manifest import printable
 from tasks.delivery.pending import seal_folder
@@ -131,16 +134,25 @@ def run_release(
             with guarded("request"):
                 loaded = load_request(request_path, roots)
                 inputs = read_inputs(loaded)
-                name = release_id(loaded, inputs, code_fact())
+                of_inputs = release_id(loaded, inputs, code_fact())
         except ReleasegateError as error:
             _record_error(ledger, None, error, clock())
             raise
-        with workspace.alone(name):
-            finish_additions(workspace, ledger, name)
-            recover(workspace.releases, workspace.staging / name, ledger)
-            if workspace.bundle(name).exists():
-                return _repeated(workspace, ledger, loaded, name, clock())
-            return _run(workspace, ledger, loaded, inputs, name, clock=clock, engine=engine)
+        now = named(ledger, of_inputs, utc_day(clock()))
+        with workspace.alone(now.release_id):
+            _recover(workspace, ledger, now.release_id)
+            if workspace.bundle(now.release_id).exists():
+                return _decided(workspace, ledger, loaded, now, clock())
+            made = _run(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine)
+            if now.overrides:
+                whole = _decided(workspace, ledger, loaded, now, clock())
+                return replace(whole, repeated=False, positions=made.positions)
+            return made
+
+
+def _recover(workspace: Workspace, ledger: Ledger, name: str) -> None:
+    finish_additions(workspace, ledger, name)
+    recover(workspace.releases, workspace.staging / name, ledger)
 
 
 def _run(
@@ -148,14 +160,16 @@ def _run(
     ledger: Ledger,
     loaded: LoadedRequest,
     inputs: Inputs,
-    name: str,
+    identity: Named,
     *,
     clock: Clock,
     engine: EngineFor,
 ) -> Outcome:
-    requested_at = _requested(ledger, loaded, inputs, name, clock())
+    name = identity.release_id
+    requested_at = _requested(ledger, loaded, inputs, identity, clock())
     try:
         with guarded("release"):
+            _check_named(identity)
             check_open(ledger.entries(release_id=name))
             circumstances = Circumstances(
                 release_id=name,
@@ -163,13 +177,16 @@ def _run(
                 dataset_sha256=inputs.dataset_sha256,
                 population_sha256=inputs.population_sha256,
                 code=code_fact(),
-                seed_commitment_sha256=seed_commitment(workspace.key_file, name),
+                seed_commitment_sha256=seed_commitment(workspace.key_file, identity.inputs),
                 requested_at=requested_at,
                 decided_at=clock(),
                 prev_record_sha256=ledger.head().sha256,
+                inputs_id=identity.inputs if identity.overrides else None,
+                overrides=identity.overrides,
+                supersedes=what_is_superseded(workspace, ledger, loaded, name, clock()),
             )
             decoys = decoys_to_continue(workspace, ledger, loaded, inputs)
-            finished = _flow(workspace, loaded, circumstances, decoys, engine)
+            finished = _flow(workspace, loaded, circumstances, decoys, identity, engine)
             _check_unchanged(loaded, inputs)
             decoys_to_continue(workspace, ledger, loaded, inputs)
             outcome = _publish(workspace, ledger, loaded, finished, circumstances)
@@ -182,11 +199,12 @@ def _run(
     return outcome
 
 
-def _flow(
+def _flow(  # noqa: PLR0917
     workspace: Workspace,
     loaded: LoadedRequest,
     circumstances: Circumstances,
     decoys: dict[str, str] | None,
+    identity: Named,
     engine: EngineFor,
 ) -> dict[str, Any]:
     step("starting the orchestrator")
@@ -198,9 +216,11 @@ def _flow(
 
         return release(
             circumstances.release_id,
+            identity.inputs,
             str(loaded.path.resolve()),
             [str(root) for root in loaded.roots],
             [recipient.id for recipient in loaded.request.recipients],
+            sorted(identity.recipients) or [recipient.id for recipient in loaded.request.recipients],
             decoys,
             circumstances_document(circumstances),
             str(workspace.key_file),
@@ -256,11 +276,14 @@ def _publish(
         verify_bundle(staged, None)
     standings = {}
     with ledger.transaction():
+        check_unused(ledger, circumstances.overrides, circumstances.decided_at)
         for record in records:
             _append(ledger, record, [(Event.DECIDED, bodies.decided(record))])
         for record in records:
             released = [(Event.RELEASED, _released(record))] if record.decision is Verdict.APPROVED else []
             standings[record.recipient.id] = _append(ledger, record, released)
+            if released:
+                supersede(workspace, ledger, record, circumstances.decided_at)
         ledger.append(
             Event.PUBLISHED,
             release_id=name,
@@ -271,6 +294,7 @@ def _publish(
         )
     publish(staged, workspace.bundle(name))
     _clear(workspace, name)
+    forget_superseded(workspace, {one.recipient.id: one for one in records if one.decision is Verdict.APPROVED})
     return Outcome(name, workspace.bundle(name), records, repeated=False, standings=standings, positions=positions)
 
 
@@ -347,11 +371,20 @@ def _positions(workspace: Workspace, name: str) -> Path:
     return workspace.private / "positions" / f"{name}.json"
 
 
-def _repeated(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, now: datetime) -> Outcome:
-    verify_bundle(workspace.bundle(name), ledger)
+def _decided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, now: Named, at: datetime) -> Outcome:
+    """What was decided before: for each recipient, in the last release of these inputs that decided for it."""
+    name = now.release_id
+    last = last_decided(ledger, now.inputs)
+    cases: dict[str, Case] = {}
+    for release in sorted({last[recipient.id] for recipient in loaded.request.recipients if recipient.id in last}):
+        with nullcontext() if release == name else workspace.alone(release):
+            if release != name:
+                _recover(workspace, ledger, release)
+            verify_bundle(workspace.bundle(release), ledger)
+            found = settled_cases(workspace, ledger, release, at)
+        cases |= {who: case for who, case in found.items() if last.get(who) == release}
     _clear(workspace, name)
-    cases = cases_of(workspace.bundle(name), ledger, now)
-    ordered = [cases[recipient.id] for recipient in loaded.request.recipients]
+    ordered = [cases[recipient.id] for recipient in loaded.request.recipients if recipient.id in cases]
     positions = _positions(workspace, name)
     return Outcome(
         name,
@@ -359,7 +392,7 @@ def _repeated(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name:
         tuple(case.record for case in ordered),
         repeated=True,
         standings={case.recipient: case.standing for case in ordered},
-        lapsed={case.recipient: why for case in ordered if (why := _no_longer(case, now.date()))},
+        lapsed={case.recipient: why for case in ordered if (why := _no_longer(case, utc_day(at)))},
         positions=positions if positions.is_file() else None,
     )
 
@@ -372,8 +405,21 @@ def _no_longer(case: Case, today: date) -> str:
     return case.standing.why if state in {State.REVOKED, State.SUPERSEDED} else lapsed(case.record, today)
 
 
-def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, name: str, at: datetime) -> datetime:
+def _check_named(now: Named) -> None:
+    """Refuse to decide again what overrides were used up for."""
+    if now.release_id != now.inputs and not now.overrides:
+        raise StageFailed(
+            "a release that rests on overrides is not decided again",
+            where=f"release {now.release_id}",
+            expected="its bundle, where it was published",
+            got="none",
+            fix="restore the bundle from a backup; an override is used once",
+        )
+
+
+def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, now: Named, at: datetime) -> datetime:
     """Time of the request: that of the first run, where this one goes on after an interruption."""
+    name = now.release_id
     earlier = ledger.entries(release_id=name)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at
@@ -388,8 +434,9 @@ def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, name: str,
             "request_path": printable(str(loaded.path.resolve())),
             "request_sha256": loaded.sha256,
             "roots": [printable(str(root)) for root in loaded.roots],
-            "recipients": [recipient.id for recipient in loaded.request.recipients],
+            "recipients": sorted(now.recipients) or [recipient.id for recipient in loaded.request.recipients],
             "code": code_fact().model_dump(mode="json"),
+            "overrides": [one.entry_sha256 for one in now.overrides],
             **what_was_asked(loaded.request, inputs),
         },
         at=at,

@@ -27,9 +27,11 @@ from tasks.validation.task import validate_data
 @flow(name="release", persist_result=False, validate_parameters=False)
 def release(  # noqa: PLR0917
     release_id: str,
+    inputs_id: str,
     request: str,
     roots: list[str],
     recipients: list[str],
+    decided: list[str],
     decoys: dict[str, str] | None,
     circumstances: dict[str, object],
     key_file: str,
@@ -46,13 +48,19 @@ def release(  # noqa: PLR0917
     Parameters
     ----------
     release_id : str
-        Names every input's bytes.
+        Names every input's bytes, and the overrides that the release rests on.
+    inputs_id : str
+        The same without overrides: what is drawn at random for a measurement follows from it, so that the figures that
+        an officer answered for come out again.
     request : str
         Path of the request.
     roots : list of str
         Folders that the request may name files in.
     recipients : list of str
         Ids of the recipients.
+    decided : list of str
+        Those to decide for: all of them, but under overrides those whose gates were overridden. Copies with decoys are
+        planned for all of them together.
     decoys : dict of str to str, optional
         ``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none.
     circumstances : dict
@@ -98,7 +106,7 @@ def release(  # noqa: PLR0917
             written=None,
             failures=[],
         )
-        for recipient in recipients
+        for recipient in (decided if decoys is None else recipients)
     }
     played: dict[str, Artifact] = {}
     if masked and collected:
@@ -107,10 +115,13 @@ def release(  # noqa: PLR0917
             played = _with_decoys(every, release_id, request, roots, played, decoys, masked, key_file, folder)
     finished = {}
     for recipient, found in every.items():
+        if recipient not in decided:
+            continue
         if masked and collected and recipient in played:
             _assess(
                 found,
                 release_id,
+                inputs_id,
                 request,
                 roots,
                 recipient,
@@ -178,6 +189,7 @@ def _with_decoys(  # noqa: PLR0917
 def _assess(  # noqa: PLR0917
     found: Found,
     release_id: str,
+    inputs_id: str,
     request: str,
     roots: list[str],
     recipient: str,
@@ -204,12 +216,12 @@ def _assess(  # noqa: PLR0917
         stage = "record linkage"
         step(f"linking the release for {recipient} to its originals")
         found["linkage"] = _done(
-            attack_release, release_id, request, recipient, prepared, played, masked, key_file, folder
+            attack_release, inputs_id, request, recipient, prepared, played, masked, key_file, folder
         )
         stage = "utility"
         step(f"measuring the utility of the release for {recipient}")
         found["utility"] = _done(
-            measure_utility, release_id, request, roots, recipient, prepared, played, masked, key_file, folder
+            measure_utility, inputs_id, request, roots, recipient, prepared, played, masked, key_file, folder
         )
         if not found["failures"] and gates_open(request, recipient, found, circumstances):
             stage = "delivery"

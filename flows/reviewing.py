@@ -7,7 +7,7 @@ What one vote does, in order:
 3. Seal the vote into the private folder. If votes are missing still, record that this reviewer has voted; no more.
 4. With the last vote, open all of them and check each against its commitment. If all approve, stage delivery,
    certificate and approval; then record the last vote, all opened votes, the outcome and the release in one
-   transaction; then move what was staged to its place.
+   transaction, in which a release that this one supersedes ends too; then move what was staged to its place.
 """
 
 import shutil
@@ -20,7 +20,9 @@ from typing import Literal
 
 from flows.actor import Clock, utc_now
 from flows.cases import Case, OpenRelease, finish_additions, nobody_to_ask, open_release, pending_key
+from flows.earlier import check_still_apart
 from flows.signing import Ask, signer_of
+from flows.superseding import forget_superseded, supersede
 from flows.workspace import Workspace
 from tasks.decision.people import reviewer_of
 from tasks.decision.record import Review, Verdict
@@ -120,7 +122,7 @@ def cast_vote(
             release_id=release.release_id,
             recipient=case.recipient,
             record_sha256=case.record_sha256,
-            reviewer=reviewer_of(case.record, reviewer),
+            reviewer=reviewer_of(case.record, reviewer, _answering(case)),
             vote=vote,
             reason=kept,
             nonce=new_nonce(),
@@ -210,15 +212,24 @@ def _decide(  # noqa: PLR0917
         return release.append(case, [voted, *opened, (Event.REJECTED, decided)], now, signer)
     try:
         released = _stage(release, case, ballots, now)
-        after = release.append(
-            case, [voted, *opened, (Event.APPROVED, decided), (Event.RELEASED, released)], now, signer
-        )
+        with release.ledger.transaction():
+            after = release.append(
+                case, [voted, *opened, (Event.APPROVED, decided), (Event.RELEASED, released)], now, signer
+            )
+            check_still_apart(release.ledger, release.release_id)
+            supersede(release.workspace, release.ledger, case.record, now)
     except BaseException:
         with suppress(ReleasegateError):
             finish_additions(release.workspace, release.ledger, release.release_id)
         raise
     finish_additions(release.workspace, release.ledger, release.release_id)
+    forget_superseded(release.workspace, {case.recipient: case.record})
     return after
+
+
+def _answering(case: Case) -> tuple[str, ...]:
+    """Officers who answer for what this release rests on, and so do not review it."""
+    return (*case.record.answering, *(one.officer for one in case.standing.overrides))
 
 
 def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> dict[str, object]:

@@ -1,15 +1,18 @@
 """Taking a release back, and putting a rejected one before its reviewers again: both with a name and a reason."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from flows.actor import Clock, utc_now
-from flows.cases import Case, drop_pending, nobody_to_ask, open_release
+from flows.cases import Case, forget, nobody_to_ask, open_release
 from flows.signing import Ask, signer_of
 from flows.workspace import Workspace
 from tasks.decision.people import officer_of, revoking_roles
+from tasks.decision.record import Verdict
 from tasks.decision.standing import Standing
-from tasks.decision.states import Change, Role, State, after, can_follow
+from tasks.decision.states import Change, Role, after, can_follow
+from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
 from tasks.errors import StageFailed
 from tasks.guard import guarded
@@ -77,8 +80,7 @@ def revoke(
                 step = (Event.REVOKED, bodies.revoked(by, _role(case, by) or Role.REQUESTER, kept))
                 standings[case.recipient] = release.append(case, [step], now, signer)
         for case in able:
-            drop_pending(release.workspace, release.release_id, case.recipient)
-            release.ballots(case.recipient).clear()
+            forget(release.workspace, release.release_id, case.recipient)
         return Changed(release.release_id, standings)
 
 
@@ -94,14 +96,15 @@ def override(
     *,
     officer: str,
     reason: str,
-    recipient: str,
+    recipient: str | None = None,
     key_file: Path | None = None,
     ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Changed:
     """Put a release that its reviewers have rejected before them again; they vote anew, and may reject it again.
 
-    A release that a gate has blocked cannot be put before reviewers: no file is written behind a closed gate.
+    A release that a gate has blocked cannot be put before reviewers: no file is written behind a closed gate. For that,
+    see ``flows.overriding``.
 
     Parameters
     ----------
@@ -112,7 +115,8 @@ def override(
         Name in policy.review.officers; not whoever asked for the release.
     reason : str
         Kept for good, and shown with the approval if one follows.
-    recipient : str
+    recipient : str, optional
+        Needed where the release has several.
     key_file : Path, optional
         This person's private key, where one is registered; the usual place where not given.
     ask : callable
@@ -124,26 +128,37 @@ def override(
     BadInput
         If this person is no officer or asked for the release, or the reason cannot be kept.
     StageFailed
-        If the release is not blocked, or was blocked by a gate.
+        If the release is not blocked, was blocked by a gate, or its last day has passed.
     TamperingFound
         If bundle or ledger is not as recorded.
     """
     kept, now = checked_reason(reason), clock()
     with guarded("override"), open_release(reference, workspace, now) as release:
-        case = release.case(recipient)
+        case = release.one_case(recipient)
         name = officer_of(case.record, officer)
-        after(case.standing.state, Change.OVERRIDE, Role.OFFICER)
-        if (
-            case.standing.state is State.BLOCKED
-            and not release.workspace.pending(release.release_id, recipient).exists()
-        ):
-            raise StageFailed(
-                "a release that a gate has blocked cannot be put before reviewers",
-                where=f"release to {recipient}",
-                expected="a release whose gates are open and whose reviewers have rejected it",
-                got=case.standing.why,
-                fix="change the release or the policy, in a new request; releasegate explain says what would pass",
-            )
+        after(case.standing.state, Change.REOPEN, Role.OFFICER)
+        _check_rejected(case, now)
         signer = signer_of(release.ledger, name, key_file, ask)
         step = (Event.OVERRIDDEN, bodies.overridden(name, kept))
-        return Changed(release.release_id, {recipient: release.append(case, [step], now, signer)})
+        return Changed(release.release_id, {case.recipient: release.append(case, [step], now, signer)})
+
+
+def _check_rejected(case: Case, now: datetime) -> None:
+    """Refuse to reopen what no reviewer has rejected, or what has ended meanwhile."""
+    if case.record.decision is Verdict.BLOCKED:
+        raise StageFailed(
+            "a release that a gate has blocked cannot be put before reviewers",
+            where=f"release to {case.recipient}",
+            expected="a release whose gates are open and whose reviewers have rejected it",
+            got=case.standing.why,
+            fix="name the gates with --gate, where the policy lets an officer override them; releasegate explain says "
+            "what would pass",
+        )
+    if is_over(case.record.valid_until, utc_day(now)):
+        raise StageFailed(
+            "the last day of this release has passed",
+            where=f"release to {case.recipient}",
+            expected="a release that is still valid",
+            got=lapsed(case.record, utc_day(now)),
+            fix="a new request is a new release",
+        )

@@ -9,8 +9,10 @@ from flows.cli.key import KeyFileOption, ask
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.workspace import Workspace
+from tasks.decision.measures import write_result
 
 if TYPE_CHECKING:
+    from flows.overriding import Overridden
     from flows.revoking import Changed
 
 
@@ -57,24 +59,46 @@ def revoke(  # noqa: PLR0917
 
 def override(  # noqa: PLR0917
     release: ReleaseArgument,
-    recipient: Annotated[str, typer.Option("--recipient", help="Whose release.", show_default=False)],
     officer: Annotated[str, typer.Option("--as", help="Your name, as an officer of the policy.", show_default=False)],
     reason: ReasonOption,
+    recipient: Annotated[
+        str | None, typer.Option("--recipient", help="Whose release; needed where it has several.", show_default=False)
+    ] = None,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option("--gate", help="Id of a closed gate that you answer for; may be repeated.", show_default=False),
+    ] = None,
     key_file: KeyFileOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Put a release that its reviewers have rejected before them again.
+    """Answer for closed gates of a blocked release, or put a rejected one before its reviewers again.
 
-    They vote anew. Officer and reason stay in the ledger, and stand in the approval if one follows. A release that a
-    gate has blocked cannot be put before reviewers: no file was written for it.
+    With --gate, for gates that the policy lets officers override: this release stays blocked, and the same request,
+    released again within the policy's days, makes a new one for this recipient. It shows the gates as failed and
+    overridden, by whom and why, covers no figure worse than yours, and still needs its reviews. Without --gate, the
+    reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
     """
+    from flows.overriding import override_gates  # noqa: PLC0415  quicker help
     from flows.revoking import override as put_again  # noqa: PLC0415  quicker help
 
+    place = Workspace(workspace.resolve())
+    if gate:
+        overridden = override_gates(
+            release,
+            place,
+            officer=officer,
+            reason=reason,
+            gates=gate,
+            recipient=recipient,
+            key_file=key_file,
+            ask=ask,
+        )
+        return _tell_overridden(overridden, as_json=as_json)
     changed = put_again(
         release,
-        Workspace(workspace.resolve()),
+        place,
         officer=officer,
         reason=reason,
         recipient=recipient,
@@ -82,6 +106,36 @@ def override(  # noqa: PLR0917
         ask=ask,
     )
     return _tell(changed, as_json=as_json)
+
+
+def _tell_overridden(overridden: "Overridden", *, as_json: bool) -> int:
+    if as_json:
+        print_json(
+            {
+                "ok": True,
+                "exit_code": 0,
+                "release_id": overridden.release_id,
+                "recipient": overridden.recipient,
+                "officer": overridden.officer,
+                "gates": [
+                    {"id": gate.id, "measured": gate.measured, "threshold": gate.threshold} for gate in overridden.gates
+                ],
+                "valid_until": overridden.valid_until.isoformat(),
+                "state": overridden.standing.state.value,
+            }
+        )
+        return ExitCode.APPROVED
+    console.print(Text.assemble(("OVERRIDDEN", "bold yellow"), f"  {overridden.recipient}"))
+    for gate in overridden.gates:
+        measured, asked = write_result(gate)
+        console.print(Text(f"  {gate.title}: {measured}; {asked} asked for"))
+    console.print(
+        Text(
+            f"  {overridden.officer} answers for this until {overridden.valid_until}. This release stays blocked; "
+            "release the same request again, and a new one is decided for this recipient."
+        )
+    )
+    return ExitCode.APPROVED
 
 
 def _tell(changed: "Changed", *, as_json: bool) -> int:

@@ -3,8 +3,8 @@
 Fails closed: a stage that did not finish leaves its figures empty, and an empty figure never passes a gate.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
@@ -18,6 +18,7 @@ from tasks.decision.gates import (
     validation_gate,
 )
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
+from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
     AgreementFact,
     CodeFact,
@@ -38,7 +39,7 @@ from tasks.decision.record import (
 )
 from tasks.decision.utility_facts import UtilityFact
 from tasks.decision.veil import veiled
-from tasks.decision.verdict import decide, validity
+from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.delivery.rescore import flat_figures
 from tasks.generalization.setting import payoffs_of
 from tasks.linkage.judged import gate_intervals
@@ -74,6 +75,12 @@ class Circumstances:
     requested_at: datetime
     decided_at: datetime
     prev_record_sha256: Sha256
+    inputs_id: Sha256 | None = None
+    """Release id without overrides; None where the release rests on none."""
+    overrides: tuple[GateOverrides, ...] = ()
+    """Overrides of gates that the release is named by, of all its recipients."""
+    supersedes: Mapping[str, Sha256] = field(default_factory=dict)
+    """By recipient, the release whose place this one takes."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +143,23 @@ class Findings:
 def gates_before_writing(
     request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: Circumstances
 ) -> tuple[GateResult, ...]:
-    """Every gate that can be judged before a file is written."""
+    """Every gate that can be judged before a file is written; those that an officer has overridden are marked."""
+    gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
     return (
         validation_gate(findings.validation),
-        agreement_gate(recipient.agreement, circumstances.decided_at.date()),
-        *judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals),
+        agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
+        *with_overrides(gates, _overrides_for(recipient, circumstances), request.policy.review.overridable),
         *((decoy_gate(findings.decoys, request.policy.decoys.maximum_detectability),) if findings.decoys else ()),
     )
+
+
+def are_open(gates: Collection[GateResult]) -> bool:
+    """Whether every one of some gates has passed or is overridden."""
+    return bool(gates) and all(gate.passed or is_excused(gate) for gate in gates)
+
+
+def _overrides_for(recipient: Recipient, circumstances: Circumstances) -> tuple[GateOverrides, ...]:
+    return tuple(one for one in circumstances.overrides if one.recipient == recipient.id)
 
 
 def assemble(
@@ -159,7 +176,7 @@ def assemble(
     gates = gates_before_writing(request, recipient, findings, circumstances)
     with_decoys = recipient.decoys or any(failure.stage == DECOYS for failure in findings.failures)
     stages = (*STAGES, DECOYS) if with_decoys else STAGES
-    if all(gate.passed for gate in gates):
+    if are_open(gates):
         gates += (stages_gate(stages, _finished(findings)), _rescored(findings))
     elif findings.failures:
         gates += (stages_gate(stages, _finished(findings)),)
@@ -171,8 +188,9 @@ def assemble(
         small_cell=request.policy.small_cell,
     )
     reasons += tuple(f"{failure.stage}: {failure.reason}" for failure in findings.failures)
+    reasons += not_covered(gates, _overrides_for(recipient, circumstances))
     valid_from, valid_until = validity(
-        circumstances.decided_at.date(), request.policy.validity_days, recipient.agreement.expires
+        utc_day(circumstances.decided_at), request.policy.validity_days, recipient.agreement.expires
     )
     score = findings.score
     record = DecisionRecord(
@@ -220,8 +238,13 @@ def assemble(
         reviews_required=request.policy.review.required,
         reviewers=request.policy.review.reviewers,
         officers=request.policy.review.officers,
+        overridable=tuple(measure.value for measure in request.policy.review.overridable),
+        override_days=request.policy.review.override_days,
         valid_from=valid_from,
         valid_until=valid_until,
+        supersedes=circumstances.supersedes.get(recipient.id),
+        inputs_id=circumstances.inputs_id,
+        overrides=tuple(sorted(one.entry_sha256 for one in circumstances.overrides)),
         prev_record_sha256=circumstances.prev_record_sha256,
     )
     return veiled(record)

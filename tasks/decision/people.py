@@ -4,7 +4,7 @@ A name is what somebody says of himself; that it is his, only a signature shows.
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from tasks.decision.states import Role
@@ -24,14 +24,29 @@ def same_person(one: str, other: str) -> bool:
     return person_key(one) == person_key(other)
 
 
-def reviewer_of(record: "Judged", name: str) -> str:
+def reviewer_of(record: "Judged", name: str, answering: Collection[str] = ()) -> str:
     """The reviewer of a release who goes by a name, as the policy spells it.
+
+    Parameters
+    ----------
+    record : Judged
+    name : str
+    answering : collection of str
+        Officers who have answered for an exception that this release rests on; they do not judge their own.
 
     Raises
     ------
     BadInput
-        If the policy names nobody like that, or it is whoever asked for the release.
+        If the policy names nobody like that, it is whoever asked for the release, or an officer who answers for it.
     """
+    if any(same_person(name, officer) for officer in answering):
+        raise BadInput(
+            "whoever answers for an override does not review the release",
+            where=f"release to {record.recipient.id}",
+            expected="one of the policy's reviewers who has not overridden anything for this release",
+            got="the name of such an officer",
+            fix="let somebody else review it",
+        )
     if same_person(name, record.requested_by):
         raise BadInput(
             "whoever asks for a release does not review it",

@@ -40,6 +40,19 @@ class Interval(Fact):
     level: float
 
 
+class GateOverride(Fact):
+    """An officer's answer for a figure that a threshold does not allow; the gate has failed all the same."""
+
+    officer: str
+    reason: str
+    at: datetime
+    measured: float = Field(description="The figure that the officer saw; a worse one is not covered.")
+    valid_until: date = Field(description="Last day on which a release could be decided with it.")
+    release_id: Sha256 = Field(description="The release that was blocked.")
+    record_sha256: Sha256 = Field(description="Of its record.")
+    entry_sha256: Sha256 = Field(description="Of the ledger's entry.")
+
+
 class GateResult(Fact):
     """One gate: what was measured, against which threshold, and whether it passed."""
 
@@ -54,6 +67,9 @@ class GateResult(Fact):
     passed: bool
     because: str
     evidence_sha256: Sha256 | None = None
+    overridden: GateOverride | None = Field(
+        default=None, description="Of a failed gate: who answers for it. None where it passed, or blocks."
+    )
 
 
 class DatasetFact(Fact):
@@ -342,16 +358,36 @@ class DecisionRecord(Fact):
     reviews_required: int
     reviewers: tuple[str, ...] = Field(default=(), description="Who may review, as the policy names them.")
     officers: tuple[str, ...] = Field(default=(), description="Who answers for overrides and revocations.")
+    overridable: tuple[str, ...] = Field(default=(), description="Gates that an officer may override.")
+    override_days: int = Field(default=30, description="Days for which an override of a gate can be used.")
     reviews: tuple[Review, ...] = ()
     valid_from: date
     valid_until: date
-    supersedes: Sha256 | None = None
+    supersedes: Sha256 | None = Field(
+        default=None, description="Release whose place this one takes for this recipient, once it may leave."
+    )
+    inputs_id: Sha256 | None = Field(
+        default=None, description="Release id of the same inputs without overrides; None where it rests on none."
+    )
+    overrides: tuple[Sha256, ...] = Field(
+        default=(), description="Ledger entries of all overrides that the release is named by, of any recipient."
+    )
     prev_record_sha256: Sha256 = Field(description="Head of the ledger when the decision was recorded.")
 
     @property
     def delivered_sha256(self) -> str | None:
         """SHA-256 of the file as it is delivered, encrypted or not; None where none was written."""
         return self.dataset.output_sha256 if self.delivery is None else self.delivery.sha256
+
+    @property
+    def of_inputs(self) -> str:
+        """Release id of the same inputs without overrides."""
+        return self.inputs_id or self.release_id
+
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """Officers who answer for gates that failed; they do not review the release."""
+        return tuple(sorted({gate.overridden.officer for gate in self.gates if gate.overridden}))
 
 
 def canonical_json(document: object) -> bytes:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from tasks.decision.judged import Judged
+from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.people import officer_of, reviewer_of, revoking_roles
 from tasks.decision.record import Review, Verdict
 from tasks.decision.states import Change, Role, State, after, can_follow, state_after
-from tasks.decision.verdict import lapsed
+from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
 from tasks.errors import BadInput, StageFailed
 from tasks.ledger.entry import Entry, Event
@@ -26,13 +27,13 @@ _LAST_CHANGE = {
     Verdict.AWAITING_REVIEW: Change.ASK_FOR_REVIEW,
     Verdict.APPROVED: Change.APPROVE,
 }
-_FOR_GOOD = frozenset({Event.REVOKED, Event.REJECTED})
+_FOR_GOOD = frozenset({Event.REVOKED, Event.REJECTED, Event.EXPIRED, Event.SUPERSEDED})
 """After one of these the same request is not decided again."""
 
 
 @dataclass(frozen=True)
 class Override:
-    """An officer's answer to a rejection."""
+    """An officer's answer to a rejection; reviewers vote again."""
 
     officer: str
     reason: str
@@ -53,6 +54,10 @@ class Standing:
     reviews: tuple[Review, ...] = ()
     """Opened votes of this round; none before all are in."""
     overrides: tuple[Override, ...] = ()
+    expiry_recorded: bool = False
+    """Whether an entry says that it expired; by the calendar it has, with or without one."""
+    superseded_by: str | None = None
+    """Release that took its place."""
 
 
 def standing(entries: Sequence[Entry], record: Judged, record_sha256: str, day: date) -> Standing:
@@ -86,7 +91,7 @@ def standing(entries: Sequence[Entry], record: Judged, record_sha256: str, day: 
 
 
 def check_open(entries: Sequence[Entry]) -> None:
-    """Refuse to decide again on what was revoked, or rejected by its reviewers.
+    """Refuse to decide again on what was revoked, superseded, or rejected by its reviewers, or has expired.
 
     Raises
     ------
@@ -98,7 +103,7 @@ def check_open(entries: Sequence[Entry]) -> None:
             raise StageFailed(
                 f"this request was {entry.event.value}, and is not decided again",
                 where=f"ledger entry {entry.sequence}",
-                expected="a release that is neither revoked nor rejected",
+                expected="a release that nothing has ended",
                 got=f"an entry “{entry.event.value}” for {entry.recipient}",
                 fix="make a new request; data, request or policy then differ",
             )
@@ -118,6 +123,8 @@ class _Fold:
         self._reviews: list[Review] = []
         self._overrides: list[Override] = []
         self._in_review = False
+        self._expiry_recorded = False
+        self._superseded_by: str | None = None
         self._readers: Mapping[Event, Callable[[Entry], None]] = {
             Event.DECIDED: self._decided,
             Event.VOTED: self._voted,
@@ -128,6 +135,7 @@ class _Fold:
             Event.REVOKED: self._revoked,
             Event.OVERRIDDEN: self._overridden,
             Event.SUPERSEDED: self._superseded,
+            Event.EXPIRED: self._expired,
         }
 
     def add(self, entry: Entry) -> None:
@@ -135,7 +143,7 @@ class _Fold:
         reader = self._readers.get(entry.event)
         if reader is None:
             return
-        self._expire(entry.at.date())
+        self._expire(utc_day(entry.at))
         try:
             reader(entry)
         except (BadInput, StageFailed) as error:
@@ -157,10 +165,12 @@ class _Fold:
             dict(self._commitments),
             tuple(self._reviews),
             tuple(self._overrides),
+            self._expiry_recorded,
+            self._superseded_by,
         )
 
     def _expire(self, day: date) -> None:
-        if day > self._record.valid_until and can_follow(self._state, Change.EXPIRE, Role.GATE):
+        if is_over(self._record.valid_until, day) and can_follow(self._state, Change.EXPIRE, Role.GATE):
             self._state = after(self._state, Change.EXPIRE, Role.GATE)
             self._why = lapsed(self._record, day)
 
@@ -181,7 +191,7 @@ class _Fold:
 
     def _voted(self, entry: Entry) -> None:
         self._awaiting()
-        name = reviewer_of(self._record, _text(entry, "reviewer"))
+        name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self._overrides])
         if self._reviews or entry.body["record_sha256"] != self._record_sha256:
             raise StageFailed("a vote out of place", expected="a vote on this record, before any is opened")
         self._commitments[name] = _text(entry, "commitment")
@@ -248,16 +258,40 @@ class _Fold:
 
     def _overridden(self, entry: Entry) -> None:
         officer, reason = officer_of(self._record, _text(entry, "by")), _text(entry, "reason")
+        if is_gate_override(entry):
+            self._gates_overridden(entry, officer, reason)
+            return
         if not self._in_review:
             raise StageFailed("an override of a gate", expected="a release that was rejected by its reviewers")
+        if is_over(self._record.valid_until, utc_day(entry.at)):
+            raise StageFailed("a release reopened after its last day", expected="a release that is still valid")
         self._change(
-            Change.OVERRIDE, Role.OFFICER, entry, f"Put before its reviewers again by {officer} (officer): {reason}"
+            Change.REOPEN, Role.OFFICER, entry, f"Put before its reviewers again by {officer} (officer): {reason}"
         )
         self._overrides.append(Override(officer, reason, entry.at))
         self._commitments, self._voted_at, self._reviews = {}, {}, []
 
+    def _gates_overridden(self, entry: Entry, officer: str, reason: str) -> None:
+        """The release stays blocked, with its reasons; what an override allows is a release of its own."""
+        override = GateOverrides.of(entry)
+        if self._record.decision is not Verdict.BLOCKED or override.record_sha256 != self._record_sha256:
+            raise StageFailed("gates overridden of another decision", expected="a decision that gates have blocked")
+        why = (
+            f"{' '.join(self._record.reasons)} {officer} (officer) answers for {', '.join(sorted(override.gates))} "
+            f"until {override.valid_until}: {reason}"
+        )
+        self._change(Change.OVERRIDE, Role.OFFICER, entry, why)
+
     def _superseded(self, entry: Entry) -> None:
-        self._change(Change.SUPERSEDE, Role.GATE, entry, f"Superseded by the release {_text(entry, 'by_release')}.")
+        self._superseded_by = _text(entry, "by_release")
+        self._change(Change.SUPERSEDE, Role.GATE, entry, f"Superseded by the release {self._superseded_by}.")
+
+    def _expired(self, entry: Entry) -> None:
+        if self._state is not State.EXPIRED or self._expiry_recorded:
+            raise StageFailed("an end that had not come", expected="one entry of it, after the last day")
+        if entry.body["valid_until"] != self._record.valid_until.isoformat():
+            raise StageFailed("another last day", expected="that of the record")
+        self._expiry_recorded = True
 
     def _awaiting(self) -> None:
         if self._state is not State.AWAITING_REVIEW:

@@ -47,7 +47,10 @@ class Change(StrEnum):
     ASK_FOR_REVIEW = "ask for review"
     APPROVE = "approve"
     REJECT = "reject"
+    REOPEN = "reopen"
+    """Put before its reviewers again after they rejected it."""
     OVERRIDE = "override"
+    """Answer for figures that the policy's thresholds do not allow; this release stays blocked, a new one may pass."""
     RELEASE = "release"
     EXPIRE = "expire"
     REVOKE = "revoke"
@@ -76,7 +79,8 @@ TRANSITIONS = (
     _allowed(State.ASSESSED, Change.BLOCK, State.BLOCKED, Role.GATE),
     _allowed(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, Role.GATE),
     _allowed(State.ASSESSED, Change.APPROVE, State.APPROVED, Role.GATE),
-    _allowed(State.BLOCKED, Change.OVERRIDE, State.AWAITING_REVIEW, Role.OFFICER),
+    _allowed(State.BLOCKED, Change.REOPEN, State.AWAITING_REVIEW, Role.OFFICER),
+    _allowed(State.BLOCKED, Change.OVERRIDE, State.BLOCKED, Role.OFFICER),
     _allowed(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, Role.REVIEWER),
     _allowed(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, Role.REVIEWER),
     _allowed(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, Role.GATE),
@@ -90,6 +94,7 @@ TRANSITIONS = (
     _allowed(State.RELEASED, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
     _allowed(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
     _allowed(State.EXPIRED, Change.REVOKE, State.REVOKED, Role.OFFICER),
+    _allowed(State.EXPIRED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
     _allowed(State.SUPERSEDED, Change.REVOKE, State.REVOKED, Role.OFFICER),
 )
 """Every change that is allowed; all others are refused."""

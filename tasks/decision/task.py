@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from tasks.artifact import Artifact, Written, artifact, checked, written
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
-from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
+from tasks.decision.assemble import Circumstances, Findings, Output, are_open, assemble, gates_before_writing
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.linkage_facts import LinkageFact
 from tasks.decision.record import DeliveryFact, NotAssessed, ValidationFact, canonical_json
@@ -56,7 +56,7 @@ def gates_open(request: str, recipient: str, found: Found, circumstances: dict[s
         gates = gates_before_writing(
             asked, asked.recipient(recipient), _findings(found), _CIRCUMSTANCES.validate_python(circumstances)
         )
-        return bool(gates) and all(gate.passed for gate in gates)
+        return are_open(gates)
 
 
 @task(name="decide", cache_policy=NO_CACHE, persist_result=False)

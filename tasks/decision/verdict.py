@@ -17,7 +17,8 @@ def decide(
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on one recipient's release.
 
-    1. Any failed gate blocks; so does a result marked as passed whose own figure says otherwise.
+    1. Any failed gate blocks, but for a threshold that an officer has overridden for this figure or a worse
+       one; so does a result marked as passed whose own figure says otherwise.
     2. Where nothing failed, a missing one of the gates that every approval needs blocks.
     3. Otherwise the release awaits the reviews that the policy asks for, or is approved where it asks for none.
 
@@ -46,7 +47,8 @@ def decide(
     """
     if reviews_required < 0:
         raise ValueError("the number of reviews must not be negative")
-    failed = [result for result in gate_results if not (result.passed and _holds(result))]
+    excused = [result for result in gate_results if is_excused(result)]
+    failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
     reasons = tuple(_reason(result, records, small_cell) for result in failed)
     if reasons:
         return Verdict.BLOCKED, reasons
@@ -57,10 +59,31 @@ def decide(
     if reasons:
         return Verdict.BLOCKED, reasons
     passed = f"All {len(gate_results)} gates passed"
+    if excused:
+        passed = f"{len(gate_results) - len(excused)} of {len(gate_results)} gates passed, {len(excused)} overridden"
+    told = tuple(_exception(result, _reason(result, records, small_cell)) for result in excused)
     if reviews_required:
         noun = "review is" if reviews_required == 1 else "reviews are"
-        return Verdict.AWAITING_REVIEW, (f"{passed}; {reviews_required} {noun} still needed.",)
-    return Verdict.APPROVED, (f"{passed}.",)
+        return Verdict.AWAITING_REVIEW, (f"{passed}; {reviews_required} {noun} still needed.", *told)
+    return Verdict.APPROVED, (f"{passed}.", *told)
+
+
+def is_excused(result: GateResult) -> bool:
+    """Whether an officer answers for a threshold that was not met, and has seen a figure no better than this one.
+
+    Conditions and figures that are missing are never excused.
+    """
+    given = result.overridden
+    if given is None or result.passed or result.comparison == "is" or result.measured is None:
+        return False
+    return result.measured <= given.measured if result.comparison == "at most" else result.measured >= given.measured
+
+
+def _exception(result: GateResult, reason: str) -> str:
+    given = result.overridden
+    if given is None:
+        raise ValueError("no exception without an officer")
+    return f"FAILED, OVERRIDDEN: {reason} {given.officer} (officer) answers for it: {given.reason}"
 
 
 def utc_day(moment: datetime) -> date:

@@ -24,6 +24,9 @@ after review    ``certificate_sha256``,                     into ``delivery/``, 
                 ``by`` where a person is named
 ``revoked``     ``by``, ``role``, ``reason``                ``standing``
 ``overridden``  ``by``, ``reason``                          ``standing``
+``overridden``  as above and ``blocked_record_sha256``,     ``tasks.decision.overrides``: what the same
+of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be released with
+``expired``     ``valid_until``                             ``standing``
 ``superseded``  ``by_release``                              ``standing``
 ==============  ==========================================  ============================================
 
@@ -33,7 +36,10 @@ is moved. The last ``voted``, every ``reviewed``, ``approved`` and ``released`` 
 events are the writer's choice.
 """
 
-from tasks.decision.record import DecisionRecord, digest
+from collections.abc import Sequence
+from datetime import date
+
+from tasks.decision.record import DecisionRecord, GateResult, digest
 from tasks.decision.states import Role
 from tasks.decision.votes import Ballot
 from tasks.ledger.determined import determined
@@ -45,6 +51,9 @@ def decided(record: DecisionRecord) -> dict[str, object]:
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "record_sha256": digest(record),
+        "inputs": record.of_inputs,
+        "overrides": list(record.overrides),
+        "supersedes": record.supersedes,
         "determined": determined(record).model_dump(mode="json", exclude_none=True),
     }
 
@@ -116,5 +125,35 @@ def revoked(by: str, role: Role, reason: str) -> dict[str, object]:
 
 
 def overridden(by: str, reason: str) -> dict[str, object]:
-    """Body of ``overridden``: the officer who answers for it, and why."""
+    """Body of ``overridden`` that puts a rejected release before its reviewers again: the officer, and why."""
     return {"by": by, "reason": reason}
+
+
+def gates_overridden(  # noqa: PLR0917
+    by: str, reason: str, record: DecisionRecord, record_sha256: str, gates: Sequence[GateResult], valid_until: date
+) -> dict[str, object]:
+    """Body of ``overridden`` for gates: the officer, why, the record that was seen, and each figure with its threshold.
+
+    `record` is that of the blocked release.
+    """
+    return {
+        "by": by,
+        "reason": reason,
+        "blocked_record_sha256": record_sha256,
+        "inputs": record.of_inputs,
+        "valid_until": valid_until.isoformat(),
+        "gates": [
+            gate.model_dump(mode="json", include={"id", "title", "unit", "measured", "comparison", "threshold"})
+            for gate in gates
+        ],
+    }
+
+
+def superseded(by_release: str) -> dict[str, object]:
+    """Body of ``superseded``: the release that took its place."""
+    return {"by_release": by_release}
+
+
+def expired(valid_until: date) -> dict[str, object]:
+    """Body of ``expired``: the last day that has passed."""
+    return {"valid_until": valid_until.isoformat()}

@@ -5,7 +5,10 @@ from datetime import datetime
 
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, standing
+from tasks.decision.states import State
+from tasks.decision.verdict import utc_day
 from tasks.errors import StageFailed
+from tasks.ledger import bodies
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import PERSONAL, Signer
 from tasks.ledger.store import Ledger
@@ -24,7 +27,7 @@ def read_standing(ledger: Ledger, record: DecisionRecord, record_sha256: str, no
     TamperingFound
         If one of them was edited.
     """
-    return standing(ledger.entries(release_id=record.release_id), record, record_sha256, now.date())
+    return standing(ledger.entries(release_id=record.release_id), record, record_sha256, utc_day(now))
 
 
 def change(
@@ -40,13 +43,15 @@ def change(
 ) -> Standing:
     """Append what changes a release's state: all of the steps, or none if one is not allowed.
 
+    Where the release has expired by the calendar and no entry says so yet, one is written before the steps.
+
     Parameters
     ----------
     ledger : Ledger
     record, record_sha256
         The recipient's decision and the SHA-256 of its bytes.
     steps : sequence of Step
-        Events with their bodies, in order.
+        Events with their bodies, in order; none to note an expiry alone.
     actor : str
         Who causes them.
     at : datetime
@@ -69,7 +74,9 @@ def change(
         If somebody with a registered key has not signed.
     """
     with ledger.transaction():
-        if expected is not None and read_standing(ledger, record, record_sha256, at) != expected:
+        begins = any(event is Event.DECIDED for event, _ in steps)
+        now = None if begins else read_standing(ledger, record, record_sha256, at)
+        if expected is not None and now != expected:
             raise StageFailed(
                 "the release was changed by somebody else meanwhile",
                 where=f"release to {record.recipient.id}",
@@ -77,6 +84,8 @@ def change(
                 got="another",
                 fix="look at its state and run the command again if it still applies",
             )
+        if now is not None and now.state is State.EXPIRED and not now.expiry_recorded:
+            steps = [(Event.EXPIRED, bodies.expired(record.valid_until)), *steps]
         for event, body in steps:
             ledger.append(
                 event,

@@ -52,9 +52,12 @@ class Event(StrEnum):
     REVOKED = "revoked"
     """Somebody has taken a release back, for a reason."""
     OVERRIDDEN = "overridden"
-    """An officer has put a rejected release before its reviewers again, for a reason."""
+    """An officer has put a rejected release before its reviewers again, or answered for thresholds that a blocked one
+    does not meet, for a reason."""
     SUPERSEDED = "superseded"
     """A later release took the place of this one."""
+    EXPIRED = "expired"
+    """Somebody looked after the last day of a decision, which had ended it whether or not anybody looked."""
     TRACED = "traced"
     """Somebody opened a release's manifest of decoys to trace an incident, or tried to."""
     KEY_REGISTERED = "key registered"

@@ -267,7 +267,15 @@ class ReviewPolicy(Part):
         default=(), description="People who may review; whoever asks for the release may not, named here or not."
     )
     officers: tuple[PersonName, ...] = Field(
-        default=(), description="People who may revoke a release, and put a rejected one before its reviewers again."
+        default=(),
+        description="People who may revoke a release, put a rejected one before its reviewers again, or override "
+        "gates.",
+    )
+    overridable: tuple[Measure, ...] = Field(
+        default=(), description="Gates that an officer may override, by their measures; conditions can never be."
+    )
+    override_days: Annotated[int, Field(ge=1, le=365)] = Field(
+        default=30, description="Days within which an override of a gate is used."
     )
 
     @model_validator(mode="after")
@@ -275,6 +283,8 @@ class ReviewPolicy(Part):
         for names in (self.reviewers, self.officers):
             if len({person_key(name) for name in names}) != len(names):
                 raise ValueError("policy.review names one person twice")
+        if self.overridable and not self.officers:
+            raise ValueError("gates that may be overridden need an officer who answers for it")
         return self
 
 
@@ -308,4 +318,6 @@ class Policy(Part):
             raise ValueError(
                 "at least one gate must judge a transparent.* measure, the risk from an informed recipient"
             )
+        if not set(self.review.overridable) <= set(measures):
+            raise ValueError("policy.review.overridable names gates of the policy")
         return self

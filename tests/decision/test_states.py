@@ -45,9 +45,11 @@ def test_nothing_is_approved_without_an_assessment() -> None:
 
 
 def test_only_an_officer_lifts_a_block_and_reviewers_still_decide() -> None:
+    """To override gates leaves the release blocked; it lets another one be made."""
     lifted = [one for one in TRANSITIONS if one.before is State.BLOCKED]
     assert [(one.change, one.roles, one.after) for one in lifted] == [
-        (Change.OVERRIDE, frozenset({Role.OFFICER}), State.AWAITING_REVIEW)
+        (Change.REOPEN, frozenset({Role.OFFICER}), State.AWAITING_REVIEW),
+        (Change.OVERRIDE, frozenset({Role.OFFICER}), State.BLOCKED),
     ]
 
 

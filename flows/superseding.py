@@ -1,0 +1,139 @@
+"""Taking the place of an earlier release: what a request may supersede, and doing so when the later one may leave.
+
+A request that continues a version supersedes it; any other names what it supersedes. For a recipient of both, the
+earlier release ends in the ledger transaction in which the later one is released. For anybody else nothing changes.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from flows.actor import actor
+from flows.cases import Case, cases_of, forget
+from flows.workspace import Workspace
+from tasks.decision.record import DecisionRecord
+from tasks.decision.states import Change, Role, State, can_follow
+from tasks.delivery.verification import verify_bundle
+from tasks.errors import RequestError, StageFailed
+from tasks.ledger import bodies
+from tasks.ledger.changes import change, read_standing
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.read import file_sha256
+from tasks.request.load import LoadedRequest
+
+
+def what_is_superseded(
+    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, now: datetime
+) -> dict[str, str]:
+    """By recipient, the release whose place a request takes; recipients for whom there is none are left out.
+
+    Raises
+    ------
+    RequestError
+        If the request names a release that cannot be superseded: unknown, itself, of none of its recipients, revoked
+        or superseded for one of them, or blocked for all.
+    TamperingFound
+        If that release's bundle is not as recorded.
+    """
+    request = loaded.request
+    earlier = request.supersedes or request.continues
+    if earlier is None:
+        return {}
+    where = f"{loaded.path}, {'supersedes' if request.supersedes else 'continues'}"
+    bundle = workspace.bundle(earlier)
+    if earlier == name or not ledger.entries(release_id=earlier, event=Event.PUBLISHED) or not bundle.is_dir():
+        raise RequestError(
+            "the release that is superseded is not an earlier one of this workspace",
+            where=where,
+            expected="the full id of a release that this workspace has published",
+            got="the release itself" if earlier == name else "none of that name",
+            fix="correct the id, or name the workspace of that release with --workspace",
+        )
+    verify_bundle(bundle, ledger)
+    cases = cases_of(bundle, ledger, now)
+    common = [cases[recipient.id] for recipient in request.recipients if recipient.id in cases]
+    if request.supersedes:
+        _check_named(common, where)
+    return {case.recipient: earlier for case in common if _can_end(case.standing.state)}
+
+
+def _check_named(common: list[Case], where: str) -> None:
+    for case in common:
+        if case.standing.state is State.SUPERSEDED:
+            raise RequestError(
+                "the release that is superseded has been superseded already",
+                where=where,
+                expected="the last one for each recipient",
+                got=f"one that {case.standing.superseded_by} superseded for {case.recipient}",
+                fix=f"supersede {case.standing.superseded_by}",
+            )
+        if case.standing.state is State.REVOKED:
+            raise RequestError(
+                "the release that is superseded was revoked",
+                where=where,
+                expected="a release that nobody has taken back",
+                got=f"one that was revoked for {case.recipient}",
+                fix="remove “supersedes”, or ask for this recipient in a request of its own; a revoked release has "
+                "ended for good",
+            )
+    if not any(_can_end(case.standing.state) for case in common):
+        raise RequestError(
+            "there is nothing to supersede",
+            where=where,
+            expected="a release to at least one of the same recipients that was not blocked",
+            got="one that was blocked for all of them" if common else "one to other recipients",
+            fix="correct the id, or remove “supersedes”",
+        )
+
+
+def _can_end(state: State) -> bool:
+    return can_follow(state, Change.SUPERSEDE, Role.GATE)
+
+
+def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: datetime) -> None:
+    """End the release whose place a later one takes; within the transaction in which the later one is released.
+
+    Raises
+    ------
+    StageFailed
+        If it was revoked meanwhile, another one took its place, or its record is gone.
+    """
+    if later.supersedes is None:
+        return
+    recipient = later.recipient.id
+    path = workspace.bundle(later.supersedes) / "decision" / f"{recipient}.json"
+    record = _record(path, recipient)
+    record_sha256 = file_sha256(path)
+    now = read_standing(ledger, record, record_sha256, at)
+    if now.state in {State.REVOKED, State.SUPERSEDED}:
+        raise StageFailed(
+            f"the release that is superseded was {now.state.value} meanwhile",
+            where=f"release to {recipient}",
+            expected=f"{later.supersedes} as it stood when this release was decided",
+            got=now.why,
+            fix="let this release be rejected or revoked; a new request supersedes the last one, or none",
+        )
+    if _can_end(now.state):
+        step = (Event.SUPERSEDED, bodies.superseded(later.release_id))
+        change(ledger, record, record_sha256, [step], actor=actor(), at=at)
+
+
+def forget_superseded(workspace: Workspace, later: Mapping[str, DecisionRecord]) -> None:
+    """Remove what was kept sealed for the places that releases have taken; a crash before it is made up for later."""
+    for recipient, record in later.items():
+        if record.supersedes is not None:
+            forget(workspace, record.supersedes, recipient)
+
+
+def _record(path: Path, recipient: str) -> DecisionRecord:
+    try:
+        return DecisionRecord.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        raise StageFailed(
+            "the record of the release that is superseded cannot be read",
+            where=str(path),
+            expected=f"the decision for {recipient}",
+            got="no such file, or another",
+            fix="restore that bundle from a backup, and run the command again",
+        ) from None

@@ -1,0 +1,215 @@
+"""Overrides of gates: an officer answers for figures that the policy's thresholds do not allow.
+
+An override opens no gate of the release that was blocked. It is an entry of the ledger, bound to the blocked record,
+and lets the same inputs be decided once more, as a release of its own, in which the overridden gates still show as
+failed. It covers the figures that the officer saw and none that is worse, one release, and the days that the policy
+gives it. Nothing here reads a ledger or a clock.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Self
+
+from tasks.decision.record import GateOverride, GateResult, digest
+from tasks.decision.verdict import is_excused, is_over
+from tasks.errors import StageFailed
+from tasks.ledger.entry import Entry, Event
+from tasks.request.model import Measure
+
+
+@dataclass(frozen=True)
+class GateOverrides:
+    """What one entry of the ledger overrides."""
+
+    entry_sha256: str
+    release_id: str
+    """The release that was blocked."""
+    recipient: str
+    officer: str
+    reason: str
+    at: datetime
+    record_sha256: str
+    """Of the blocked record that the officer saw."""
+    inputs: str
+    """Release id of the same inputs without any override."""
+    valid_until: date
+    """Last day on which a release may be decided with it."""
+    gates: Mapping[str, float]
+    """By gate, the figure that the officer saw."""
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """What an entry says.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is none of an override of gates.
+        """
+        body = entry.body
+        gates = body["gates"]
+        if not isinstance(gates, list) or not gates:
+            raise TypeError("gates")
+        texts = {name: str(body[name]) for name in ("by", "reason", "blocked_record_sha256", "inputs", "valid_until")}
+        return cls(
+            entry_sha256=entry.sha256,
+            release_id=str(entry.release_id),
+            recipient=str(entry.recipient),
+            officer=texts["by"],
+            reason=texts["reason"],
+            at=entry.at,
+            record_sha256=texts["blocked_record_sha256"],
+            inputs=texts["inputs"],
+            valid_until=date.fromisoformat(texts["valid_until"]),
+            gates={str(gate["id"]): float(gate["measured"]) for gate in gates},
+        )
+
+    def fact(self, gate: str) -> GateOverride:
+        """What a record tells of it at one gate."""
+        return GateOverride(
+            officer=self.officer,
+            reason=self.reason,
+            at=self.at,
+            measured=self.gates[gate],
+            valid_until=self.valid_until,
+            release_id=self.release_id,
+            record_sha256=self.record_sha256,
+            entry_sha256=self.entry_sha256,
+        )
+
+
+def is_gate_override(entry: Entry) -> bool:
+    """Whether an entry overrides gates; an override without any puts a rejected release before reviewers again."""
+    return entry.event is Event.OVERRIDDEN and "gates" in entry.body
+
+
+def in_force(
+    overrides: Iterable[Entry], decided: Iterable[Entry], inputs: str, today: date
+) -> tuple[GateOverrides, ...]:
+    """The overrides that a release of some inputs rests on if it is asked for today, in the order of the ledger.
+
+    Parameters
+    ----------
+    overrides : iterable of Entry
+        Entries of event ``overridden``, of any release.
+    decided : iterable of Entry
+        Entries of event ``decided``; an override that one of them names is used up.
+    inputs : str
+        Release id of the inputs without any override.
+    today : date
+        In UTC.
+    """
+    used = {name for entry in decided for name in used_by(entry)}
+    return tuple(
+        found
+        for found in _of_inputs(overrides, inputs)
+        if found.entry_sha256 not in used and not is_over(found.valid_until, today)
+    )
+
+
+def _of_inputs(overrides: Iterable[Entry], inputs: str) -> list[GateOverrides]:
+    return [
+        GateOverrides.of(entry) for entry in overrides if is_gate_override(entry) and entry.body.get("inputs") == inputs
+    ]
+
+
+def used_by(decided: Entry) -> tuple[str, ...]:
+    """The overrides that a decision has used up, by the hashes of their entries."""
+    names = decided.body.get("overrides", ())
+    return tuple(str(name) for name in names) if isinstance(names, list) else ()
+
+
+def inputs_of(decided: Entry) -> str:
+    """Release id, without overrides, of the inputs of a decision."""
+    return str(decided.body.get("inputs", decided.release_id))
+
+
+def overridden_id(inputs: str, entries: Collection[str]) -> str:
+    """Name of a release that rests on overrides: equal for equal inputs and overrides, and for nothing else."""
+    return digest({"inputs": inputs, "overrides": sorted(entries)})
+
+
+def with_overrides(
+    gates: Sequence[GateResult], overrides: Iterable[GateOverrides], allowed: Collection[str]
+) -> tuple[GateResult, ...]:
+    """Gate results, those that an override covers marked so; their figure still failed.
+
+    Parameters
+    ----------
+    gates : sequence of GateResult
+    overrides : iterable of GateOverrides
+        Those for this recipient that are in force.
+    allowed : collection of str
+        Gates that the policy lets officers override.
+    """
+    given = [(name, one) for one in overrides for name in one.gates if name in allowed]
+    return tuple(_marked(gate, [one for name, one in given if name == gate.id]) for gate in gates)
+
+
+def _marked(gate: GateResult, overrides: Sequence[GateOverrides]) -> GateResult:
+    if gate.passed or gate.id not in set(Measure):
+        return gate
+    marked = [gate.model_copy(update={"overridden": one.fact(gate.id)}) for one in overrides]
+    return next((one for one in reversed(marked) if is_excused(one)), gate)
+
+
+def not_covered(gates: Sequence[GateResult], overrides: Iterable[GateOverrides]) -> tuple[str, ...]:
+    """A sentence for each override that does not hold, because the figure is worse than what the officer saw."""
+    named = {name: one for one in overrides for name in one.gates}
+    return tuple(
+        f"The override by {named[gate.id].officer} does not hold for “{gate.title}”: the figure is worse than the one "
+        "that was overridden."
+        for gate in gates
+        if gate.id in named and not gate.passed and gate.overridden is None
+    )
+
+
+def overridable(
+    gates: Sequence[GateResult], named: Collection[str], allowed: Collection[str], where: str
+) -> tuple[GateResult, ...]:
+    """The closed gates that an officer overrides, in the record's order.
+
+    Parameters
+    ----------
+    gates : sequence of GateResult
+        All of the blocked record.
+    named : collection of str
+        Gates that the officer answers for.
+    allowed : collection of str
+        Gates that the policy lets officers override.
+    where : str
+        What messages call the release.
+
+    Raises
+    ------
+    StageFailed
+        If one that is named is not closed, was not measured or may not be overridden, or one that is not named stays
+        closed and may not be overridden either, so that nothing would come of it.
+    """
+    closed = {gate.id: gate for gate in gates if not gate.passed and gate.overridden is None}
+    able = {
+        name: gate
+        for name, gate in closed.items()
+        if name in allowed and name in set(Measure) and gate.comparison != "is" and gate.measured is not None
+    }
+    unable = sorted(set(closed) - set(able))
+    wrong = sorted(set(named) - set(able))
+    if wrong or not named:
+        raise StageFailed(
+            "this gate cannot be overridden" if len(wrong) == 1 else "these gates cannot be overridden",
+            where=where,
+            expected="closed gates that policy.review.overridable lists, whose figures were measured"
+            + (f": {', '.join(sorted(able))}" if able else "; this release has none"),
+            got=", ".join(name if name in closed else f"{name} (not closed)" for name in wrong) or "none",
+            fix="change the release or the policy, in a new request; releasegate explain says what would pass",
+        )
+    if unable:
+        raise StageFailed(
+            "the release would stay blocked",
+            where=where,
+            expected="closed gates that may all be overridden",
+            got=", ".join(unable),
+            fix="change the release or the policy, in a new request; releasegate explain says what would pass",
+        )
+    return tuple(gate for gate in gates if gate.id in set(named))
