@@ -1,8 +1,9 @@
 """The recipient's certificate: what was approved for whom, for what and until when, and how to check the file.
 
 It says nothing that would help an attacker: no threshold, no measured risk, nothing of the tests made or of what the
-file may hold beside the data. It is a function of release, recipient, file, fields, dates, reviewers, program version
-and of how far the statistics of the copy are from those of the data, rounded so that none and little read alike.
+file may hold beside the data. It is a function of release, recipient, file, the keys that it is encrypted to, fields,
+dates, reviewers, program version and of how far the statistics of the copy are from those of the data, rounded so that
+none and little read alike.
 """
 
 from datetime import datetime
@@ -13,6 +14,7 @@ from reports.pdf import write_pdf
 from reports.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.delivery.encryption import SUFFIX
 from tasks.errors import StageFailed
 from tasks.request.model import Role
 
@@ -61,6 +63,8 @@ def certificate_html(record: DecisionRecord, approved_at: datetime | None = None
         release_id=record.release_id,
         recipient=record.recipient,
         dataset=record.dataset,
+        delivery=record.delivery,
+        clear_name=record.delivery.file.removesuffix(SUFFIX) if record.delivery else None,
         fields=[field for field in record.fields if field.role != Role.DIRECT],
         changes=told(record),
         valid_from=record.valid_from,

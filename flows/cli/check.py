@@ -25,7 +25,8 @@ from tasks.microdata.columns import absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, ReleaseRequest
+from tasks.request.model import PARAMETER_OF, Recipient, ReleaseRequest
+from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.risk.setting import check_risk_setting
 
@@ -69,6 +70,7 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
                 "validation": validation.model_dump(mode="json"),
                 "positions": {name: [row + 1 for row in rows] for name, rows in positions.items()},
                 "masking": [one.model_dump(mode="json") for one in checked.masking],
+                "deliveries": [_delivery(one, checked.loaded.request) for one in checked.loaded.request.recipients],
                 "known": list(known_attributes(checked.loaded.request)),
                 "notes": list(checked.notes),
             }
@@ -140,6 +142,10 @@ def _show(checked: Checked) -> None:
     for recipient in loaded.request.recipients:
         if recipient.decoys:
             console.print(f"decoys: {recipient.decoys.classes:,} classes for {recipient.id}")
+    for recipient in loaded.request.recipients:
+        if recipient.encrypt_to:
+            keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in recipient.encrypt_to)
+            console.print(f"encrypted: {loaded.request.format_for(recipient).value} for {recipient.id} to {keys}")
     console.print(f"taken to be held by an intruder: {', '.join(known_attributes(loaded.request))}\n")
     failed = [one for one in validation.checks if not one.passed]
     for one in failed:
@@ -149,6 +155,11 @@ def _show(checked: Checked) -> None:
         console.print(Text.assemble(_mark(passed=False), line))
     passed = len(validation.checks) - len(failed)
     console.print(Text.assemble(_mark(passed=not failed), f" {passed} of {len(validation.checks)} checks passed"))
+
+
+def _delivery(recipient: Recipient, request: ReleaseRequest) -> dict[str, Any]:
+    keys = [{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in recipient.encrypt_to]
+    return {"recipient": recipient.id, "format": request.format_for(recipient).value, "encrypted_to": keys}
 
 
 def _mark(*, passed: bool) -> tuple[str, str]:

@@ -109,6 +109,7 @@ def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
         "why": standing.why,
         "valid_until": record.valid_until.isoformat(),
         "lapsed": outcome.lapsed.get(who),
+        "delivery": record.delivery.model_dump(mode="json") if record.delivery else None,
         "record": str(bundle / "decision" / f"{who}.json"),
         "record_sha256": digest(record),
         "report": str(bundle / "report" / f"{who}.pdf"),
@@ -153,6 +154,9 @@ def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
         console.print(Text(_how_to_review(record, standing)))
     for kind, path in _files(record, outcome.bundle):
         console.print(f"  {kind:11} {path}", soft_wrap=True)
+    if record.delivery and record.delivery.encrypted_to:
+        keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)
+        console.print(Text(f"  encrypted   {record.delivery.file}, to {keys}"), soft_wrap=True)
     console.print()
 
 

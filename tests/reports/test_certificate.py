@@ -6,7 +6,7 @@ import pytest
 
 from reports.certificate import certificate_html, render_certificate
 from tasks.decision.decoy_facts import DecoyFact, StatisticChange
-from tasks.decision.record import DecisionRecord
+from tasks.decision.record import DecisionRecord, DeliveryFact
 from tasks.errors import StageFailed
 from tests.support import decoy_records, records, texts
 
@@ -64,6 +64,46 @@ def test_neither_adversary_nor_penalty_changes_it() -> None:
         recipient=record.recipient.model_copy(update={"agreement": agreement}),
     )
     assert certificate_html(other) == certificate_html(record)
+
+
+def delivered(file: str, *keys: str) -> DecisionRecord:
+    """An approved record whose file is delivered so, to keys of these kinds."""
+    record = records.approved()
+    encrypted = [{"kind": kind, "fingerprint": f"SHA256:of+{kind}/key"} for kind in keys]
+    sha256 = records.sha("ciphertext") if keys else record.dataset.output_sha256
+    form = "parquet" if "parquet" in file else "csv"
+    told = {"file": file, "format": form, "sha256": sha256, "encrypted_to": encrypted}
+    return records.changed(record, delivery=DeliveryFact.model_validate(told))
+
+
+def test_an_encrypted_file_is_told_with_its_keys_and_how_to_decrypt_and_check_it() -> None:
+    record = delivered("data.parquet.age", "age", "ssh-ed25519")
+    text = texts.seen(certificate_html(record))
+    for part in (
+        "data.parquet.age , encrypted; SHA-256 " + records.sha("ciphertext"),
+        "File, SHA-256 " + str(record.dataset.output_sha256),
+        "age key SHA256:of+age/key",
+        "ssh-ed25519 key SHA256:of+ssh-ed25519/key",
+        "any one of them",
+        "age --decrypt --identity KEY_FILE --output data.parquet data.parquet.age",
+        "sha256sum data.parquet",
+    ):
+        assert part in text, part
+    assert TELLING.search(text) is None
+    assert "any one of them" not in texts.seen(certificate_html(delivered("data.csv.age", "ssh-rsa")))
+
+
+def test_a_file_in_clear_is_checked_by_its_name() -> None:
+    text = texts.seen(certificate_html(delivered("data.csv")))
+    assert "sha256sum data.csv" in text
+    assert "age --decrypt" not in text
+    assert "encrypted" not in text.lower().replace("encrypted storage", "")
+
+
+def test_the_certificate_of_an_encrypted_file_has_two_pages() -> None:
+    content = render_certificate(delivered("data.csv.age", "age", "ssh-rsa", "ssh-ed25519"))
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        assert len(pdf.pages) == 2
 
 
 @pytest.fixture(scope="module")
