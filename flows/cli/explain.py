@@ -1,5 +1,6 @@
 """``releasegate explain``: why this verdict, and the smallest change that would turn it."""
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,7 +12,8 @@ import pandas as pd
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flows.cli.explained import Explained, closing_attacks, rendered, turns
+from flows.cli.explained import Explained, beyond, closing_attacks, rendered, turns
+from flows.cli.explained_records import documents
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.identity import code_fact
@@ -19,6 +21,7 @@ from flows.ledger import open_ledger, recorder_of
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
 from tasks.decision.explain.explain import Decided, explain
+from tasks.decision.explain.reasons import Reason
 from tasks.decision.explain.resolve import Plays
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Switch
 from tasks.decision.record import DecisionRecord
@@ -127,7 +130,7 @@ def _key_of(recalled: Recalled, place: Workspace) -> Path:
 
 def _made_with(path: Path, recalled: Recalled) -> bool:
     made = recalled.records[0].seed_commitment_sha256
-    return path.is_file() and seed_commitment(path, recalled.release_id) == made
+    return path.is_file() and seed_commitment(path, recalled.records[0].of_inputs) == made
 
 
 def _masked_for(frame: pd.DataFrame, key_file: Path) -> Callable[[ReleaseRequest], MaskedColumns]:
@@ -181,11 +184,13 @@ def _document(one: Explained) -> dict[str, Any]:
     return {
         "recipient": explanation.recipient,
         "decision": explanation.verdict.value,
-        "reasons": list(explanation.strongest_reasons),
+        "reasons": list(explanation.reasons),
+        "strongest": [_reason(one, reason) for reason in explanation.strongest],
         "attacks": {
             gate.id: {"id": attack.id, "title": attack.title, "attributes": list(attack.attributes)}
             for gate, attack in closing_attacks(one.record)
         },
+        "at_stake": documents(one.record, explanation.at_stake),
         "fixed": explanation.fixed,
         "figures": _figures(explanation.figures),
         "smallest": _flip(explanation.smallest) if explanation.smallest else None,
@@ -195,6 +200,23 @@ def _document(one: Explained) -> dict[str, Any]:
         "agreement": _flip(agreement) if isinstance(agreement, Flip) else asdict(agreement) if agreement else None,
         "games_played": explanation.games_played,
         "note": explanation.note,
+    }
+
+
+def _reason(one: Explained, reason: Reason) -> dict[str, Any]:
+    gate = reason.gate
+    return {
+        "gate": gate.id,
+        "title": gate.title,
+        "measured": gate.measured,
+        "interval": gate.interval and gate.interval.model_dump(),
+        "unit": gate.unit,
+        "comparison": gate.comparison,
+        "threshold": gate.threshold,
+        "passed": gate.passed,
+        "because": gate.because,
+        "beyond": reason.beyond if math.isfinite(reason.beyond) else None,
+        "shown": beyond(one, reason),
     }
 
 

@@ -1,5 +1,6 @@
 """An explanation as the terminal shows it."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +11,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from flows.cli.explained_records import rendered_records
 from tasks.decision.explain.linking import LINKAGE
+from tasks.decision.explain.reasons import Reason
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Switch
 from tasks.decision.gates import judge_gates
 from tasks.decision.linkage_facts import AttackFact
-from tasks.decision.measures import write_result
+from tasks.decision.measures import is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.linkage.judged import judged_attack
 from tasks.request.model import Gate, Measure
 
+_RANKED = "Ranked by how far the figure is beyond its threshold, relative to the threshold."
+_TIGHT = "Ranked by what is left to the threshold, relative to it."
 _STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
 _FAMILIES = {"sequential", "combined", "linkage", "utility"}
 _ESTIMATED = (
@@ -46,9 +51,10 @@ def rendered(one: Explained) -> Group:
             f"  {record.recipient.id}",
             (f"  {record.recipient.organisation}", "dim"),
         ),
-        *(_indented(Text(reason)) for reason in explanation.strongest_reasons),
+        *(_indented(part) for part in _reasons(one)),
         *(_indented(Text(line)) for line in _attacks(one)),
         Text(),
+        *(_indented(Group(part, Text())) for part in rendered_records(record, explanation.at_stake)),
         *(_indented(Text(sentence, style="bold")) for sentence in sentences(explanation)),
         Text(),
     ]
@@ -76,6 +82,49 @@ def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact
     closed = [gate for gate in record.gates if not gate.passed and gate.id in {one.value for one in LINKAGE}]
     found = ((gate, judged_attack(fact, Measure(gate.id))) for gate in closed)
     return [(gate, attack) for gate, attack in found if attack]
+
+
+def _reasons(one: Explained) -> list[RenderableType]:
+    """The reasons as recorded, where no gate failed; the strongest ones with their figures."""
+    explanation, strongest = one.explanation, one.explanation.strongest
+    failed = [reason for reason in strongest if reason.failed]
+    parts: list[RenderableType] = [] if failed else [Text(reason) for reason in explanation.reasons]
+    if not strongest:
+        return parts
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    table.title, table.title_justify = "Strongest reasons" if failed else "Tightest gates", "left"
+    table.add_column("gate", min_width=22, overflow="fold")
+    table.add_column("measured", justify="right", overflow="fold")
+    table.add_column("asked for", no_wrap=True)
+    table.add_column("beyond" if failed else "left", justify="right", no_wrap=True)
+    for reason in strongest:
+        measured, asked = _result(one, reason.gate)
+        interval = "" if _is_bound(one, reason.gate) else write_interval(reason.gate)
+        table.add_row(
+            reason.gate.title, f"{measured}\n({interval})" if interval else measured, asked, beyond(one, reason)
+        )
+    more = sum(not gate.passed for gate in one.record.gates) - len(failed)
+    notes = [f"{reason.gate.title}: {reason.gate.because}" for reason in failed if reason.gate.comparison == "is"]
+    if failed and more > 0:
+        notes.append(f"{more} more {'gate is' if more == 1 else 'gates are'} closed.")
+    notes.append(_RANKED if failed else _TIGHT)
+    return [*parts, table, *(Text(note, style="dim") for note in notes)]
+
+
+def beyond(one: Explained, reason: Reason) -> str:
+    """How far beyond its threshold a figure is, or what is left to it; nothing where that tells a small count."""
+    if not math.isfinite(reason.beyond) or _is_bound(one, reason.gate):
+        return "–"
+    return _percent(reason.beyond) if reason.failed else f"{-reason.beyond + 0.0:,.1%}"
+
+
+def _is_bound(one: Explained, gate: GateResult) -> bool:
+    """Whether a figure is told as a bound alone, since it tells a small count."""
+    return is_told_as_bound(gate, records=one.record.dataset.rows_in, small_cell=one.record.policy.small_cell)
+
+
+def _result(one: Explained, gate: GateResult) -> tuple[str, str]:
+    return write_result(gate, records=one.record.dataset.rows_in, small_cell=one.record.policy.small_cell)
 
 
 def _attacks(one: Explained) -> list[str]:
@@ -218,7 +267,7 @@ def _results(one: Explained, figures: Figures) -> tuple[GateResult, ...]:
 
 def _written(one: Explained, result: GateResult) -> str:
     """A figure as a report would show it: one that tells a small count as a bound."""
-    return write_result(result, records=one.record.dataset.rows_in, small_cell=one.record.policy.small_cell)[0]
+    return _result(one, result)[0]
 
 
 def _told(one: Explained, result: GateResult, sign: str) -> str:

@@ -202,6 +202,20 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
     return _bound(text, result, records, small_cell) or measured, f"{result.comparison} {threshold}"
 
 
+def is_told_as_bound(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> bool:
+    """Whether ``write_result`` gives a bound in place of the figure, which tells a small count."""
+    return _bound(_text_of(result), result, records, small_cell) is not None
+
+
+def write_interval(result: GateResult) -> str:
+    """Confidence interval of what a gate measured; empty where the figure is exact or was not measured."""
+    if result.interval is None or result.measured is None:
+        return ""
+    text = _text_of(result)
+    low, high = (_write(text, end, _FEWEST_DIGITS) for end in (result.interval.low, result.interval.high))
+    return f"{low} to {high}"
+
+
 def _text_of(result: GateResult) -> MeasureText:
     try:
         return MEASURES[Measure(result.id)]

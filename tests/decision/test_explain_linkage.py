@@ -44,7 +44,7 @@ def request_for(
     known: tuple[str, ...] | None = None,
     **terms: Any,
 ) -> ReleaseRequest:
-    document = asked(gates=(MAXIMUM, *gates), **terms).model_dump()
+    document = asked(gates=(MAXIMUM, *gates), **terms).model_dump(exclude_unset=True)
     document["attributes"] |= {name: {"role": "insensitive", "type": "integer"} for name in ("amount", "other")}
     document["masking"] = masking
     document["policy"]["linkage"] = {"known": known}

@@ -69,7 +69,7 @@ def test_an_approved_release_and_what_would_block_it() -> None:
     request = asked()
     explanation = explained(request)
     assert explanation.verdict is Verdict.APPROVED
-    assert explanation.strongest_reasons == ("a reason",)
+    assert explanation.reasons == ("a reason",)
     assert explanation.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
     assert explanation.figures[Measure.INFORMATION_KEPT] == pytest.approx(0.75)
     higher, lower = sorted(values(explanation, COST), reverse=True)

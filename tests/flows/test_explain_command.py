@@ -158,6 +158,29 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
         assert university["figures"][measure] == gates[measure]
 
 
+def test_the_strongest_reasons(made: Made, command: Command) -> None:
+    """Nothing at all can be released to the lab; the institute would be right with 0.99 where 0.2 is allowed."""
+    university, lab, institute = explained(command, made.outcome.release_id, "-w", made.workspace)["recipients"]
+    assert [reason["passed"] for reason in university["strongest"]] == [True] * 3
+    assert university["strongest"][0]["gate"] == "transparent.attacked_share"
+    assert (university["strongest"][0]["beyond"], university["strongest"][0]["shown"]) == (0, "0.0%")
+    assert [(reason["measured"], reason["beyond"]) for reason in lab["strongest"]] == [(None, None)] * 3
+    (reason,) = institute["strongest"]
+    assert (reason["gate"], reason["unit"], reason["threshold"]) == ("sequential.maximum_risk", "probability", 0.2)
+    assert reason["beyond"] == pytest.approx(0.99 / 0.2 - 1)
+    assert reason["shown"] == "+395.0%"
+
+
+def test_few_records_at_stake_are_not_told(made: Made, command: Command) -> None:
+    """All six records are, and so is how many."""
+    university, lab, institute = explained(command, made.outcome.release_id, "-w", made.workspace)["recipients"]
+    assert university["at_stake"] == []
+    assert {one["reason"] for one in lab["at_stake"]} == {"No release exists that nobody would attack."}
+    (one,) = institute["at_stake"]
+    assert (one["measure"], one["records"], one["records_shown"]) == ("sequential.maximum_risk", None, "<11")
+    assert one["by_levels"] == one["by_group_size"] == one["by_attribute"] == []
+
+
 def test_what_would_deter_the_one_that_plans(made: Made, command: Command) -> None:
     (institute,) = explained(command, made.outcome.release_id, "-r", "institute", "-w", made.workspace)["recipients"]
     assert institute["figures"]["sequential.maximum_risk"] == 0.99

@@ -45,6 +45,29 @@ def test_lines_fit_the_terminal(width: int) -> None:
         assert max(len(line.rstrip()) for line in shown(explained(request), width).splitlines()) <= width
 
 
+def test_the_tightest_gates_of_an_approval() -> None:
+    """1/30 of at most 0.09 leaves 63 % of it; nobody is attacked where nobody may be."""
+    text = shown(explained(asked()))
+    assert "Tightest gates" in text
+    rows = [line.split() for line in text.splitlines() if "at most" in line]
+    assert [(row[-5], row[-1]) for row in rows] == [("0%", "0.0%"), ("0.03333", "63.0%")]
+    assert "Records at stake" not in text
+
+
+def test_the_strongest_reasons_of_a_blocked_release() -> None:
+    """Alone, a has 10 people: a risk of 0.1, a ninth beyond 0.09."""
+    text = shown(explained(asked("basic", loss=1.0, gain=100.0)))
+    rows = [line.split() for line in text.splitlines() if "at most" in line][:2]
+    assert rows[0][-1] == "–"
+    assert rows[1][-5:] == ["0.1", "at", "most", "0.09", "+11.1%"]
+    assert "Records at stake, by class" in text
+
+
+def test_a_condition_says_why_it_failed() -> None:
+    text = " ".join(shown(explained(asked(expires="2026-03-08"))).split())
+    assert "Agreement in force: The agreement DUA-1 expired on 2026-03-08" in text
+
+
 def test_thresholds_together_and_another_method() -> None:
     one = explained(asked("basic", loss=1.0, gain=100.0))
     first, second = sentences(one.explanation)

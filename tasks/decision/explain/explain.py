@@ -13,16 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from tasks.decision.explain import terms
+from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake
 from tasks.decision.explain.deterring import search_deterrents, trial_deterrents
 from tasks.decision.explain.linking import LINKAGE, TooManyAttacks
 from tasks.decision.explain.masking import search_masking
+from tasks.decision.explain.reasons import strongest_reasons
 from tasks.decision.explain.resolve import Judgement, Plays
-from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, Switch
+from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, NotByClass, Switch
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, flip, unsearched
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.errors import RequestError, StageFailed
+from tasks.errors import ParameterError, RequestError, StageFailed
 from tasks.generalization.play import Table
 from tasks.request.model import Gate, Measure, Method, Recipient, ReleaseRequest
 
@@ -77,6 +79,8 @@ def explain(
     7. Where a gate judges record linkage: each masking is made stronger if the release is blocked, weaker if not.
     8. Every other method that the policy has terms for is played; where then only gates on the recipient who plans stay
        closed, step 5 for it.
+    9. The strongest reasons are ranked (``reasons``), and the records that keep each closed gate on risk closed are
+       counted by class (``at_stake``).
 
     Parameters
     ----------
@@ -155,7 +159,8 @@ class _Inquiry:
         return Explanation(
             recipient=self.recipient.id,
             verdict=self.decided.verdict,
-            strongest_reasons=self.decided.reasons,
+            reasons=self.decided.reasons,
+            strongest=strongest_reasons(self.decided.gates),
             figures=now.figures,
             flips=tuple(sorted(flips, key=_size)),
             no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
@@ -164,6 +169,7 @@ class _Inquiry:
             fixed="",
             games_played=self.plays.count - played_before,
             note=_WITHOUT_DECOYS if self.decoyed else "",
+            at_stake=self._at_stake(),
         )
 
     def _remember(self) -> None:
@@ -181,8 +187,27 @@ class _Inquiry:
         return any(gate.id == identifier and not gate.passed for gate in self.decided.gates)
 
     def _fixed(self, why: str) -> Explanation:
-        reasons, verdict = self.decided.reasons, self.decided.verdict
-        return Explanation(self.recipient.id, verdict, reasons, {}, (), (), (), None, why, 0)
+        decided = self.decided
+        strongest = strongest_reasons(decided.gates)
+        return Explanation(self.recipient.id, decided.verdict, decided.reasons, strongest, {}, (), (), (), None, why, 0)
+
+    # Records at stake
+
+    def _at_stake(self) -> tuple[AtStake | NotByClass, ...]:
+        """Of each closed gate on risk, the strongest reason first."""
+        names = {measure.value: measure for measure in RISKS}
+        closed = [one.gate for one in strongest_reasons(self.decided.gates, len(self.decided.gates)) if one.failed]
+        return tuple(self._of_gate(names[gate.id], gate) for gate in closed if gate.id in names)
+
+    def _of_gate(self, measure: Measure, gate: GateResult) -> AtStake | NotByClass:
+        self.progress(f"records at stake: {gate.title[0].lower()}{gate.title[1:]}")
+        if measure not in BY_CLASS:
+            return NotByClass(measure, "The attack goes by masked numbers alone, whatever the class of a record.")
+        try:
+            played = self.plays.outcome(self.request, self.recipient)
+            return self.plays.measurements.at_stake(self.request, self.recipient, played, gate)
+        except (StageFailed, ParameterError) as failure:
+            return NotByClass(measure, f"{failure.what[0].upper()}{failure.what[1:]}.")
 
     # The agreement
 

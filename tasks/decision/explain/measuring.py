@@ -14,8 +14,10 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.decision.explain.at_stake import AtStake, Release, at_stake
 from tasks.decision.explain.linking import LINKAGE, Linking, MaskedFor, nothing_masked
 from tasks.decision.gates import judge_gates
+from tasks.decision.record import GateResult
 from tasks.generalization.play import Played, Table
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.masking.masked_columns import with_masked
@@ -148,6 +150,28 @@ class Measurements:
             self._deterring[key] = {Term(one.term): one.needed for one in sequential.deterrents(profile, groups)}
         return self._deterring[key]
 
+    def at_stake(self, request: ReleaseRequest, recipient: Recipient, played: Played, gate: GateResult) -> AtStake:
+        """The records that keep a gate closed, by class.
+
+        Raises
+        ------
+        StageFailed, ParameterError
+            As ``measured``.
+        """
+        return at_stake(
+            Release(request, recipient, self.table, played, partial(self._scored, request, played)),
+            gate,
+        )
+
+    def _scored(self, request: ReleaseRequest, played: Played) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Tuple and combined score of each released record."""
+        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        scores = self._scores(request, played, kept)
+        if self.prepared is None:
+            raise ValueError("the combined score needs the records")
+        tuples = self.prepared.tuple_of_record
+        return tuples[kept[tuples]], scores
+
     def _sequential(
         self, profile: AdversaryProfile, played: Played, kept: NDArray[np.bool_], *, exact: bool
     ) -> Figures:
@@ -155,12 +179,15 @@ class Measurements:
         return sequential.gate_figures(sequential.beliefs(profile, groups if exact else _counted(groups)))
 
     def _combined(self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> Figures:
+        figure = combined_score.score_figure(self._scores(request, played, kept), request.policy.combined)
+        return combined_score.gate_figures(figure)
+
+    def _scores(self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
         if self.prepared is None:
             raise ValueError("the combined score needs the records")
-        policy = request.policy.combined
         hidden = with_masked(self.prepared, request, self.masked_for(request))
         table = released_table(request, hidden, self.table, played, kept)
-        return combined_score.gate_figures(combined_score.score_figure(combined_score.scores(table, policy), policy))
+        return combined_score.scores(table, request.policy.combined)
 
     def _lost(self, played: Played, kept: NDArray[np.bool_], weights: NDArray[np.float64], smallest: int) -> Figures:
         lost = generalization_loss(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log1p
 
+from tasks.decision.explain.at_stake import AtStake
+from tasks.decision.explain.reasons import Reason
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Method
 
@@ -114,6 +116,14 @@ class Switch:
 
 
 @dataclass(frozen=True)
+class NotByClass:
+    """A closed gate whose records cannot be told by class."""
+
+    measure: Measure
+    reason: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why one recipient's release was decided as it was, and what would turn it."""
 
@@ -121,8 +131,10 @@ class Explanation:
     """Id of the recipient."""
     verdict: Verdict
     """The verdict as recorded."""
-    strongest_reasons: tuple[str, ...]
+    reasons: tuple[str, ...]
     """The reasons as recorded."""
+    strongest: tuple[Reason, ...]
+    """The strongest of them, ranked; of a release that passed, its tightest gates."""
     figures: Figures
     """What the recorded terms give when solved again; empty where nothing was measured."""
     flips: tuple[Flip, ...]
@@ -139,6 +151,8 @@ class Explanation:
     """Games solved for this explanation."""
     note: str = ""
     """What to know of all figures; empty for nothing."""
+    at_stake: tuple[AtStake | NotByClass, ...] = ()
+    """The records that keep each closed risk gate closed, in the order of their reasons' strength."""
 
     @property
     def smallest(self) -> Flip | None:

@@ -97,13 +97,11 @@ def apply(request: ReleaseRequest, changes: Sequence[Change]) -> ReleaseRequest:
     RequestError
         If a term may not have such a value.
     """
-    document: Any = request.model_dump()
-    for part, recipient in zip(document["recipients"], request.recipients, strict=True):
-        if recipient.adversary is not None:
-            # A term of the adversary that is left out and one that is null are not the same.
-            part["adversary"] = recipient.adversary.model_dump(exclude_unset=True)
+    # A term that is left out and one that is stated at its default are not always the same, nor always both allowed.
+    document: Any = request.model_dump(exclude_unset=True)
+    whole: Any = request.model_dump()
     for change in changes:
-        document = _replaced(document, _location(change.where), change.needed)
+        document = _replaced(document, whole, _location(change.where), change.needed)
     try:
         return ReleaseRequest.model_validate(document)
     except ValidationError:
@@ -119,13 +117,16 @@ def _location(where: str) -> list[str | int]:
     return [name or int(position) for name, position in _STEP.findall(where)]
 
 
-def _replaced(part: Any, location: Sequence[str | int], value: object) -> Any:
+def _replaced(part: Any, whole: Any, location: Sequence[str | int], value: object) -> Any:
+    """A part of a document with another value; lists that it leaves out are taken from the whole one."""
     if not location:
         return value
     step, rest = location[0], location[1:]
     if isinstance(step, int):
-        return (*part[:step], _replaced(part[step], rest, value), *part[step + 1 :])
-    return {**(part or {}), step: _replaced((part or {}).get(step), rest, value)}
+        listed = whole if part is None else part
+        return (*listed[:step], _replaced(listed[step], whole[step], rest, value), *listed[step + 1 :])
+    inside = None if whole is None else whole.get(step)
+    return {**(part or {}), step: _replaced((part or {}).get(step), inside, rest, value)}
 
 
 def rounded(value: float) -> float:
