@@ -21,7 +21,7 @@ from flows.workspace import Workspace
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.signed import report_path
 from tasks.delivery.signed_additions import since_publication
-from tasks.delivery.verification import DECISIONS, verify_bundle
+from tasks.delivery.verification import DECISIONS, BundleReport, verify_bundle
 from tasks.errors import SignatureRefused, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger.entry import Entry, Event
@@ -97,6 +97,66 @@ def check_pdf(
             if place is not None:
                 _compare(path, content, judged, place, record, entry)
         return CheckedPdf(record, judged, moment, judged_by, recorder is not None, entry.sequence if entry else None)
+
+
+@dataclass(frozen=True)
+class JudgedPdf:
+    """A signed determination of a bundle, and who signed it."""
+
+    inspection: Inspection
+    judged_at: datetime
+    judged_by: JudgedBy
+
+
+def judge_signed(  # noqa: PLR0917
+    bundle: Path,
+    report: BundleReport,
+    recorder: Workspace | None,
+    roots: Sequence[Certificate],
+    as_of: datetime | None,
+    clock: Clock = utc_now,
+) -> dict[str, JudgedPdf]:
+    """Judge who signed the determinations of a bundle that was verified.
+
+    Parameters
+    ----------
+    bundle : Path
+    report : BundleReport
+        What was verified of it.
+    recorder : Workspace or None
+        Whose ledger tells when they were signed; None for none.
+    roots, as_of, clock
+        As for ``check_pdf``.
+
+    Returns
+    -------
+    dict
+        By path in the bundle; none is empty.
+
+    Raises
+    ------
+    SignatureRefused
+        If no determination is signed, or a signer is not trusted.
+    """
+    if not report.signed:
+        raise SignatureRefused(
+            "no determination of the bundle is signed",
+            where=str(bundle),
+            expected="a determination with an expert's signature, below signed/",
+            got="none",
+            fix="releasegate sign RELEASE signs one; without --trust, the bundle is verified as it is",
+        )
+    with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
+        entries = since_publication(ledger.entries(release_id=report.release_id)) if ledger is not None else []
+    signed_at = {entry.body.get("signed_sha256"): entry for entry in entries if entry.event is Event.SIGNED}
+    judged = {}
+    for path in report.signed:
+        content = read_pdf(bundle / path)
+        moment, judged_by = _moment(as_of, signed_at.get(hashlib.sha256(content).hexdigest()), clock)
+        found = inspect_pdf(content, roots, moment)
+        refuse_unless_sound(found, str(bundle / path))
+        judged[path] = JudgedPdf(found, moment, judged_by)
+    return judged
 
 
 def read_pdf(path: Path) -> bytes:

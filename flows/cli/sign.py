@@ -1,0 +1,120 @@
+"""``releasegate sign``: an expert's signature on the determination of a release."""
+
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from flows.cli.key import KeyFileOption
+from flows.cli.key import ask as ask_ledger
+from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.workspace import Workspace
+from tasks.errors import WorkspaceError
+from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
+
+PASSPHRASE = "RELEASEGATE_SIGN_PASSPHRASE"  # noqa: S105 — the variable's name
+"""Names the environment variable with the passphrase of the expert's key."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sign")(sign)
+
+
+def sign(  # noqa: PLR0917
+    release: ReleaseArgument,
+    recipient: Annotated[
+        str | None,
+        typer.Option("--recipient", help="Whose determination; needed where there are several.", show_default=False),
+    ] = None,
+    pkcs12: Annotated[
+        Path | None,
+        typer.Option("--pkcs12", help="Key, certificate and chain in one file (.p12, .pfx).", show_default=False),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="Or: the expert's private key, PEM.", show_default=False)
+    ] = None,
+    cert: Annotated[
+        Path | None, typer.Option("--cert", help="Its certificate, PEM or DER.", show_default=False)
+    ] = None,
+    chain: Annotated[
+        list[Path] | None,
+        typer.Option("--chain", help="Certificates above it; may be repeated.", show_default=False),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--as", help="Your name for the ledger; need not be the expert's.", show_default=False),
+    ] = None,
+    key_file: KeyFileOption = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Sign the determination of a release with an expert's X.509 certificate.
+
+    Bundle and ledger are verified first, so that nothing can be signed but what is recorded. The report stays as it is;
+    the signed PDF, the same bytes and one signature (PAdES-B-B) after them, comes into the bundle below signed/, and
+    the ledger names it and the certificate. No network is used: no timestamp server is asked, and no revocation looked
+    up. The passphrase is asked for, or taken from the environment variable RELEASEGATE_SIGN_PASSPHRASE.
+    """
+    from flows.determination import sign_determination  # noqa: PLC0415  quicker help
+
+    if (pkcs12 is None) == (key is None) or (key is None) != (cert is None) or (pkcs12 is not None and chain):
+        raise typer.BadParameter("sign with --pkcs12, or with --key, --cert and, if there is one, --chain")
+
+    def read_credentials() -> Credentials:
+        if pkcs12 is not None:
+            return read_pkcs12(pkcs12, _ask)
+        return read_pem(key or Path(), cert or Path(), chain or [], _ask)
+
+    made = sign_determination(
+        release,
+        Workspace(workspace.resolve()),
+        read_credentials=read_credentials,
+        recipient=recipient,
+        by=by,
+        key_file=key_file,
+        ask=ask_ledger,
+    )
+    if as_json:
+        print_json({"ok": True, "exit_code": 0, **asdict(made)})
+        return ExitCode.APPROVED
+    console.print(Text.assemble(("signed", "bold green"), f": the determination for {made.recipient}"))
+    for name, value in (
+        ("file", made.path),
+        ("signed by", made.expert),
+        ("certificate", made.fingerprint),
+        ("expert named in the decision", made.named or "none"),
+        ("ledger entry", made.entry),
+    ):
+        console.print(f"  {name}: {value}", soft_wrap=True)
+    console.print("No timestamp was added and no revocation looked up: no network is used.")
+    return ExitCode.APPROVED
+
+
+def _ask() -> str:
+    """The passphrase of the expert's key, from the environment or the terminal.
+
+    Raises
+    ------
+    WorkspaceError
+        If it is in neither.
+    """
+    given = os.environ.get(PASSPHRASE)
+    if given:
+        return given
+    if not sys.stdin.isatty():
+        raise WorkspaceError(
+            "the passphrase of the expert's key is needed",
+            where=f"environment variable {PASSPHRASE}",
+            expected="the passphrase, or a terminal to ask for it",
+            got="neither",
+            fix=f"run the command at a terminal, or set {PASSPHRASE}",
+        )
+    answer: str = typer.prompt("Passphrase of the expert's key", hide_input=True, err=True)
+    return answer
