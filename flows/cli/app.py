@@ -8,7 +8,7 @@ from importlib import metadata
 import typer
 from typer.exceptions import TyperException
 
-from flows.cli import assess, check, explain, init, key, release, review, revoke, sign, trace, verify
+from flows.cli import assess, audit, check, explain, init, key, release, review, revoke, sign, trace, verify
 from flows.cli.output import ExitCode, show_error, show_internal_error
 from tasks.errors import BadInput, ReleasegateError
 
@@ -41,7 +41,7 @@ def _root(
     """The gate that every outbound release of person-level data passes."""
 
 
-for command in (init, check, assess, release, explain, review, revoke, sign, trace, verify, key):
+for command in (init, check, assess, release, explain, review, revoke, sign, audit, trace, verify, key):
     command.register(app)
 
 

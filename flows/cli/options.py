@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -26,3 +27,23 @@ RootsOption = Annotated[
     typer.Option("--root", help="Another folder that the request may name files in; may be repeated."),
 ]
 DEFAULT_WORKSPACE = Path("workspace")
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def anchors_of(given: list[str]) -> dict[int, str]:
+    """Heads of the ledger that were noted outside it, by number of the entry."""
+    found = {}
+    for text in given:
+        number, _, sha256 = text.partition(":")
+        if not (number.isdecimal() and _SHA256.fullmatch(sha256)):
+            raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
+        found[int(number)] = sha256
+    return found
+
+
+def fingerprints_of(given: list[str]) -> list[str]:
+    """Fingerprints of keys that were noted outside the ledger."""
+    if not all(_SHA256.fullmatch(text) for text in given):
+        raise typer.BadParameter("a --fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
+    return given

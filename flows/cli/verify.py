@@ -1,6 +1,5 @@
 """``releasegate verify``: a bundle, a signed determination, or the ledger: hashes, chain, records, signatures."""
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ from rich.text import Text
 from flows.actor import utc_now
 from flows.anchoring import Collected, anchors_of_bundles, anchors_of_documents
 from flows.cases import cases_of
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, anchors_of, fingerprints_of
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
 from flows.workspace import Workspace
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from flows.pdf_checking import CheckedPdf
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _JUDGED = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 
@@ -103,7 +101,7 @@ def verify(
         raise typer.BadParameter("--pdf goes with --trust: the root certificate that its signer is trusted by")
     if as_of is not None and (ledger or not trust):
         raise typer.BadParameter("--as-of goes with --trust, and with a bundle or --pdf")
-    anchors, fingerprints = _anchors(anchor or []), _fingerprints(fingerprint or [])
+    anchors, fingerprints = anchors_of(anchor or []), fingerprints_of(fingerprint or [])
     moment = as_of.replace(tzinfo=UTC) if as_of is not None else None
     named = Workspace(workspace.resolve())
     with guarded("verification"):
@@ -234,22 +232,6 @@ def _stands(standing: Standing) -> str:
     """Where a release stands, with the reason where it was taken back."""
     ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}
     return f"{standing.state.value}. {standing.why}" if ended else standing.state.value
-
-
-def _anchors(given: list[str]) -> dict[int, str]:
-    found = {}
-    for text in given:
-        number, _, sha256 = text.partition(":")
-        if not (number.isdecimal() and _SHA256.fullmatch(sha256)):
-            raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
-        found[int(number)] = sha256
-    return found
-
-
-def _fingerprints(given: list[str]) -> list[str]:
-    if not all(_SHA256.fullmatch(text) for text in given):
-        raise typer.BadParameter("a --fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
-    return given
 
 
 def _recorder_of(bundle: Path, named: Workspace) -> Workspace:

@@ -111,13 +111,14 @@ def audit_report(
         interventions=people.intervention_rows(history, by_key, period),
         policies=people.policy_rows(cases, period),
         keys=people.key_rows(history, period),
+        signed=people.signed_rows(history, period),
         gates=figures.gate_rows(cases, period),
         near=figures.near_rows(cases, period),
         attacks=attacks,
         traces=traces.trace_rows(history, period),
         agreements=validity.agreement_rows(cases, period.last),
         destructions=validity.destruction_rows(cases, period.last),
-        duties=people.duties(cases, period),
+        duties=people.duties(history, cases, period),
     )
 
 

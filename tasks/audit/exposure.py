@@ -35,11 +35,13 @@ def file_rows(cases: Sequence[Case], period: Period) -> tuple[FileRow, ...]:
                 dataset=kept.dataset if kept else None,
                 source_sha256=source,
                 file_sha256=text(entry, "output_sha256") or "not recorded",
+                delivered_sha256=text(entry, "delivered_sha256"),
                 purpose=kept.purpose if kept else None,
                 records=shown,
                 highest_risk=risk.highest if risk else None,
                 expected=risk.expected if risk else None,
                 state=case.outcome.state,
+                overridden=tuple(gate.id for gate in kept.gates if not gate.passed) if kept else (),
                 number=len(earlier) + 1,
                 copy_of_data=1 + sum(one.source_sha256 == source for one in earlier) if source else None,
                 cumulative_records=cells.total(

@@ -71,6 +71,12 @@ def near_rows(cases: Sequence[Case], period: Period) -> tuple[NearRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.used, row.entry)))
 
 
+def gate_figure(case: Case, gate: KeptGate) -> str:
+    """A gate's figure in words."""
+    measured, asked = _written(case, gate)
+    return f"{_title(gate.id)}: {measured} measured, asked for {asked}"
+
+
 def attack_rows(cases: Sequence[Case], period: Period) -> tuple[AttackRow, ...]:
     """The strongest attack of each kind of intruder on each file of the period, in the order of the decisions."""
     rows = []

@@ -5,15 +5,21 @@ the gate: a ledger that says something else shows in an audit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
 from tasks.audit.cases import Case
+from tasks.audit.figures import gate_figure
 from tasks.audit.history import History, Period, text, texts
-from tasks.audit.report import Duties, ExceptionRow, InterventionRow, KeyRow, PolicyRow
+from tasks.audit.report import Duties, ExceptionRow, InterventionRow, KeyRow, PolicyRow, SignedRow
+from tasks.decision.overrides import is_gate_override, used_by
 from tasks.decision.people import person_key, same_person
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Entry, Event
 
-_INTERVENTIONS = {Event.OVERRIDDEN: "override", Event.REVOKED: "revocation"}
+OVERRIDES = ("override of gates", "override of reviewers")
+"""What an override is called: of thresholds that a blocked release does not meet, or of reviewers who rejected it."""
+REVOCATION = "revocation"
+_NOT_RECORDED = "not recorded"
 _KEYS = frozenset({Event.KEY_REGISTERED, Event.KEY_RETIRED, Event.KEYS_ROTATED})
 _OFFICER = "officer"
 
@@ -24,8 +30,11 @@ def intervention_rows(
     """Every override since the ledger began, and the revocations of the period."""
     rows = []
     for entry in history.entries:
-        what = _INTERVENTIONS.get(entry.event)
-        if what is None or (entry.event is Event.REVOKED and not period.holds(entry.at)):
+        if entry.event is Event.OVERRIDDEN:
+            what = OVERRIDES[0] if is_gate_override(entry) else OVERRIDES[1]
+        elif entry.event is Event.REVOKED and period.holds(entry.at):
+            what = REVOCATION
+        else:
             continue
         case = cases.get((str(entry.release_id), str(entry.recipient)))
         rows.append(
@@ -34,17 +43,37 @@ def intervention_rows(
                 at=entry.at,
                 in_period=period.holds(entry.at),
                 what=what,
-                release_id=entry.release_id or "not recorded",
+                release_id=entry.release_id or _NOT_RECORDED,
                 recipient=entry.recipient,
-                by=text(entry, "by") or "not recorded",
+                by=text(entry, "by") or _NOT_RECORDED,
                 role=text(entry, "role") or _OFFICER,
-                reason=text(entry, "reason") or "not recorded",
+                reason=text(entry, "reason") or _NOT_RECORDED,
+                figures=_figures(entry, case),
+                until=_day(text(entry, "valid_until")) if entry.event is Event.OVERRIDDEN else None,
                 login=entry.actor,
                 signed=entry.signature is not None,
                 outcome=case.outcome.state if case else "not decided",
             )
         )
     return tuple(rows)
+
+
+def signed_rows(history: History, period: Period) -> tuple[SignedRow, ...]:
+    """Determinations signed in the period."""
+    return tuple(
+        SignedRow(
+            entry=entry.sequence,
+            at=entry.at,
+            release_id=entry.release_id or _NOT_RECORDED,
+            recipient=entry.recipient,
+            subject=text(entry, "subject") or _NOT_RECORDED,
+            by=text(entry, "by"),
+            signed_sha256=text(entry, "signed_sha256") or _NOT_RECORDED,
+            login=entry.actor,
+        )
+        for entry in history.entries
+        if entry.event is Event.SIGNED and period.holds(entry.at)
+    )
 
 
 def policy_rows(cases: Sequence[Case], period: Period) -> tuple[PolicyRow, ...]:
@@ -93,17 +122,18 @@ def key_rows(history: History, period: Period) -> tuple[KeyRow, ...]:
     )
 
 
-def duties(cases: Sequence[Case], period: Period) -> Duties:
+def duties(history: History, cases: Sequence[Case], period: Period) -> Duties:
     """Whether requester, reviewers and officers of what happened in the period were different people.
 
     An exception is a vote or an override by whoever asked for the release, or by somebody whom its policy does not
-    name; a vote on a release by the officer who put it before its reviewers; and a file that left without the approvals
-    that its decision asked for.
+    name; a vote on a release by an officer who put it before its reviewers or answers for its gates; and a file that
+    left without the approvals that its decision asked for.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
     votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
     unsigned = [(case, entry) for case, entry in votes if entry.signature is None]
-    found = [row for case in cases for row in _exceptions(case) if period.holds(row.at)]
+    answering = {entry.sha256: text(entry, "by") or "" for entry in history.entries if entry.event is Event.OVERRIDDEN}
+    found = [row for case in cases for row in _exceptions(case, answering) if period.holds(row.at)]
     return Duties(
         votes=len(votes),
         overrides=sum(entry.event is Event.OVERRIDDEN for _, entry in pairs),
@@ -116,18 +146,18 @@ def duties(cases: Sequence[Case], period: Period) -> Duties:
     )
 
 
-def _exceptions(case: Case) -> Iterator[ExceptionRow]:
-    officers: set[str] = set()
+def _exceptions(case: Case, answering: Mapping[str, str]) -> Iterator[ExceptionRow]:
+    officers = {person_key(answering[one]) for one in used_by(case.decided) if one in answering}
     approving: set[str] = set()
     approved = False
     for entry in case.entries:
         if entry.event is Event.VOTED:
-            who = text(entry, "reviewer") or "not recorded"
+            who = text(entry, "reviewer") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.reviewers if case.kept else None, "vote")
             if person_key(who) in officers:
-                yield _row(case, entry, "vote by the officer who put the release before its reviewers", who)
+                yield _row(case, entry, "vote by an officer who answers for an override of the release", who)
         elif entry.event is Event.OVERRIDDEN:
-            who = text(entry, "by") or "not recorded"
+            who = text(entry, "by") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.officers if case.kept else None, "override")
             officers.add(person_key(who))
             approving, approved = set(), False
@@ -139,6 +169,23 @@ def _exceptions(case: Case) -> Iterator[ExceptionRow]:
             approved = len(approving) >= max(case.kept.reviews_required if case.kept else 1, 1)
         elif entry.event is Event.RELEASED and not approved:
             yield _row(case, entry, "delivery without the approvals that the decision asked for", entry.actor)
+
+
+def _figures(entry: Entry, case: Case | None) -> tuple[str, ...]:
+    """Figures that an officer answers for, as the gates of the decision have them."""
+    gates = entry.body.get("gates")
+    named = [gate.get("id") for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else []
+    if case is None or case.kept is None:
+        return tuple(str(name) for name in named)
+    judged = {gate.id: gate for gate in case.kept.gates}
+    return tuple(gate_figure(case, judged[name]) if name in judged else str(name) for name in named)
+
+
+def _day(stamp: str | None) -> date | None:
+    try:
+        return date.fromisoformat(stamp) if stamp else None
+    except ValueError:
+        return None
 
 
 def _not_of(case: Case, entry: Entry, who: str, named: Sequence[str] | None, what: str) -> Iterator[ExceptionRow]:

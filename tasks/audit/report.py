@@ -97,12 +97,14 @@ class FileRow(Row):
     release_id: str
     dataset: str | None
     source_sha256: str | None
-    file_sha256: str
+    file_sha256: str = Field(description="Of the clear file.")
+    delivered_sha256: str | None = Field(description="Of what was delivered; None where that is the clear file.")
     purpose: str | None
     records: Records | None
     highest_risk: float | None = Field(description="Of a record, from a recipient who knows how the file was made.")
     expected: float | None = Field(description="Expected re-identifications by such a recipient.")
     state: str
+    overridden: tuple[str, ...] = Field(description="Gates that it does not pass, and that an officer answers for.")
     number: int = Field(description="Which file to this recipient.")
     copy_of_data: int | None = Field(description="Which file to this recipient made from the same data.")
     cumulative_records: Records
@@ -147,7 +149,7 @@ class RenewalRow(Row):
     earlier_release_id: str
     earlier_verdict: str
     earlier_valid_until: date | None
-    changed: bool = Field(description="Whether the verdicts differ.")
+    changed: bool = Field(description="Whether a gate blocked one of the two and not the other.")
     days_late: int | None = Field(description="Days after the last day of the earlier one; None where it was in time.")
 
 
@@ -173,6 +175,8 @@ class InterventionRow(Row):
     by: str
     role: str
     reason: str
+    figures: tuple[str, ...] = Field(description="Of an override of gates: gate, figure that the officer saw, bound.")
+    until: date | None = Field(description="Last day on which an override of gates could be used.")
     login: str
     signed: bool
     outcome: str = Field(description="State of the release at the end of the period.")
@@ -200,6 +204,18 @@ class KeyRow(Row):
     what: str
     name: str | None
     roles: tuple[str, ...]
+    login: str
+
+
+class SignedRow(Row):
+    """A determination whose PDF an expert has signed."""
+
+    at: datetime
+    release_id: str
+    recipient: str | None
+    subject: str = Field(description="Whose certificate.")
+    by: str | None = Field(description="Who brought the signature, where a person is named.")
+    signed_sha256: str
     login: str
 
 
@@ -352,6 +368,7 @@ class AuditReport(Fact):
     )
     policies: tuple[PolicyRow, ...]
     keys: tuple[KeyRow, ...]
+    signed: tuple[SignedRow, ...]
     gates: tuple[GateRow, ...]
     near: tuple[NearRow, ...]
     attacks: tuple[AttackRow, ...]

@@ -16,6 +16,7 @@ from tasks.audit.report import (
     PastDueRow,
     RenewalRow,
 )
+from tasks.decision.record import Verdict
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over
 
@@ -65,7 +66,7 @@ def renewal_rows(cases: Sequence[Case], period: Period) -> tuple[RenewalRow, ...
                 earlier_release_id=before.release_id,
                 earlier_verdict=before.verdict,
                 earlier_valid_until=until,
-                changed=case.verdict != before.verdict,
+                changed=_blocked(case) != _blocked(before),
                 days_late=(day - until).days if until is not None and is_over(until, day) else None,
             )
         )
@@ -152,6 +153,10 @@ def destruction_rows(cases: Sequence[Case], day: date) -> tuple[DestructionRow, 
             )
         )
     return tuple(sorted(rows, key=lambda row: (row.due, row.entry)))
+
+
+def _blocked(case: Case) -> bool:
+    return case.verdict == Verdict.BLOCKED.value
 
 
 def _within(days: int) -> Lapse | None:

@@ -1,6 +1,6 @@
-"""JSON Schemas (draft 2020-12) of the request, for editors, and of the decision record, for readers.
+"""JSON Schemas (draft 2020-12) of the request, for editors, and of decision record and audit report, for readers.
 
-``python -m tasks.request.schema [FOLDER]`` writes both into a folder, by default ``schemas`` at the top of the
+``python -m tasks.request.schema [FOLDER]`` writes all into a folder, by default ``schemas`` at the top of the
 checkout; a test holds that the shipped files are what it would write. Rules that relate values, such as nested
 interval widths, are beyond a schema and stay with ``tasks.request.model``.
 """
@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tasks.audit.report import SCHEMA_VERSION as AUDIT_VERSION
+from tasks.audit.report import AuditReport
+from tasks.decision.fact import Fact
 from tasks.decision.record import SCHEMA_VERSION, DecisionRecord
 from tasks.request.model import LARGER_IS_BETTER, ReleaseRequest, Role
 
@@ -39,16 +42,21 @@ def request_schema() -> dict[str, Any]:
 
 def decision_schema() -> dict[str, Any]:
     """JSON Schema of a decision record as it is written: every field is present."""
-    schema = DecisionRecord.model_json_schema(mode="serialization")
-    for part in (schema, *schema["$defs"].values()):
-        if part["type"] == "object":
-            part["required"] = list(part["properties"])
-    return _headed(schema, SCHEMA_VERSION, "releasegate decision record")
+    return _written(DecisionRecord, SCHEMA_VERSION, "releasegate decision record")
+
+
+def audit_schema() -> dict[str, Any]:
+    """JSON Schema of an audit report as it is written: every field is present."""
+    return _written(AuditReport, AUDIT_VERSION, "releasegate audit report")
 
 
 def schema_files() -> dict[str, str]:
     """Text of the shipped schemas, by file name."""
-    schemas = {"request.schema.json": request_schema(), "decision.schema.json": decision_schema()}
+    schemas = {
+        "request.schema.json": request_schema(),
+        "decision.schema.json": decision_schema(),
+        "audit.schema.json": audit_schema(),
+    }
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
 
 
@@ -57,6 +65,14 @@ def write_schemas(folder: Path = SHIPPED) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in schema_files().items():
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def _written(model: type[Fact], version: str, title: str) -> dict[str, Any]:
+    schema = model.model_json_schema(mode="serialization")
+    for part in (schema, *schema["$defs"].values()):
+        if part["type"] == "object":
+            part["required"] = list(part["properties"])
+    return _headed(schema, version, title)
 
 
 def _headed(schema: dict[str, Any], version: str, title: str) -> dict[str, Any]:

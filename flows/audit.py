@@ -1,0 +1,191 @@
+"""The audit of a period: the ledger examined, the report computed, PDF, JSON and CSV written.
+
+What one call does, in order:
+
+1. Check the days, and that nothing stands in the way of the folder.
+2. Examine the ledger: verify all of it, and read it, of one state. A broken ledger is audited too; the report says so.
+3. Compute the report from the rows alone; no bundle is opened.
+4. Write the files into a hidden folder beside the target, then move it to its place.
+"""
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from importlib import metadata
+from pathlib import Path
+
+from flows.actor import Clock, utc_now
+from flows.ledger import open_ledger
+from flows.workspace import Workspace
+from tasks.audit.build import Verified, audit_report, checked_period
+from tasks.audit.report import AuditReport, Problem
+from tasks.decision.record import canonical_json
+from tasks.errors import BadInput, WorkspaceError
+from tasks.guard import guarded
+from tasks.ledger.store import Examined
+
+PDF, JSON = "audit.pdf", "audit.json"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class Audited:
+    """An audit that was written."""
+
+    folder: Path
+    files: tuple[str, ...]
+    """Names of the files in it."""
+    report: AuditReport
+
+
+def run_audit(
+    workspace: Workspace,
+    first_day: str,
+    last_day: str,
+    output: Path,
+    *,
+    force: bool = False,
+    anchors: Mapping[int, str] | None = None,
+    fingerprints: Collection[str] = (),
+    clock: Clock = utc_now,
+) -> Audited:
+    """Write the audit of a period into the folder ``audit-<first>-<last>``.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Whose ledger is audited.
+    first_day, last_day : str
+        As YYYY-MM-DD, in UTC, both included.
+    output : Path
+        Folder that the audit's folder is made in.
+    force : bool
+        Replace an audit of the same days that is there already.
+    anchors, fingerprints
+        Heads and keys noted outside the ledger, as in ``Ledger.verify``.
+    clock : callable
+
+    Raises
+    ------
+    BadInput
+        If the days are none, or no period that has begun.
+    WorkspaceError
+        If there is no ledger, or the folder is there already or cannot be written.
+    TamperingFound
+        If what is in the ledger's place is no ledger at all.
+    """
+    now = clock()
+    period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
+    folder = output.resolve() / f"audit-{period.first}-{period.last}"
+    with guarded("audit"):
+        _check_free(folder, force=force)
+        with open_ledger(workspace) as ledger:
+            examined = ledger.examine(anchors, fingerprints)
+        report = audit_report(
+            examined.rows,
+            _verified(examined, len(anchors or {}) + len(fingerprints)),
+            period,
+            made_at=now,
+            program=metadata.version("releasegate"),
+        )
+        files = _rendered(report)
+        with _replacing(folder) as draft:
+            for name, content in files.items():
+                _write(draft / name, content)
+    return Audited(folder, tuple(sorted(files)), report)
+
+
+def _day(text: str, option: str) -> date:
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        return date.fromisoformat(text)
+    except ValueError:
+        raise BadInput(
+            "this is no day", where=option, expected="a day as 2026-03-31", got="something else", fix="correct it"
+        ) from None
+
+
+def _check_free(folder: Path, *, force: bool) -> None:
+    if not folder.parent.is_dir():
+        raise WorkspaceError(
+            "there is no such folder",
+            where=str(folder.parent),
+            expected="a folder that the audit's folder is made in",
+            fix="make it, or name another one with --output",
+        )
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not force:
+        raise WorkspaceError(
+            "there is an audit of this period already",
+            where=str(folder),
+            expected="nothing in its place",
+            fix="keep it elsewhere, name another folder with --output, or replace it with --force",
+        )
+    if folder.is_symlink() or not (folder / JSON).is_file():
+        raise WorkspaceError(
+            "what is in the place of the audit is none",
+            where=str(folder),
+            expected=f"a folder with {JSON}, which --force replaces",
+            got="something else",
+            fix="move it away",
+        )
+
+
+def _verified(examined: Examined, noted_outside: int) -> Verified:
+    problem = examined.problem
+    told = None
+    if problem is not None:
+        told = Problem(entry=examined.broken_at, what=problem.what, expected=problem.expected, got=problem.got)
+    return Verified(len(examined.rows), examined.head, examined.signatures, examined.keys, noted_outside, told)
+
+
+def _rendered(report: AuditReport) -> dict[str, bytes]:
+    from reports.audit import render_audit  # noqa: PLC0415  WeasyPrint takes a second to import
+    from reports.audit_csv import csv_files  # noqa: PLC0415
+
+    return {PDF: render_audit(report), JSON: canonical_json(report), **csv_files(report)}
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """A new folder that takes its place when the block ends, and is gone after an error."""
+    draft = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
+    old = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
+    draft.mkdir(mode=0o750)
+    try:
+        yield draft
+        _sync(draft)
+        if folder.exists():
+            folder.rename(old)
+        try:
+            draft.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
+        _sync(folder.parent)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("xb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,639 @@
+"""Tables of an audit report in print: which rows, in which columns, in which words.
+
+A table shows a bounded number of rows; all of them are in the CSV and JSON files. Nothing is computed here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TypeVar
+
+from reports import numbers
+from tasks.audit.report import (
+    AgreementRow,
+    AttackRow,
+    AuditReport,
+    CertificateRow,
+    DestructionRow,
+    ExceptionRow,
+    FileRow,
+    GateRow,
+    InterventionRow,
+    KeyRow,
+    NearRow,
+    PastDueRow,
+    PolicyRow,
+    RecipientRow,
+    Records,
+    RenewalRow,
+    RequestRow,
+    Row,
+    Share,
+    SignedRow,
+    TraceRow,
+)
+from tasks.ledger.determined import Intruder
+
+MOST_ROWS = 30
+"""Rows of a table in print."""
+NOT_RECORDED = "not recorded"
+_LONGEST = 240
+_UNPROVEN = " †"
+_DASH = "–"
+_UNBROKEN = "\u2060–\u2060"
+
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+INTRUDERS: Mapping[Intruder, str] = {
+    "uninformed": "with the file alone",
+    "informed": "with rule and maskings",
+    "masked": "by masked numbers",
+}
+"""Kinds of intruders, in words that follow “linked”."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, its width in percent, and whether it holds figures."""
+
+    heading: str
+    width: int
+    is_figure: bool = False
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table as it is printed."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    total: int
+    file: str
+    """The CSV file with all rows."""
+
+    @property
+    def widths(self) -> str:
+        """Widths of the columns, in percent."""
+        return " ".join(str(column.width) for column in self.columns)
+
+    @property
+    def rest(self) -> str:
+        """What is not printed; empty where all is."""
+        if len(self.rows) == self.total:
+            return ""
+        return (
+            f"{numbers.integer(len(self.rows))} of {numbers.integer(self.total)} rows are printed; "
+            f"all are in {self.file} and audit.json."
+        )
+
+
+class Tables:
+    """The tables of one report; entries that are not proven are marked.
+
+    Parameters
+    ----------
+    report : AuditReport
+    """
+
+    def __init__(self, report: AuditReport) -> None:
+        self._report = report
+        problem = report.chain.problem
+        self._broken_at = problem.entry if problem else None
+
+    def requests(self) -> Listing:
+        """Requests and outcomes."""
+        columns = (
+            Column("Entry, requested", 15),
+            Column("Release, title", 23),
+            Column("Asked by (login)", 15),
+            Column("Recipient", 12),
+            Column("Outcome", 15),
+            Column("Why", 20),
+        )
+        return self._latest("Requests and what came of them", columns, self._report.requests, self._request, "requests")
+
+    def _request(self, row: RequestRow) -> tuple[str, ...]:
+        return (
+            f"{self._entry(row)} {_time(row.requested_at)}",
+            f"{_release(row.release_id)}{', ' + row.title if row.title else ''}",
+            f"{row.requested_by or NOT_RECORDED} ({row.login})",
+            row.recipient or "all",
+            f"{row.outcome}{' ' + _time(row.outcome_at) if row.outcome_at else ''}",
+            _clipped("; ".join(row.reasons)) or _DASH,
+        )
+
+    def recipients(self) -> Listing:
+        """What each recipient has got in all."""
+        columns = (
+            Column("Recipient", 26),
+            Column("Files", 9, is_figure=True),
+            Column("in the period", 11, is_figure=True),
+            Column("Data sets", 9, is_figure=True),
+            Column("Records", 15, is_figure=True),
+            Column("Expected re-identifications", 16, is_figure=True),
+            Column("Highest risk", 14, is_figure=True),
+        )
+        rows = self._report.recipients
+        shown = tuple(_recipient(row) for row in rows[:MOST_ROWS])
+        caption = "Cumulative exposure by recipient, since the ledger began"
+        return Listing(caption, columns, shown, len(rows), "recipients.csv")
+
+    def files(self) -> Listing:
+        """Every file that has left."""
+        columns = (
+            Column("Recipient", 16),
+            Column("No.", 6, is_figure=True),
+            Column("Entry, released", 15),
+            Column("Release, data", 19),
+            Column("Records", 11, is_figure=True),
+            Column("so far", 11, is_figure=True),
+            Column("Highest risk", 11, is_figure=True),
+            Column("State", 11),
+        )
+        return self._latest("Files that have left, by recipient", columns, self._report.files, self._file, "files")
+
+    def _file(self, row: FileRow) -> tuple[str, ...]:
+        copy = row.copy_of_data or 1
+        again = f" (copy {numbers.integer(copy)} of these data)" if copy > 1 else ""
+        return (
+            row.recipient,
+            numbers.integer(row.number),
+            f"{self._entry(row)} {_time(row.released_at)}",
+            f"{_release(row.release_id)}, {row.dataset or 'data ' + NOT_RECORDED}{again}",
+            _records(row.records),
+            summed(row.cumulative_records, row.not_recorded),
+            _risk(row.highest_risk),
+            f"{row.state}; {numbers.integer(len(row.overridden))} overridden" if row.overridden else row.state,
+        )
+
+    def certificates(self) -> Listing:
+        """Determinations in force."""
+        columns = (
+            Column("Entry", 10),
+            Column("Release", 17),
+            Column("Recipient", 33),
+            Column("Valid until", 16),
+            Column("Days left", 11, is_figure=True),
+            Column("Lapses within", 13),
+        )
+        rows = self._report.certificates
+        return self._first(
+            "Determinations in force, the first to lapse first", columns, rows, self._certificate, "certificates"
+        )
+
+    def _certificate(self, row: CertificateRow) -> tuple[str, ...]:
+        return (
+            self._entry(row),
+            _release(row.release_id),
+            _who(row.recipient, row.organisation),
+            _day(row.valid_until),
+            NOT_RECORDED if row.days_left is None else numbers.integer(row.days_left),
+            f"{row.lapses_within} days" if row.lapses_within else _DASH,
+        )
+
+    def past_due(self) -> Listing:
+        """Determinations that have ended while their file is out."""
+        columns = (
+            Column("Entry", 10),
+            Column("Release", 17),
+            Column("Recipient", 33),
+            Column("Valid until", 14),
+            Column("Days past", 10, is_figure=True),
+            Column("Determined anew by", 16),
+        )
+        rows = self._report.past_due
+        return self._first("Past their last day, file still out", columns, rows, self._past, "past_due")
+
+    def _past(self, row: PastDueRow) -> tuple[str, ...]:
+        return (
+            self._entry(row),
+            _release(row.release_id),
+            _who(row.recipient, row.organisation),
+            _day(row.valid_until),
+            numbers.integer(row.days_past),
+            _release(row.renewed_by) if row.renewed_by else "none recorded",
+        )
+
+    def renewals(self) -> Listing:
+        """The same data determined anew for the same recipient."""
+        columns = (
+            Column("Entry, decided", 15),
+            Column("Recipient", 17),
+            Column("Release, verdict", 21),
+            Column("Earlier one, verdict", 21),
+            Column("Verdict changed", 12),
+            Column("Late by days", 14, is_figure=True),
+        )
+        rows = self._report.renewals
+        return self._latest("The same data determined anew", columns, rows, self._renewal, "renewals")
+
+    def _renewal(self, row: RenewalRow) -> tuple[str, ...]:
+        late = "in time" if row.days_late is None else numbers.integer(row.days_late)
+        return (
+            f"{self._entry(row)} {_time(row.decided_at)}",
+            row.recipient,
+            f"{_release(row.release_id)}, {row.verdict}",
+            f"{_release(row.earlier_release_id)}, {row.earlier_verdict}",
+            "yes" if row.changed else "no",
+            NOT_RECORDED if row.earlier_valid_until is None else late,
+        )
+
+    def interventions(self) -> Listing:
+        """Overrides and revocations."""
+        columns = (
+            Column("Entry, time", 15),
+            Column("What", 12),
+            Column("Release, recipient", 18),
+            Column("By (login)", 18),
+            Column("Reason", 24),
+            Column("State now", 13),
+        )
+        rows = self._report.interventions
+        caption = "Overrides, since the ledger began, and revocations of the period"
+        return self._latest(caption, columns, rows, self._intervention, "interventions")
+
+    def _intervention(self, row: InterventionRow) -> tuple[str, ...]:
+        signed = "signed" if row.signed else "not signed"
+        return (
+            f"{self._entry(row)} {_time(row.at)}",
+            row.what if row.in_period else f"{row.what}, before the period",
+            f"{_release(row.release_id)}, {row.recipient or 'all'}",
+            f"{row.by}, {row.role} ({row.login}; {signed})",
+            _clipped("; ".join((row.reason, *row.figures, *([f"until {_day(row.until)}"] if row.until else [])))),
+            row.outcome,
+        )
+
+    def policies(self) -> Listing:
+        """Policies taken into use."""
+        columns = (
+            Column("Entry, time", 15),
+            Column("Policy, version", 21),
+            Column("SHA-256", 14),
+            Column("Before", 18),
+            Column("First release", 15),
+            Column("Asked for by (login)", 17),
+        )
+        rows = self._report.policies
+        return self._latest("Policies taken into use", columns, rows, self._policy, "policies")
+
+    def _policy(self, row: PolicyRow) -> tuple[str, ...]:
+        before = _DASH
+        if row.before_version is not None:
+            same = "; same version, other contents" if row.same_version else ""
+            before = f"{row.before_version}, {numbers.short(row.before_sha256 or '')}{same}"
+        return (
+            f"{self._entry(row)} {_time(row.at)}",
+            f"{row.policy}, {row.version}",
+            numbers.short(row.sha256),
+            before,
+            _release(row.release_id),
+            f"{row.requested_by} ({row.login})",
+        )
+
+    def gates(self) -> Listing:
+        """All figures by gate."""
+        columns = (
+            Column("Gate", 42),
+            Column("Judged", 10, is_figure=True),
+            Column("Failed", 10, is_figure=True),
+            Column("Near", 10, is_figure=True),
+            Column("Part used, median", 14, is_figure=True),
+            Column("highest", 14, is_figure=True),
+        )
+        rows = self._report.gates
+        shown = tuple(_gate(row) for row in rows)
+        return Listing("Figures of the period by gate", columns, shown, len(rows), "gates.csv")
+
+    def near(self) -> Listing:
+        """Figures near their thresholds."""
+        columns = (
+            Column("Entry, decided", 15),
+            Column("Release, recipient", 18),
+            Column("Gate", 25),
+            Column("Measured", 12, is_figure=True),
+            Column("Allowed", 12),
+            Column("Part used", 8, is_figure=True),
+            Column("State", 10),
+        )
+        rows = self._report.near
+        return self._first("Figures near their threshold, the nearest first", columns, rows, self._near, "near")
+
+    def _near(self, row: NearRow) -> tuple[str, ...]:
+        return (
+            f"{self._entry(row)} {_time(row.decided_at)}",
+            f"{_release(row.release_id)}, {row.recipient}",
+            row.title,
+            row.measured,
+            row.asked,
+            numbers.percent(row.used),
+            row.outcome,
+        )
+
+    def attacks(self) -> Listing:
+        """Results of attacks: a line a file, with the strongest attack of each kind of intruder."""
+        columns = (
+            Column("Entry, decided", 15),
+            Column("Release, recipient", 17),
+            *(Column(f"Linked {INTRUDERS[kind]}", 15, is_figure=True) for kind in INTRUDERS),
+            Column("Guessing", 12, is_figure=True),
+            Column("Verdict", 11),
+        )
+        by_file: dict[int, list[AttackRow]] = {}
+        for row in self._report.attacks:
+            by_file.setdefault(row.entry, []).append(row)
+        shown = tuple(self._attacked(rows) for rows in list(by_file.values())[-MOST_ROWS:])
+        caption = "Share of people linked by the strongest attack, with its 95 % interval"
+        if len(by_file) > MOST_ROWS:
+            caption += f"; the latest {MOST_ROWS} files"
+        return Listing(caption, columns, shown, len(by_file), "attacks.csv")
+
+    def _attacked(self, rows: Sequence[AttackRow]) -> tuple[str, ...]:
+        first = rows[0]
+        by_kind = {row.intruder: row for row in rows}
+        return (
+            f"{self._entry(first)} {_time(first.decided_at)}",
+            f"{_release(first.release_id)}, {first.recipient}",
+            *(_linked(by_kind.get(kind)) for kind in INTRUDERS),
+            numbers.percent(max(row.baseline for row in rows)),
+            first.verdict,
+        )
+
+    def traces(self) -> Listing:
+        """Decoy sightings."""
+        columns = (
+            Column("Entry, traced", 15),
+            Column("Release, first out", 18),
+            Column("By (login); of", 16),
+            Column("Verdict", 22),
+            Column("Named", 13),
+            Column("Response", 16),
+        )
+        return self._latest("Traces and responses", columns, self._report.traces, self._trace, "traces")
+
+    def _trace(self, row: TraceRow) -> tuple[str, ...]:
+        response = "none recorded"
+        if row.response_at is not None and row.response_hours is not None:
+            response = f"{row.response} {_time(row.response_at)}, after {_hours(row.response_hours)}"
+        out = _time(row.released_at) if row.released_at else "not delivered"
+        return (
+            f"{self._entry(row)} {_time(row.at)}",
+            f"{_release(row.release_id)} {out}",
+            f"{row.by}; {row.incident or NOT_RECORDED}",
+            f"{row.verdict}{': ' + _clipped(row.reason) if row.reason else ''}",
+            ", ".join(row.named) or "nobody",
+            response,
+        )
+
+    def agreements(self) -> Listing:
+        """Agreements that end or have ended."""
+        columns = (
+            Column("Entry", 10),
+            Column("Agreement", 22),
+            Column("Recipient", 32),
+            Column("Last day", 14),
+            Column("Days left", 12, is_figure=True),
+            Column("Files out", 10, is_figure=True),
+        )
+        rows = self._report.agreements
+        caption = "Agreements that have ended or end within 90 days"
+        return self._first(caption, columns, rows, self._agreement, "agreements")
+
+    def _agreement(self, row: AgreementRow) -> tuple[str, ...]:
+        return (
+            self._entry(row),
+            row.agreement,
+            _who(row.recipient, row.organisation),
+            _day(row.expires),
+            numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
+            numbers.integer(row.files),
+        )
+
+    def destructions(self) -> Listing:
+        """Copies to be destroyed."""
+        columns = (
+            Column("Entry", 10),
+            Column("Release", 16),
+            Column("Recipient", 18),
+            Column("File, SHA-256", 16),
+            Column("Because", 16),
+            Column("Since", 13),
+            Column("Days", 11, is_figure=True),
+        )
+        rows = self._report.destructions
+        caption = "Copies to be destroyed, the longest due first"
+        return self._first(caption, columns, rows, self._destruction, "destructions")
+
+    def _destruction(self, row: DestructionRow) -> tuple[str, ...]:
+        return (
+            self._entry(row),
+            _release(row.release_id),
+            row.recipient,
+            numbers.short(row.file_sha256),
+            row.because,
+            _day(row.due),
+            numbers.integer(row.days_past),
+        )
+
+    def exceptions(self) -> Listing:
+        """Duties that were not kept apart."""
+        columns = (
+            Column("Entry, time", 17),
+            Column("Release, recipient", 22),
+            Column("What", 41),
+            Column("Who", 20),
+        )
+        rows = self._report.duties.exceptions
+        return self._latest("Exceptions", columns, rows, self._exception, "duty_exceptions")
+
+    def _exception(self, row: ExceptionRow) -> tuple[str, ...]:
+        return (
+            f"{self._entry(row)} {_time(row.at)}",
+            f"{_release(row.release_id)}, {row.recipient}",
+            row.what,
+            row.who,
+        )
+
+    def keys(self) -> Listing:
+        """Keys registered, retired, rotated."""
+        columns = (
+            Column("Entry, time", 20),
+            Column("What", 22),
+            Column("Whose", 25),
+            Column("Roles", 18),
+            Column("Login", 15),
+        )
+        return self._latest("Keys of the period", columns, self._report.keys, self._key, "keys")
+
+    def _key(self, row: KeyRow) -> tuple[str, ...]:
+        return (
+            f"{self._entry(row)} {_time(row.at)}",
+            row.what,
+            row.name or _DASH,
+            ", ".join(row.roles) or _DASH,
+            row.login,
+        )
+
+    def signed(self) -> Listing:
+        """Signed determinations."""
+        columns = (
+            Column("Entry, time", 16),
+            Column("Release, recipient", 24),
+            Column("Certificate of", 26),
+            Column("Brought by (login)", 20),
+            Column("Signed PDF", 14),
+        )
+        return self._latest("Determinations signed in the period", columns, self._report.signed, self._sign, "signed")
+
+    def _sign(self, row: SignedRow) -> tuple[str, ...]:
+        return (
+            f"{self._entry(row)} {_time(row.at)}",
+            f"{_release(row.release_id)}, {row.recipient or 'all'}",
+            _clipped(row.subject),
+            f"{row.by or _DASH} ({row.login})",
+            numbers.short(row.signed_sha256),
+        )
+
+    def contradictions(self) -> Listing:
+        """Entries that cannot all be true."""
+        columns = (Column("Release, recipient", 30), Column("Where", 25), Column("What", 45))
+        rows = self._report.chain.contradictions
+        shown = tuple(
+            (f"{_release(row.release_id)}, {row.recipient}", row.where, _clipped(row.what)) for row in rows[:MOST_ROWS]
+        )
+        return Listing("Entries that contradict each other", columns, shown, len(rows), "contradictions.csv")
+
+    def _latest(
+        self,
+        caption: str,
+        columns: tuple[Column, ...],
+        rows: Sequence[AnyRow],
+        cells: Callable[[AnyRow], tuple[str, ...]],
+        file: str,
+    ) -> Listing:
+        """The rows of the latest entries, in their order."""
+        kept = rows
+        if len(rows) > MOST_ROWS:
+            latest = set(sorted(range(len(rows)), key=lambda place: rows[place].entry)[-MOST_ROWS:])
+            kept = [row for place, row in enumerate(rows) if place in latest]
+            caption += f"; the latest {MOST_ROWS}"
+        return Listing(caption, columns, tuple(cells(row) for row in kept), len(rows), f"{file}.csv")
+
+    def _first(
+        self,
+        caption: str,
+        columns: tuple[Column, ...],
+        rows: Sequence[AnyRow],
+        cells: Callable[[AnyRow], tuple[str, ...]],
+        file: str,
+    ) -> Listing:
+        """The rows that come first."""
+        return Listing(caption, columns, tuple(cells(row) for row in rows[:MOST_ROWS]), len(rows), f"{file}.csv")
+
+    def _entry(self, row: Row) -> str:
+        unproven = self._broken_at is not None and row.entry >= self._broken_at
+        return f"#{row.entry}{_UNPROVEN if unproven else ''}"
+
+
+def _recipient(row: RecipientRow) -> tuple[str, ...]:
+    return (
+        _who(row.recipient, row.organisation),
+        numbers.integer(row.files),
+        numbers.integer(row.files_in_period),
+        numbers.integer(row.datasets),
+        summed(row.records, row.not_recorded),
+        f"{'≥ ' if row.not_recorded else ''}{numbers.risk(row.expected)}",
+        _risk(row.highest_risk),
+    )
+
+
+def _gate(row: GateRow) -> tuple[str, ...]:
+    return (
+        row.title,
+        numbers.integer(row.judged),
+        numbers.integer(row.failed),
+        numbers.integer(row.near),
+        _DASH if row.median is None else part(row.median),
+        _DASH if row.highest is None else part(row.highest),
+    )
+
+
+def part(used: float) -> str:
+    """Part of what a gate allows, in percent; more than all of it for a figure that failed.
+
+    >>> part(0.5), part(1.25), part(40)
+    ('50%', '125%', 'over 1,000%')
+    """
+    if used > 10:
+        return "over 1,000%"
+    return numbers.percent(used) if used < 1 else f"{used * 100:,.4g}%"
+
+
+def written(count: Records) -> str:
+    """A number of records, or the range that tells no small count.
+
+    >>> written(Records(low=400, high=400)), written(Records(low=1, high=10)), written(Records(low=401, high=410))
+    ('400', '<11', '401–410')
+    """
+    if count.low == count.high:
+        return numbers.integer(count.low)
+    if count.low == 1:
+        return f"<{count.high + 1}"
+    return f"{numbers.integer(count.low)}–{numbers.integer(count.high)}"
+
+
+def _records(count: Records | None) -> str:
+    return NOT_RECORDED if count is None else written(count)
+
+
+def summed(count: Records, not_recorded: int) -> str:
+    """A sum, of which parts may not be recorded.
+
+    >>> summed(Records(low=400, high=400), 1)
+    '≥ 400'
+    """
+    return f"≥ {written(count)}" if not_recorded else written(count)
+
+
+def _linked(row: AttackRow | None) -> str:
+    if row is None:
+        return _DASH
+    around = ""
+    if row.interval:
+        around = f" ({numbers.percent_range(row.interval.low, row.interval.high).replace('–', _UNBROKEN)})"
+    proves = "" if row.proves_something else "; as guessing"
+    return f"{_share(row.share)}{around}{proves}"
+
+
+def _share(share: Share) -> str:
+    if share.low == share.high:
+        return numbers.percent(share.low)
+    return f"<{numbers.percent(share.high)}" if share.low == 0 else f">{numbers.percent(share.low)}"
+
+
+def _risk(risk: float | None) -> str:
+    return NOT_RECORDED if risk is None else numbers.risk(risk)
+
+
+def _release(release_id: str | None) -> str:
+    return numbers.short(release_id) if release_id else "no release"
+
+
+def _who(recipient: str, organisation: str | None) -> str:
+    return f"{organisation} ({recipient})" if organisation else recipient
+
+
+def _time(moment: datetime) -> str:
+    return f"{numbers.utc(moment):%Y-%m-%d %H:%M}"
+
+
+def _day(day: date | None) -> str:
+    return NOT_RECORDED if day is None else day.isoformat()
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.1f} h" if hours < 72 else f"{hours / 24:,.1f} days"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
