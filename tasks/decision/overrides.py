@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Self
 
-from tasks.decision.record import GateOverride, GateResult, digest
-from tasks.decision.verdict import is_excused, is_over
+from tasks.decision.people import same_person
+from tasks.decision.record import DecisionRecord, GateOverride, GateResult, digest
+from tasks.decision.verdict import is_excused, is_over, utc_day
 from tasks.errors import StageFailed
 from tasks.ledger.entry import Entry, Event
 from tasks.request.model import Measure
@@ -213,3 +214,39 @@ def overridable(
             fix="change the release or the policy, in a new request; releasegate explain says what would pass",
         )
     return tuple(gate for gate in gates if gate.id in set(named))
+
+
+def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: int) -> bool:
+    """Whether all that a record tells of overrides follows from entries of the ledger, and nothing else does.
+
+    Parameters
+    ----------
+    record : DecisionRecord
+    overrides : mapping of str to Entry
+        Entries of event ``overridden``, by their hashes.
+    before : int
+        Number of the entry that records the decision.
+    """
+    marked = [gate for gate in record.gates if gate.overridden is not None]
+    if record.inputs_id is None or not record.overrides:
+        return record.inputs_id is None and not record.overrides and not marked
+    entries = [overrides.get(name) for name in record.overrides]
+    found = [GateOverrides.of(entry) for entry in entries if entry is not None and is_gate_override(entry)]
+    return (
+        len(found) == len(record.overrides)
+        and all(entry is not None and entry.sequence < before for entry in entries)
+        and record.release_id == overridden_id(record.inputs_id, record.overrides)
+        and all(one.inputs == record.inputs_id for one in found)
+        and not any(is_over(one.valid_until, utc_day(record.decided_at)) for one in found)
+        and all(_is_told(record, gate, found) for gate in marked)
+    )
+
+
+def _is_told(record: DecisionRecord, gate: GateResult, found: Iterable[GateOverrides]) -> bool:
+    given = [one for one in found if one.recipient == record.recipient.id and gate.id in one.gates]
+    return (
+        gate.id in record.overridable
+        and is_excused(gate)
+        and any(gate.overridden == one.fact(gate.id) for one in given)
+        and not any(same_person(name, record.requested_by) for name in record.answering)
+    )

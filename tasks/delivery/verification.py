@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from tasks.decision.overrides import is_founded
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing, standing
 from tasks.delivery.approval import APPROVALS, Approval, is_approval_told
@@ -60,9 +61,9 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
        after it one signature that fits these bytes. Nothing else is added.
     5. With a ledger: the ledger is whole; its last ``published`` entry of the release names this manifest; the
        ``decided`` entry of each recipient names this record, its verdict and reasons; the record names an earlier head
-       of this ledger; exactly the delivered recipients have a ``released`` entry, which names this file. Later entries
-       do not contradict each other, and those of a release after review name everything that was added; those of
-       signatures name exactly the signed determinations.
+       of this ledger, and no overrides of gates but those that earlier entries record; exactly the delivered recipients
+       have a ``released`` entry, which names this file. Later entries do not contradict each other, and those of a
+       release after review name everything that was added; those of signatures name exactly the signed determinations.
 
     Parameters
     ----------
@@ -276,6 +277,11 @@ def _decision_recorded(ledger: Ledger, record: DecisionRecord, entry: Entry | No
     head = ledger.sequence_of(record.prev_record_sha256)
     if head is None or head >= entry.sequence:
         problems.append(f"{path} names a ledger head that is not in this ledger before entry {entry.sequence}")
+    overrides = {}
+    if record.overrides:
+        overrides = {one.sha256: one for one in ledger.entries(event=Event.OVERRIDDEN)}
+    if not is_founded(record, overrides, entry.sequence):
+        problems.append(f"{path} tells of overrides that the ledger does not record")
     return problems
 
 
