@@ -129,6 +129,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         sections=sections(record),
         figures=drawn,
         gates=gate_rows(record),
+        overridden=[gate for gate in record.gates if gate.overridden],
         assumptions=assumptions(record),
         not_assessed=statements.not_assessed(record),
         stopped=statements.stopped(record),

@@ -26,6 +26,8 @@ class GateRow:
     asked: str
     unit: str
     passed: bool
+    overridden: bool
+    """Failed, and an officer answers for it."""
     because: str
     """Precedent of a threshold; for a condition, what was found."""
     is_condition: bool
@@ -70,6 +72,7 @@ def _row(record: DecisionRecord, gate: GateResult) -> GateRow:
         asked=asked,
         unit=gate.unit or _UNITS.get(gate.id, ""),
         passed=gate.passed,
+        overridden=gate.overridden is not None,
         because=gate.because,
         is_condition=gate.comparison == "is",
     )

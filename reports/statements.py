@@ -31,20 +31,20 @@ class VerdictText:
 
 def verdict_text(record: DecisionRecord) -> VerdictText:
     """The verdict and its consequence, in one sentence."""
-    who = record.recipient.organisation
+    who, exception = record.recipient.organisation, ", by exception" if record.answering else ""
     if record.decision is Verdict.APPROVED:
         meaning = (
             f"The file named below may be delivered to {who}, for the purpose and on the terms stated, "
             f"from {numbers.day(record.valid_from)} until {numbers.day(record.valid_until)}."
         )
-        return VerdictText("✓", "Approved", "approved", meaning)
+        return VerdictText("✓", f"Approved{exception}", "approved", meaning)
     if record.decision is Verdict.AWAITING_REVIEW:
         need = record.reviews_required
         meaning = (
             f"The measurements are complete. Nothing may be delivered to {who} before "
             f"{'the required reviewer has' if need == 1 else f'all {need} required reviewers have'} voted to approve."
         )
-        return VerdictText("◔", "Awaiting review", "awaiting", meaning)
+        return VerdictText("◔", f"Awaiting review{exception}", "awaiting", meaning)
     return VerdictText("✗", "Blocked", "blocked", f"Nothing may be delivered to {who} under this request.")
 
 
