@@ -91,14 +91,15 @@ def _judged(
     status = _status(first, roots, base.judged_at)
     if not (status.intact and status.valid and _is_canonical(content, first)):
         return broken
+    signed_bytes = int(first.byte_range[2]) + int(first.byte_range[3])
     found = replace(
         broken,
-        finding=_change(status),
+        finding=_change(status, len(content) - signed_bytes),
         signatory=_signatory(first),
         claimed_at=status.signer_reported_dt,
         record=attached(reader.get_historical_root(first.signed_revision)),
         head=_head(first),
-        signed_bytes=int(first.byte_range[2]) + int(first.byte_range[3]),
+        signed_bytes=signed_bytes,
     )
     if roots is None or status.trusted or found.finding is Finding.EDITED:
         return found
@@ -133,11 +134,12 @@ def _is_canonical(content: bytes, signature: EmbeddedPdfSignature) -> bool:
     )
 
 
-def _change(status: PdfSignatureStatus) -> Finding:
-    """What came after the signature."""
-    if not status.docmdp_ok:
+def _change(status: PdfSignatureStatus, further: int) -> Finding:
+    """What came after the signature, which is followed by so many bytes."""
+    is_update = status.modification_level is not ModificationLevel.NONE
+    if not status.docmdp_ok or (further and not is_update):
         return Finding.EDITED
-    return Finding.SOUND if status.modification_level is ModificationLevel.NONE else Finding.EXTENDED
+    return Finding.EXTENDED if is_update else Finding.SOUND
 
 
 def _distrust(
