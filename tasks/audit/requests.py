@@ -4,6 +4,7 @@ import calendar
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import pairwise
 
 from tasks.audit.cases import Case
 from tasks.audit.history import History, Period, Release, text
@@ -66,7 +67,7 @@ def intervals(period: Period) -> tuple[Period, ...]:
 def _runs(release: Release) -> Iterator[tuple[Entry, tuple[Entry, ...]]]:
     """Each request of a release with the entries up to the next one."""
     starts = [place for place, entry in enumerate(release.entries) if entry.event is Event.REQUESTED]
-    for start, end in zip(starts, [*starts[1:], len(release.entries)], strict=True):
+    for start, end in pairwise([*starts, len(release.entries)]):
         yield release.entries[start], release.entries[start + 1 : end]
 
 

@@ -370,8 +370,9 @@ class Ledger:
         check, rows = ChainCheck(anchors, fingerprints), list[Row]()
         problem: TamperingFound | None = None
         broken_at: int | None = None
-        with self._reading() as connection:
-            try:
+        all_read = False
+        try:
+            with self._reading() as connection:
                 for row in _stored(connection, self._database.errors):
                     rows.append(row)
                     if problem is None:
@@ -379,16 +380,14 @@ class Ledger:
                             check.add(row)
                         except TamperingFound as error:
                             problem, broken_at = error, check.head.sequence + 1
-            except self._database.errors as error:
-                unreadable = self._database.unreadable(error, len(rows) + 1)
-                if not isinstance(unreadable, TamperingFound):
-                    raise unreadable from None
+                all_read = True
                 if problem is None:
-                    problem, broken_at = unreadable, check.head.sequence + 1
+                    problem = self._wrong_besides_rows(check, connection)
+                    cut = max(anchors, default=0) > check.head.sequence
+                    broken_at = check.head.sequence + 1 if problem is not None and cut else None
+        except TamperingFound as error:  # pages that cannot be read, which ends the transaction
             if problem is None:
-                problem = self._wrong_besides_rows(check, connection)
-                cut = max(anchors, default=0) > check.head.sequence
-                broken_at = check.head.sequence + 1 if problem is not None and cut else None
+                problem, broken_at = error, None if all_read else check.head.sequence + 1
         return Examined(tuple(rows), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
 
     def _wrong_besides_rows(self, check: ChainCheck, connection: Connection) -> TamperingFound | None:

@@ -1,0 +1,178 @@
+"""Ledgers that are old, new, damaged or of other sizes: what an audit reads of them, and what it must not tell."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.audit import cells
+from tasks.audit.build import Verified, audit_report, checked_period
+from tasks.audit.history import Period, read_history
+from tasks.audit.report import AuditReport, Records
+from tasks.audit.requests import intervals
+from tasks.decision.record import canonical_json
+from tasks.errors import BadInput
+from tasks.ledger.entry import Event, Head, Row
+from tests.support.audited import FIRST, NOW, QUARTER, SECOND, Chronicle, busy_quarter
+from tests.support.records import sha
+
+TODAY = date(2026, 4, 10)
+
+
+def audited(rows: list[Row]) -> AuditReport:
+    verified = Verified(len(rows), Head(len(rows), "0" * 64), 0, 0, 0, None)
+    return audit_report(rows, verified, QUARTER, made_at=NOW, program="0.1.0")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "what"),
+    [
+        (date(2026, 2, 1), date(2026, 1, 31), "the period ends before it begins"),
+        (date(2026, 1, 1), date(2026, 4, 11), "the period has not ended"),
+        (date(2026, 5, 1), date(2026, 6, 1), "the period has not ended"),
+    ],
+)
+def test_days_that_are_no_period(first: date, last: date, what: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        checked_period(first, last, TODAY)
+    assert refused.value.what == what
+
+
+def test_a_period_may_be_one_day_and_end_today() -> None:
+    assert checked_period(TODAY, TODAY, TODAY) == Period(TODAY, TODAY)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dates(date(2020, 1, 1), date(2030, 1, 1)), st.integers(0, 4000))
+def test_parts_of_a_period_cover_each_day_once(first: date, days: int) -> None:
+    period = Period(first, first + timedelta(days=days))
+    parts = intervals(period)
+    assert parts[0].first == period.first
+    assert parts[-1].last == period.last
+    assert all(one.first <= one.last for one in parts)
+    assert all(one.last + timedelta(days=1) == two.first for one, two in pairwise(parts))
+    assert len(parts) <= 62
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(0, 40), max_size=6), st.integers(2, 20))
+def test_sums_tell_no_small_part(counts: list[int], limit: int) -> None:
+    told = cells.total(cells.records(count, limit) for count in counts)
+    assert told.low <= sum(counts) <= told.high
+    small = [count for count in counts if 0 < count < limit]
+    assert told.high - told.low == len(small) * (limit - 2)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(0, 300), st.integers(1, 300), st.integers(2, 20))
+def test_a_share_tells_no_small_count(count: int, people: int, limit: int) -> None:
+    count = min(count, people)
+    told = cells.share(count / people, people, limit)
+    assert told.low - 1e-12 <= count / people <= told.high + 1e-12
+    if 0 < count < limit:
+        assert told.low == 0
+        assert told.high * people >= min(limit, people) - 1e-9
+    elif not 0 < people - count < limit:
+        assert told.low == told.high
+
+
+def test_entries_of_older_versions_lack_figures_and_say_so() -> None:
+    log = Chronicle()
+    log.request("old")
+    log.decide_bare("old", "university", "awaiting review")
+    log.vote("old", FIRST)
+    log.vote("old", SECOND)
+    log.open_votes("old", Event.APPROVED)
+    log.deliver("old")
+    report = log.audit()
+    assert report.not_recorded == 1
+    assert report.requests[0].outcome == "released"
+    assert report.requests[0].reasons == ("2 of 2 reviewers approve.",)
+    assert report.chain.contradictions == ()
+    assert report.duties.exceptions == ()
+    row = report.files[0]
+    assert (row.records, row.highest_risk, row.dataset, row.not_recorded) == (None, None, None, 1)
+    assert row.source_sha256 == sha("data")
+    assert (report.gates, report.attacks, report.policies, report.agreements, report.past_due) == ((), (), (), (), ())
+    log.revoke("old")
+    assert log.audit().requests[0].outcome == "revoked"
+
+
+def test_facts_of_a_later_version_are_not_recorded_in_this_one() -> None:
+    log = Chronicle()
+    log.request("new")
+    log.decide("new")
+    last = log.rows[-1]
+    body = json.loads(last.body)
+    body["determined"]["version"] = 2
+    assert audited([*log.rows[:-1], last._replace(body=json.dumps(body))]).not_recorded == 1
+
+
+def test_kinds_of_entries_that_are_not_known_are_counted() -> None:
+    rows = busy_quarter().rows
+    strange = rows[-1]._replace(sequence=len(rows) + 1, event="certified", at="2026-02-02T00:00:00Z")
+    report = audited([*rows, strange, strange._replace(event="reassessed")])
+    assert report.chain.other_events == {"certified": 1, "reassessed": 1}
+    assert report.reassessments == 1
+    assert report.requests == audited(rows).requests
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"at": "yesterday"}, {"at": None}, {"body": "{"}, {"body": "[]"}, {"body": None}, {"event": 7}, {"actor": None}],
+)
+def test_a_row_that_cannot_be_read_is_named(broken: dict[str, object]) -> None:
+    rows = busy_quarter().rows
+    rows[6] = rows[6]._replace(**broken)
+    report = audited(rows)
+    assert report.chain.unreadable == (7,)
+    assert 7 not in {row.entry for row in report.requests}
+
+
+@pytest.mark.parametrize("body", ["{}", '{"decision": 3, "record_sha256": []}', '{"decision": "perhaps"}'])
+def test_a_decision_that_is_none_is_contradictory(body: str) -> None:
+    log = Chronicle()
+    log.request("one")
+    log.decide("one")
+    report = audited([log.rows[0], log.rows[1]._replace(body=body)])
+    assert report.requests[0].outcome == "contradictory"
+    assert len(report.chain.contradictions) == 1
+
+
+def test_times_of_other_zones_are_read_in_utc() -> None:
+    rows = busy_quarter().rows
+    moved = rows[0]._replace(at="2026-01-01T00:30:00+02:00")
+    assert read_history([moved], QUARTER.last).entries[0].at == datetime(2025, 12, 31, 22, 30, tzinfo=UTC)
+
+
+def test_small_numbers_of_people_stand_nowhere() -> None:
+    """Seven records: no figure of them, nor of a gate from which they would follow."""
+    log = Chronicle()
+    log.publish(
+        "few",
+        records=7,
+        gates=({"id": "released.smallest_class", "comparison": "at least", "measured": 7.0, "threshold": 7.0,
+                "passed": True},),
+        attacks=({"intruder": "informed", "title": "x", "share": 1 / 7, "low": 0.0257, "high": 0.5131,
+                  "baseline": 0.5, "people": 7, "proves_something": False},),
+    )  # fmt: skip
+    report = log.audit()
+    assert report.files[0].records == Records(low=1, high=10)
+    assert report.near == ()
+    assert report.attacks[0].people == Records(low=1, high=10)
+    text = canonical_json(report).decode()
+    assert not any(mark in text for mark in ("0.142857", "0.0257", "0.5131", '"measured":"7', ":7.0", ":7,"))
+
+
+def test_what_the_ledger_holds_beside_stands_in_no_audit() -> None:
+    """Paths, that decoys were asked for, the incident's hash and size, whom a trace suspected, commitments, nonces."""
+    text = canonical_json(busy_quarter().audit()).decode()
+    for row in busy_quarter().rows:
+        body = json.loads(row.body)
+        for name in ("incident_sha256", "commitment", "nonce", "request_path", "record_sha256"):
+            assert str(body.get(name, "nothing of it")) not in text
+    for name in ("decoys", "suspected", "total", "commitment"):
+        assert f'"{name}"' not in text.replace('"verdict":"decoys"', "")
