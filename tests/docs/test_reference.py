@@ -129,7 +129,7 @@ def test_policy_defaults_are_as_listed() -> None:
         elif type(value) in {int, float}:
             assert float(default) == value, key
         else:
-            assert UNSET.get(default, default) == getattr(value, "value", value), key
+            assert UNSET.get(default, default) == (None if value == () else getattr(value, "value", value)), key
 
 
 def test_the_terms_of_decoys_are_listed_with_their_defaults() -> None:
