@@ -145,7 +145,8 @@ def _show(checked: Checked) -> None:
     for recipient in loaded.request.recipients:
         if recipient.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in recipient.encrypt_to)
-            console.print(f"encrypted: {loaded.request.format_for(recipient).value} for {recipient.id} to {keys}")
+            form = loaded.request.format_for(recipient).value
+            console.print(Text(f"encrypted: {form} for {recipient.id} to {keys}"), soft_wrap=True)
     console.print(f"taken to be held by an intruder: {', '.join(known_attributes(loaded.request))}\n")
     failed = [one for one in validation.checks if not one.passed]
     for one in failed:

@@ -74,13 +74,14 @@ def release(
                 "release_id": outcome.release_id,
                 "bundle": str(outcome.bundle),
                 "repeated": outcome.repeated,
+                "decided_at": max(record.decided_at for record in outcome.records).isoformat(),
                 "positions": str(outcome.positions) if outcome.positions else None,
                 "recipients": [_summary(record, outcome) for record in outcome.records],
             }
         )
         return code
     if outcome.repeated:
-        console.print("This request was decided before, with the same inputs and program; nothing was done again.\n")
+        console.print(_told_of_before(outcome), soft_wrap=True)
     for record in outcome.records:
         _show_record(record, outcome)
     console.print(f"release  {outcome.release_id}")
@@ -88,6 +89,15 @@ def release(
     if outcome.positions:
         console.print(f"rows     {outcome.positions}  (positions of failing records, for you alone)", soft_wrap=True)
     return code
+
+
+def _told_of_before(outcome: "Outcome") -> str:
+    """That nothing happened, so that nobody takes what follows for a new decision."""
+    last = max(record.decided_at for record in outcome.records)
+    return (
+        f"This request was decided before, on {last:%Y-%m-%d at %H:%M} UTC, with the same inputs and program.\n"
+        "It is neither decided nor delivered again; its bundle was verified. This is where it stands now:\n"
+    )
 
 
 def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCode:

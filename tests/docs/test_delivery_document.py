@@ -1,0 +1,44 @@
+"""What the documents say of delivered files is so: keys, names, and the commands that recipients are told."""
+
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+
+import pyrage
+
+from tasks.delivery.stage import delivered_name
+from tasks.request.model import DeliveryFormat, Recipient
+from tasks.request.public_key import fingerprint
+
+DOCS = Path(__file__).parents[2] / "docs"
+REQUEST, OPERATIONS = ((DOCS / name).read_text(encoding="utf-8") for name in ("request.md", "operations.md"))
+
+
+def section(text: str, heading: str) -> str:
+    return re.split(r"^#{2,3} ", text.split(f"\n{heading}\n")[1], flags=re.MULTILINE)[0]
+
+
+def test_the_keys_of_a_delivery_are_listed() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", section(REQUEST, "### The delivered file"), re.MULTILINE)
+    assert listed == ["delivery_format", "encrypt_to"]
+    assert set(listed) < set(Recipient.model_fields)
+    for form in DeliveryFormat:
+        assert f"`{form.value}`" in section(REQUEST, "### The delivered file")
+
+
+def test_the_names_of_delivered_files_are_told() -> None:
+    text = OPERATIONS.split("\n## Delivered files\n")[1]
+    for form in DeliveryFormat:
+        for encrypted in (False, True):
+            assert f"`{delivered_name(form.value, encrypted=encrypted)}`" in text
+
+
+def test_a_fingerprint_is_what_the_command_shown_would_print() -> None:
+    """``age-keygen -y`` prints the public key and a line's end, which the command takes away."""
+    assert "age-keygen -y key.txt | tr -d '\\n' | sha256sum" in OPERATIONS
+    public = str(pyrage.x25519.Identity.generate().to_public())
+    printed = subprocess.run(
+        ["tr", "-d", "\\n"], input=public + "\n", capture_output=True, text=True, check=True
+    ).stdout
+    assert hashlib.sha256(printed.encode()).hexdigest() == fingerprint(public)
