@@ -28,6 +28,9 @@ from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import file_sha256
 
+_LONGEST_WAIT = 30.0
+"""Seconds to wait for another process that acts on the same release."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -136,7 +139,7 @@ def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterato
             got="a bundle elsewhere",
             fix="name the release by its id, and its workspace with --workspace",
         )
-    with open_ledger(home) as ledger, home.alone(bundle.name):
+    with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
         finish_additions(home, ledger, bundle.name)
         verify_bundle(bundle, ledger)
         yield OpenRelease(bundle.name, home, ledger, settled_cases(home, ledger, bundle.name, now))

@@ -60,6 +60,8 @@ EngineFor = Callable[[Path, Path], AbstractContextManager[object]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context in which flows can run."""
 
 _LONGEST_TEXT = 2000
+_LONGEST_WAIT = 3600.0
+"""Seconds to wait for another process that works on the same release."""
 _LEAST_ROOM = 1024 * 1024
 
 
@@ -138,16 +140,33 @@ def run_release(
         except ReleasegateError as error:
             _record_error(ledger, None, error, clock())
             raise
-        now = named(ledger, of_inputs, utc_day(clock()))
-        with workspace.alone(now.release_id):
-            _recover(workspace, ledger, now.release_id)
-            if workspace.bundle(now.release_id).exists():
-                return _decided(workspace, ledger, loaded, now, clock())
-            made = _run(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine)
-            if now.overrides:
-                whole = _decided(workspace, ledger, loaded, now, clock())
-                return replace(whole, repeated=False, positions=made.positions)
-            return made
+        while True:
+            now = named(ledger, of_inputs, utc_day(clock()))
+            with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
+                # Whoever was waited for may have used the overrides that name this release.
+                if named(ledger, of_inputs, utc_day(clock())) == now:
+                    return _settled(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine)
+
+
+def _settled(
+    workspace: Workspace,
+    ledger: Ledger,
+    loaded: LoadedRequest,
+    inputs: Inputs,
+    now: Named,
+    *,
+    clock: Clock,
+    engine: EngineFor,
+) -> Outcome:
+    """The outcome of a release that nobody else works on: as decided before, or decided now."""
+    _recover(workspace, ledger, now.release_id)
+    if workspace.bundle(now.release_id).exists():
+        return _decided(workspace, ledger, loaded, now, clock())
+    made = _run(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine)
+    if now.overrides:
+        whole = _decided(workspace, ledger, loaded, now, clock())
+        return replace(whole, repeated=False, positions=made.positions)
+    return made
 
 
 def _recover(workspace: Workspace, ledger: Ledger, name: str) -> None:

@@ -4,15 +4,14 @@ At every point of time each manifest can be opened with a key of the key file, s
 running it again.
 """
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
+from flows.locking import alone, is_held
 from flows.workspace import Workspace
 from tasks.decoys.keys import VARIABLE, add_key, keep_newest_key
 from tasks.decoys.sealing import KeyRing, open_sealed
@@ -61,7 +60,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     if os.environ.get(VARIABLE, "").strip():
         raise _in_environment()
     vault = Vault.beside(workspace.key_file)
-    with open_ledger(workspace) as ledger, _alone(vault.key_file):
+    with open_ledger(workspace) as ledger, _one_rotation(vault.key_file):
         if drop_old:
             _check_idle(workspace)
         ring = add_key(vault.key_file)
@@ -88,20 +87,15 @@ def _check_opens(vault: Vault, ring: KeyRing) -> None:
         open_sealed(vault.read(path.stem), ring)
 
 
-@contextmanager
-def _alone(key_file: Path) -> Iterator[None]:
+def _one_rotation(key_file: Path) -> AbstractContextManager[None]:
     """Let one process at a time rotate: of two, one would lose the other's key, and the manifests under it."""
-    with os.fdopen(os.open(_lock_of(key_file), os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkspaceError(
-                "the keys are being rotated by another process",
-                where=str(key_file),
-                expected="one rotation at a time",
-                fix="wait until it ends",
-            ) from None
-        yield
+    refused = WorkspaceError(
+        "the keys are being rotated by another process",
+        where=str(key_file),
+        expected="one rotation at a time",
+        fix="wait until it ends",
+    )
+    return alone(_lock_of(key_file), refused)
 
 
 def _lock_of(key_file: Path) -> Path:
@@ -110,18 +104,14 @@ def _lock_of(key_file: Path) -> Path:
 
 def _check_idle(workspace: Workspace) -> None:
     """Refuse while a release is under way; each holds the lock of its run."""
-    for path in sorted((workspace.private / "runs").glob("*.lock")):
-        with path.open("r") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise WorkspaceError(
-                    "a release is under way, which may seal its manifest with an old key",
-                    where=str(workspace.root),
-                    expected="no release at work while old keys are dropped",
-                    got="at least one",
-                    fix="wait until it ends, or rotate without --drop-old",
-                ) from None
+    if any(is_held(path) for path in sorted((workspace.private / "runs").glob("*.lock"))):
+        raise WorkspaceError(
+            "a release is under way, which may seal its manifest with an old key",
+            where=str(workspace.root),
+            expected="no release at work while old keys are dropped",
+            got="at least one",
+            fix="wait until it ends, or rotate without --drop-old",
+        )
 
 
 def _in_environment() -> WorkspaceError:

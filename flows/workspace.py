@@ -8,15 +8,14 @@
       .releasegate/          private: key, orchestrator's home, files of runs that are under way
 """
 
-import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.locking import alone
 from tasks.errors import WorkspaceError
 
 _KEY_BYTES = 32
@@ -73,26 +72,26 @@ class Workspace:
         """Private folder of determinations that an expert has signed, until they are in their bundle."""
         return self.private / "signed" / release_id
 
-    @contextmanager
-    def alone(self, release_id: str) -> Iterator[None]:
-        """Let one process at a time work on a release.
+    def alone(self, release_id: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[None]:
+        """Let one process at a time work on a release; another waits for it, so long as it may.
 
         Raises
         ------
         WorkspaceError
-            If another one does.
+            If another one is still at work then.
         """
-        with (self.private / "runs" / f"{release_id}.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise WorkspaceError(
-                    "this release is being worked on by another process",
-                    where=str(self.root),
-                    expected="one run at a time for one request",
-                    fix="wait until it ends; then the same command shows its outcome",
-                ) from None
-            yield
+        refused = WorkspaceError(
+            "this release is being worked on by another process",
+            where=str(self.root),
+            expected="one run at a time for one request",
+            fix="wait until it ends; then the same command shows its outcome",
+        )
+        return alone(
+            self.private / "runs" / f"{release_id}.lock",
+            refused,
+            wait_seconds=wait_seconds,
+            waiting="waiting for another process that works on this release",
+        )
 
     def clear_run(self, release_id: str) -> None:
         """Remove a run's intermediate files."""

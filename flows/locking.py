@@ -1,0 +1,60 @@
+"""Locks between processes: files that the system unlocks when their holder ends, however it ends."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flows.progress import step
+from tasks.errors import WorkspaceError
+
+_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def alone(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[None]:
+    """Hold a lock for as long as the block runs.
+
+    Parameters
+    ----------
+    path : Path
+        The lock's file, made where it is missing; its folder must exist. It stays.
+    refused : WorkspaceError
+        What to raise where another process holds the lock and does not let go in time.
+    wait_seconds : float
+        How long to wait for it.
+    waiting : str
+        What to tell whoever watches, once, if there is something to wait for.
+
+    Raises
+    ------
+    WorkspaceError
+        `refused`.
+    """
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
+        deadline = time.monotonic() + wait_seconds
+        told = False
+        while not _taken(lock.fileno()):
+            if time.monotonic() >= deadline:
+                raise refused
+            if not told:
+                step(waiting)
+                told = True
+            time.sleep(_POLL_SECONDS)
+        yield
+
+
+def is_held(path: Path) -> bool:
+    """Whether some process holds the lock of an existing file."""
+    with path.open("r") as lock:
+        return not _taken(lock.fileno(), fcntl.LOCK_SH)
+
+
+def _taken(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
