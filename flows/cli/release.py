@@ -108,10 +108,13 @@ def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCo
 
 
 def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
-    who, bundle = record.recipient.id, outcome.bundle
+    who, bundle = record.recipient.id, _bundle_of(record, outcome)
     standing = outcome.standings[who]
     return {
         "recipient": who,
+        "release_id": record.release_id,
+        "supersedes": record.supersedes,
+        "superseded_by": standing.superseded_by,
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "state": standing.state.value,
@@ -124,10 +127,21 @@ def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
         "record_sha256": digest(record),
         "report": str(bundle / "report" / f"{who}.pdf"),
         "gates": [
-            {"id": gate.id, "measured": gate.measured, "threshold": gate.threshold, "passed": gate.passed}
+            {
+                "id": gate.id,
+                "measured": gate.measured,
+                "threshold": gate.threshold,
+                "passed": gate.passed,
+                "overridden_by": gate.overridden.officer if gate.overridden else None,
+            }
             for gate in record.gates
         ],
     }
+
+
+def _bundle_of(record: DecisionRecord, outcome: "Outcome") -> Path:
+    """Where a recipient's papers are: under overrides, others than those concerned stay where they were decided."""
+    return outcome.bundle.parent / record.release_id
 
 
 def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
@@ -156,13 +170,19 @@ def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
     for gate in record.gates:
         measured, threshold = write_result(gate)
         mark = Text("✓", style="green") if gate.passed else Text("✗", style="red")
+        if gate.overridden:
+            mark.append(" overridden", style="red")
         table.add_row(mark, gate.title, measured, threshold)
     console.print(table)
     if standing.state in _LETS_LEAVE:
         console.print(f"  valid until {record.valid_until}")
+    if record.supersedes:
+        console.print(f"  supersedes  {record.supersedes}", soft_wrap=True)
+    if record.release_id != outcome.release_id:
+        console.print(f"  decided as  {record.release_id}", soft_wrap=True)
     if standing.state is State.AWAITING_REVIEW and not lapsed:
         console.print(Text(_how_to_review(record, standing)))
-    for kind, path in _files(record, outcome.bundle):
+    for kind, path in _files(record, _bundle_of(record, outcome)):
         console.print(f"  {kind:11} {path}", soft_wrap=True)
     if record.delivery and record.delivery.encrypted_to:
         keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)

@@ -125,6 +125,12 @@ def _show(found: list["Overview"], *, as_json: bool) -> int:
         console.print(Text(f"  {standing.why}"))
         console.print(Text(f"  record     {one.case.record_sha256}"), soft_wrap=True)
         console.print(f"  valid      {record.valid_from} to {record.valid_until}")
+        if record.supersedes:
+            console.print(f"  supersedes {record.supersedes}", soft_wrap=True)
+        for gate in record.gates:
+            if gate.overridden:
+                told = f"  overridden {gate.title}, by {gate.overridden.officer}: {gate.overridden.reason}"
+                console.print(Text(told), soft_wrap=True)
         console.print(Text(f"  asked for  by {record.requested_by}, {record.requested_at.date()}"))
         if record.reviews_required:
             console.print(Text(f"  reviewers  {', '.join(record.reviewers)}; {record.reviews_required} required"))
@@ -146,6 +152,11 @@ def _document(one: "Overview") -> dict[str, Any]:
         "since": standing.since.isoformat(),
         "record_sha256": one.case.record_sha256,
         "valid_until": record.valid_until.isoformat(),
+        "supersedes": record.supersedes,
+        "superseded_by": standing.superseded_by,
+        "overridden": [
+            {"gate": gate.id, **gate.overridden.model_dump(mode="json")} for gate in record.gates if gate.overridden
+        ],
         "requested_by": record.requested_by,
         "reviewers": list(record.reviewers),
         "required": record.reviews_required,

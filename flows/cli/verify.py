@@ -9,12 +9,11 @@ from rich.text import Text
 
 from flows.actor import utc_now
 from flows.anchoring import Collected, anchors_of_bundles, anchors_of_documents
-from flows.cases import cases_of
+from flows.cases import Case, cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, anchors_of, fingerprints_of
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
 from flows.workspace import Workspace
-from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.delivery.verification import BundleReport, verify_bundle
 from tasks.errors import WorkspaceError
@@ -161,7 +160,7 @@ def _bundle(
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
             cases = cases_of(bundle, opened, utc_now())
-            states = {who: _stands(case.standing) for who, case in cases.items()}
+            states = {who: _stands(case) for who, case in cases.items()}
         signers = _signers(bundle, report, recorder, roots, as_of)
     return {
         "release_id": report.release_id,
@@ -228,10 +227,17 @@ def _document(checked: "CheckedPdf") -> dict[str, object]:
     }
 
 
-def _stands(standing: Standing) -> str:
-    """Where a release stands, with the reason where it was taken back."""
+def _stands(case: Case) -> str:
+    """Where a release stands: with the reason where it has ended, what it supersedes, and whose exceptions it rests on."""
+    standing, record = case.standing, case.record
     ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}
-    return f"{standing.state.value}. {standing.why}" if ended else standing.state.value
+    told = [f"{standing.state.value}. {standing.why}" if ended else standing.state.value]
+    if record.supersedes:
+        told.append(f"supersedes {record.supersedes}")
+    if record.answering:
+        closed = [gate.id for gate in record.gates if gate.overridden]
+        told.append(f"overridden by {' and '.join(record.answering)}: {' '.join(closed)}")
+    return "; ".join(told)
 
 
 def _recorder_of(bundle: Path, named: Workspace) -> Workspace:
