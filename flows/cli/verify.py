@@ -228,7 +228,7 @@ def _document(checked: "CheckedPdf") -> dict[str, object]:
 
 
 def _stands(case: Case) -> str:
-    """Where a release stands: with the reason where it has ended, what it supersedes, and whose exceptions it rests on."""
+    """Where a release stands: why, where it has ended; what it supersedes; and whose exceptions it rests on."""
     standing, record = case.standing, case.record
     ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}
     told = [f"{standing.state.value}. {standing.why}" if ended else standing.state.value]
