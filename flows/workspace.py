@@ -11,6 +11,7 @@
 import os
 import secrets
 import shutil
+import time
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from flows.locking import alone
 from tasks.errors import WorkspaceError
 
 _KEY_BYTES = 32
+_OLD_DRAFT = 3600.0
+"""Age in seconds past which a draft is nobody's."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +142,18 @@ def _make_key(path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
+def _sweep(workspace: Workspace) -> None:
+    """Remove drafts that killed processes have left; one that is being written is younger by far."""
+    private, orchestrator = workspace.private, workspace.orchestrator
+    drafts = [*workspace.root.glob(".ledger-*"), *private.glob(".*-*"), *(private / "decoys").glob(".*-*")]
+    for draft in (*drafts, *orchestrator.glob("prefect.db.[0-9]*")):
+        with suppress(FileNotFoundError):
+            if draft.is_file() and time.time() - draft.stat().st_mtime > _OLD_DRAFT:
+                draft.unlink()
+
+
 def open_workspace(root: Path) -> Workspace:
-    """Make a workspace's folders where they are missing.
+    """Make a workspace's folders where they are missing, and remove drafts that killed processes have left.
 
     Raises
     ------
@@ -153,6 +166,7 @@ def open_workspace(root: Path) -> Workspace:
         workspace.releases.mkdir(mode=0o750, exist_ok=True)
         for folder in (workspace.private, workspace.staging, workspace.private / "runs", workspace.orchestrator):
             folder.mkdir(mode=0o700, exist_ok=True)
+        _sweep(workspace)
         if not os.access(workspace.releases, os.W_OK) or not os.access(workspace.private, os.W_OK):
             raise PermissionError
         workspace.key()
