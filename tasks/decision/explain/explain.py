@@ -130,6 +130,9 @@ class _Inquiry:
         played_before = self.plays.count
         if self._failed(VALIDATION_PASSED):
             return self._fixed("The data did not pass validation; a change of terms does not make them pass.")
+        overridden = [gate for gate in self.decided.gates if gate.overridden is not None]
+        if overridden and self.passes:
+            return self._fixed(_overridden(overridden))
         self.progress("solving the recorded terms again")
         self._remember()
         now = self.trial.judge(())
@@ -325,6 +328,16 @@ def _threshold_lever(gate: Gate) -> str:
 
 def _size(flip: Flip) -> float:
     return math.inf if flip.relative_change is None else abs(flip.relative_change)
+
+
+def _overridden(gates: Sequence[GateResult]) -> str:
+    """Why nothing is sought of a release that rests on overrides."""
+    facts = [gate.overridden for gate in gates if gate.overridden is not None]
+    return (
+        f"It rests on overrides: {' and '.join(sorted({one.officer for one in facts}))} answered for "
+        f"{', '.join(f'“{gate.title}”' for gate in gates)}. The changes that would open these gates are those of the "
+        f"release that they blocked: releasegate explain {facts[-1].release_id[:12]}."
+    )
 
 
 def _check_figures(recorded: Sequence[GateResult], now: Judgement) -> None:
