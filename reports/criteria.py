@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 
 from reports import numbers
-from reports.gates import released_records
-from reports.linkage import strongest
+from reports.gates import gate_rows, released_records
+from reports.linkage import NO_INTERVAL, link_text, strongest
 from reports.sequential import judged_belief
 from reports.smallcell import SmallCellRule
 from reports.statements import names, with_role
+from tasks.decision.adversary_facts import CombinedFact
 from tasks.decision.record import DecisionRecord, RiskFact
-from tasks.request.model import Role
+from tasks.request.model import Measure, Role
+
+EXACT = "exact"
+"""Counted over file and population, nothing estimated."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +23,18 @@ class Criterion:
     title: str
     assessed: str
     finding: str
+    figure: str = "none was measured"
+    """What the next four are of."""
+    before: str = "–"
+    after: str = "–"
+    threshold: str = "–"
+    interval: str = "–"
 
 
 def wp216(record: DecisionRecord) -> tuple[Criterion, ...]:
     """Singling out, linkability, inference, each with a plain word on whether it was assessed."""
     cells = SmallCellRule(record.policy.small_cell)
-    inference = _inference(record.risk, names(with_role(record, Role.SENSITIVE)))
+    inference = _inference(record, names(with_role(record, Role.SENSITIVE)))
     if record.risk is None:
         nothing = "The stage that measures it did not run."
         return (
@@ -41,6 +51,11 @@ def wp216(record: DecisionRecord) -> tuple[Criterion, ...]:
             f"smallest effective group {cells.count(transparent.smallest_effective_group)} people of the population. "
             "A class of one singles a record out in the file; an effective group of one singles out a person."
             f"{_planned_singling_out(record, cells)}",
+            figure="highest risk of a record from an informed recipient, a probability",
+            before=numbers.risk(record.risk.initial.journalist.maximum),
+            after=numbers.risk(transparent.maximum_risk),
+            threshold=_asked(record, Measure.TRANSPARENT_MAXIMUM),
+            interval=EXACT,
         ),
         Criterion(
             "Linkability",
@@ -49,6 +64,7 @@ def wp216(record: DecisionRecord) -> tuple[Criterion, ...]:
             f"{numbers.risk(residual.journalist.maximum)} and the informed recipient's "
             f"{numbers.risk(transparent.maximum_risk)}.{_planned_linkage(record.risk)}{_linked(record, cells)} "
             "Linking two released files to each other was not assessed.",
+            **_linkability_figures(record, record.risk, cells),
         ),
         inference,
     )
@@ -80,8 +96,54 @@ def _linked(record: DecisionRecord, cells: SmallCellRule) -> str:
     return f" Somebody who holds the source file's own values and knows the method links {share} of the records."
 
 
-def _inference(risk: RiskFact | None, sensitive: str) -> Criterion:
+def _asked(record: DecisionRecord, *measures: Measure) -> str:
+    """What the first gate on one of these measures asks for."""
+    return next((gate.asked for gate in gate_rows(record) if gate.id in measures), "none set")
+
+
+def _linkability_figures(record: DecisionRecord, risk: RiskFact, cells: SmallCellRule) -> dict[str, str]:
+    """Links by an intruder who holds the source file; where no attack was made, those expected with the population."""
+    attack = None if risk.linkage is None else strongest(risk.linkage, "informed")
+    if risk.linkage is None or attack is None:
+        return {
+            "figure": "records expected to be linked with the population, a share (marketer)",
+            "before": numbers.percent(risk.initial.marketer),
+            "after": numbers.percent(risk.residual.marketer),
+            "threshold": "none set",
+            "interval": EXACT,
+        }
+    shown, initial = link_text(attack.figure, cells), risk.linkage.initial_share
+    return {
+        "figure": "people linked by the strongest intruder who holds the source file, a share",
+        "before": "not recorded" if initial is None else cells.share(initial, record.dataset.rows_in),
+        "after": shown.share,
+        "threshold": _asked(record, Measure.LINKED_INFORMED),
+        "interval": "not shown" if shown.interval == NO_INTERVAL else f"{shown.interval} (95%)",
+    }
+
+
+def _inference_figures(record: DecisionRecord, fact: CombinedFact, cells: SmallCellRule) -> dict[str, str]:
+    """The combined score that a gate judges; the highest where none does."""
+    gated = {gate.id for gate in record.gates}
+    before, after = fact.initial, fact.residual
+    if Measure.COMBINED_QUANTILE in gated:
+        words = f"combined score of {numbers.percent(fact.quantile)} of the records at most"
+        shown = numbers.risk(before.quantile), numbers.risk(after.quantile)
+        measure = Measure.COMBINED_QUANTILE
+    elif Measure.COMBINED_ABOVE in gated and Measure.COMBINED_MAXIMUM not in gated:
+        words = f"records with a combined score above {numbers.risk(fact.threshold)}, a share"
+        shown = cells.share(before.share_above, before.records), cells.share(after.share_above, after.records)
+        measure = Measure.COMBINED_ABOVE
+    else:
+        words, measure = "highest combined score of a record", Measure.COMBINED_MAXIMUM
+        shown = numbers.risk(before.maximum), numbers.risk(after.maximum)
+    asked = _asked(record, measure)
+    return {"figure": words, "before": shown[0], "after": shown[1], "threshold": asked, "interval": EXACT}
+
+
+def _inference(record: DecisionRecord, sensitive: str) -> Criterion:
     """Inference is scored as far as a record has to be found first; what a class shares is not."""
+    risk, cells = record.risk, SmallCellRule(record.policy.small_cell)
     shared = "A class whose members share a sensitive value gives that value away without any identification."
     if risk is None or risk.combined is None:
         return Criterion(
@@ -96,4 +158,5 @@ def _inference(risk: RiskFact | None, sensitive: str) -> Criterion:
         "The combined score weighs what finding a record would lay bare: at most "
         f"{numbers.risk(fact.initial.maximum)} before and {numbers.risk(fact.residual.maximum)} after. {shared} No "
         f"figure in this document bounds that. Sensitive columns released: {sensitive}.",
+        **_inference_figures(record, fact, cells),
     )

@@ -1,13 +1,18 @@
-"""The figure of decoys: what recipients learn who compare their copies, drawn from the record and from nothing else."""
+"""Figures of decoys: what recipients learn who compare their copies, and how well decoys blend in.
+
+Drawn from the record and from nothing else.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
-from reports import numbers
+from reports import charting, numbers
 from reports.charting import AFTER, ALARM, FAINT, INK, Figure
-from tasks.decision.decoy_facts import CollusionFact, DecoyFact
+from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
+from tasks.decision.gates import DECOYS_DETECTABLE
+from tasks.decision.record import DecisionRecord
 
 _LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("worst_informed", "with the population, worst set", {"color": ALARM, "linewidth": 2, "marker": "o"}),
@@ -19,6 +24,45 @@ _LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
 )
 _MOST_TICKS = 12
+
+
+def blending(record: DecisionRecord, fact: DetectabilityFact) -> Figure:
+    """Areas under the ROC curve with their intervals, beside guessing and what the policy allows."""
+    gate = next((gate for gate in record.gates if gate.id == DECOYS_DETECTABLE), None)
+    names = [f"{one.view[:1].upper()}{one.view[1:]}: {one.classifier}" for one in fact.tried]
+
+    def draw(canvas: Canvas) -> None:
+        ax = canvas.subplots()
+        for row, one in enumerate(fact.tried):
+            colour = ALARM if one == fact.worst else AFTER
+            ax.plot([one.low, one.high], [row, row], color=colour, linewidth=1.8)
+            ax.plot(one.area, row, "o", color=colour, markersize=5)
+            ax.annotate(
+                numbers.fixed(one.area), (one.high, row), xytext=(5, 0), textcoords="offset points", va="center"
+            )
+        charting.rows(ax, names)
+        ax.axvline(0.5, color=INK, linewidth=0.8, linestyle=(0, (1, 1.5)))
+        ax.annotate("guessing", (0.5, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", size=6.5)
+        if gate is not None:
+            ax.axvline(gate.threshold, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+            words = f"policy {numbers.risk(gate.threshold)}"
+            ax.annotate(
+                words, (gate.threshold, 1.0), xycoords=("data", "axes fraction"), ha="left", va="bottom", size=6.5
+            )
+        ax.set_xlim(min(0.4, *(one.low - 0.02 for one in fact.tried)), 1.0)
+        ax.set_xlabel("area under the ROC curve: 0.5 is guessing, 1 is certainty")
+
+    told = "; ".join(
+        f"{name} {numbers.fixed(one.area)}, interval {numbers.fixed(one.low)} to {numbers.fixed(one.high)}"
+        for name, one in zip(names, fact.tried, strict=True)
+    )
+    allowed = "" if gate is None else f" The policy allows {numbers.risk(gate.threshold)}."
+    caption = (
+        "How well decoys blend in: area under the ROC curve of each classifier with its 95% interval (orange: the "
+        "largest). Where an interval holds 0.5 the classifier may as well guess."
+    )
+    alt = f"Dot chart of the area under the ROC curve by what is seen and classifier. {told}.{allowed}"
+    return Figure("blending", draw, 0.75 + 0.24 * len(names), alt, caption)
 
 
 def collusion(fact: DecoyFact) -> Figure | None:

@@ -6,7 +6,6 @@ embedded as ``decision.json``.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reports import combined, decoys, kanonymity, linkage, masking, numbers, safeharbor, sequential, statements, utility
 from reports.assumptions import assumptions
@@ -19,6 +18,7 @@ from reports.levels import level_rows
 from reports.methods import method_text
 from reports.pdf import Attached, write_pdf
 from reports.references import cited
+from reports.sections import numbers_of, sections
 from reports.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.decision.decoy_facts import StatisticsFact
@@ -27,45 +27,6 @@ from tasks.errors import StageFailed
 from tasks.request.model import Role
 
 RECORD_NAME = "decision.json"
-
-
-@dataclass(frozen=True)
-class Section:
-    """A numbered section: its key names anchor and template."""
-
-    number: int
-    key: str
-    title: str
-
-
-_TITLES = {
-    "decision": "Decision",
-    "statement": "Determination statement and legal basis",
-    "limitations": "Limitations and assumptions",
-    "scope": "Scope: what was and was not assessed",
-    "context": "Context of the release",
-    "data": "Data",
-    "fields": "Field inventory",
-    "safeharbor": "Safe Harbor checklist",
-    "validation": "Validation",
-    "threats": "Threat model",
-    "threshold": "Thresholds and their precedents",
-    "method": "Method",
-    "risk": "Risk before and after",
-    "transparency": "Adversarial test: transparency",
-    "sequential": "Adversarial test: a recipient who plans",
-    "combined": "Identity and attributes in one score",
-    "linkage": "Adversarial test: record linkage",
-    "unmeasured": "Method, risk and utility: not measured",
-    "decoys": "Decoys",
-    "utility": "Utility",
-    "conditions": "Conditions and re-certification",
-    "gates": "Gates",
-    "reproduction": "Reproducibility",
-    "history": "Approval history",
-    "reference": "Qualification, definitions, references",
-}
-_MEASURED = frozenset({"method", "risk", "transparency", "sequential", "combined", "linkage", "utility"})
 
 
 def render_determination(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> bytes:
@@ -127,6 +88,8 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         approved=record.decision is Verdict.APPROVED,
         blocked=record.decision is Verdict.BLOCKED,
         sections=sections(record),
+        place=numbers_of(),
+        unfinished=statements.unfinished(record),
         figures=drawn,
         gates=gate_rows(record),
         overridden=[gate for gate in record.gates if gate.overridden],
@@ -252,18 +215,3 @@ def _traced(record: DecisionRecord) -> dict[str, object] | None:
         "lured": decoys.attempt_text(record, fact, fact.attempts) if fact.attempts else "",
         "compared": _compared(record, fact.statistics),
     }
-
-
-def sections(record: DecisionRecord) -> tuple[Section, ...]:
-    """The sections that the record has evidence for, numbered in order."""
-    left_out = {"unmeasured"} if record.risk is not None else _MEASURED
-    if record.decoys is None:
-        left_out = left_out | {"decoys"}
-    if record.risk is not None and record.risk.sequential is None:
-        left_out = left_out | {"sequential"}
-    if record.risk is not None and record.risk.combined is None:
-        left_out = left_out | {"combined"}
-    if record.risk is not None and record.risk.linkage is None:
-        left_out = left_out | {"linkage"}
-    kept = [(key, title) for key, title in _TITLES.items() if key not in left_out]
-    return tuple(Section(number, key, title) for number, (key, title) in enumerate(kept, start=1))

@@ -27,10 +27,11 @@ from reports.charting import (
     RiskAxis,
     shown_bins,
 )
-from reports.decoy_figures import collusion
+from reports.decoy_figures import blending, collusion
+from reports.frontier_figure import frontier
 from reports.gates import released_records
 from reports.levels import LevelRow, level_rows
-from reports.linkage_figures import curves, knowledge
+from reports.linkage_figures import attacks, curves, knowledge
 from reports.methods import method_text
 from reports.smallcell import SmallCellRule
 from tasks.decision.fact import Bin
@@ -38,17 +39,17 @@ from tasks.decision.record import DecisionRecord, FieldFact, PolicyOutcome, Risk
 
 
 def figures(record: DecisionRecord) -> dict[str, Figure]:
-    """All figures that the record has evidence for, by name; none where no risk was measured."""
+    """All figures that the record has evidence for, by name, in the order of the report; none without a risk."""
     risk = record.risk
     if risk is None:
         return {}
     quasi = [field for field in record.fields if field.information_kept is not None]
-    drawn = [risk_distribution(record, risk), transparent_risk(record, risk), payoffs(record, risk)]
-    drawn += adversary_figures(record, risk)
-    linked = None if risk.linkage is None else knowledge(record, risk.linkage)
-    drawn += [linked] if linked else []
-    compared = None if record.decoys is None else collusion(record.decoys)
-    drawn += [compared] if compared else []
+    drawn = [risk_distribution(record, risk), *adversary_figures(record, risk)]
+    drawn += [transparent_risk(record, risk), payoffs(record, risk)]
+    drawn += [] if risk.game.frontier is None else [frontier(record, risk.game.frontier)]
+    linked = () if risk.linkage is None else (attacks(record, risk.linkage), knowledge(record, risk.linkage))
+    drawn += [figure for figure in linked if figure]
+    drawn += _of_decoys(record)
     if quasi:
         drawn.append(information_kept(quasi))
     levelled = [field for field in quasi if field.records_per_level]
@@ -57,6 +58,15 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
     masked = None if record.utility is None else curves(record, record.utility)
     drawn += [masked] if masked else []
     return {figure.name: figure for figure in drawn}
+
+
+def _of_decoys(record: DecisionRecord) -> list[Figure]:
+    fact = record.decoys
+    if fact is None:
+        return []
+    compared = collusion(fact)
+    blended = [] if fact.detectability is None else [blending(record, fact.detectability)]
+    return [*([compared] if compared else []), *blended]
 
 
 def risk_distribution(record: DecisionRecord, risk: RiskFact) -> Figure:

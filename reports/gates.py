@@ -1,10 +1,11 @@
 """Gate results in print, in the words that reasons and explanations use too."""
 
+import math
 from dataclasses import dataclass
 
 from reports import numbers
 from reports.linkage import gate_text
-from reports.smallcell import SmallCellRule
+from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Interval
@@ -12,6 +13,10 @@ from tasks.request.model import Measure
 
 _UNITS = {DECOYS_DETECTABLE: "area under the ROC curve"}
 """Units of gates that are no measure of the policy's."""
+
+
+_WITHOUT_SUPPRESSED = frozenset({Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF})
+"""Figures in which a suppressed record counts as nothing."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,26 @@ def _linked(record: DecisionRecord, gate: GateResult) -> str | None:
     return gate_text(gate, fact, SmallCellRule(record.policy.small_cell))
 
 
+def _coarse(record: DecisionRecord, gate: GateResult) -> str | None:
+    """Information kept or payoff where few records were suppressed, which count as nothing in it; None elsewhere.
+
+    The report shows the same figure before suppression: the difference would tell how few there are.
+    """
+    cells, rows_in = SmallCellRule(record.policy.small_cell), record.dataset.rows_in
+    if (
+        gate.id not in _WITHOUT_SUPPRESSED
+        or gate.measured is None
+        or not cells.hides(rows_in - released_records(record))
+    ):
+        return None
+    step = numbers.grain(cells.limit / rows_in)
+    if step is None:
+        return HIDDEN
+    scale = 1.0 if gate.id == Measure.INFORMATION_KEPT else max(record.recipient.benefit, 1e-9)
+    below = step * scale * math.floor(gate.measured / scale / step + 1e-9)
+    return f"over {numbers.percent(below) if gate.id == Measure.INFORMATION_KEPT else numbers.amount(below)}"
+
+
 def _interval(gate: GateResult, interval: Interval) -> str:
     share = gate.unit.startswith("share")
     ends = f"{numbers.risk(interval.low)} to {numbers.risk(interval.high)}"
@@ -63,7 +88,7 @@ def _interval(gate: GateResult, interval: Interval) -> str:
 def _row(record: DecisionRecord, gate: GateResult) -> GateRow:
     total = record.dataset.rows_in if gate.id == Measure.SUPPRESSED_SHARE else released_records(record)
     measured, asked = write_result(gate, records=total, small_cell=record.policy.small_cell)
-    bound = _linked(record, gate)
+    bound = _linked(record, gate) or _coarse(record, gate)
     return GateRow(
         title=gate.title,
         id=gate.id,

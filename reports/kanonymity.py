@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.decoys import left_out
 from reports.gates import released_records
-from reports.smallcell import SmallCellRule
+from reports.smallcell import HIDDEN, SmallCellRule
+from reports.utility import coarse_text
 from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Method
@@ -44,46 +45,54 @@ def recoded(record: DecisionRecord) -> Recoded | None:
         after=record.risk.game.method != Method.K_ANONYMITY,
         whole_cells=chosen == [True],
         demands=fact.demands,
-        proof=_proof(fact),
+        proof=_proof(record, fact),
         rows=tuple(_rows(record, fact)),
     )
 
 
-def _proof(fact: KAnonymityFact) -> str:
+def _proof(record: DecisionRecord, fact: KAnonymityFact) -> str:
     looked = f"{numbers.integer(fact.nodes_evaluated)} of {numbers.integer(fact.nodes_total)} combinations were counted"
     if fact.proven_optimal:
         return f"No other loses less: {looked}, and bounds rule out all others."
-    return (
-        f"That no other loses less is not proven: {looked}; none can lose less than {_value(fact, fact.lower_bound)}."
-    )
+    least = _value(record, fact, fact.lower_bound)
+    none = "" if least == HIDDEN else f"; none can lose less than {least}"
+    return f"That no other loses less is not proven: {looked}{none}."
 
 
 def _rows(record: DecisionRecord, fact: KAnonymityFact) -> list[tuple[str, str]]:
     names = {field.name: field.levels for field in record.fields}
     levels = "; ".join(f"{name}: {_level(names.get(name, ()), level)}" for name, level in fact.levels.items())
     rows = [("Least level of each attribute", levels), ("Measure of loss", f"{fact.metric}: {_METRICS[fact.metric]}")]
-    rows.append(("Loss of the file, suppressed records included", _value(fact, fact.value)))
+    rows.append(("Loss of the file, suppressed records included", _value(record, fact, fact.value)))
     if fact.lifted_records:
-        rows.append(("The same without local recoding", _value(fact, fact.value_before_lifting)))
-    cells = SmallCellRule(record.policy.small_cell)
-    rows.append(("Records suppressed by these demands", _suppressed(record, fact, cells)))
+        rows.append(("The same without local recoding", _value(record, fact, fact.value_before_lifting)))
+    rows.append(("Records suppressed by these demands", _suppressed(record, fact)))
     if fact.local_recoding:
-        released = cells.part(fact.lifted_records, released_records(record))
-        rows.append(("Records released by local recoding", released))
+        rows.append(("Records released by local recoding", _lifted(record, fact)))
     return rows
 
 
-def _suppressed(record: DecisionRecord, fact: KAnonymityFact, cells: SmallCellRule) -> str:
+def _suppressed(record: DecisionRecord, fact: KAnonymityFact) -> str:
     """A part of all that were suppressed, which the report may show elsewhere."""
     missing = record.decoys.missing if record.decoys else 0
     together = record.risk.game.suppressed_records - missing if record.risk else 0
     shown = left_out(record).suppressed
-    return cells.part(fact.suppressed_records, together) if shown == numbers.integer(together) else shown
+    if shown != numbers.integer(together):
+        return shown
+    return SmallCellRule(record.policy.small_cell).part(fact.suppressed_records, together)
+
+
+def _lifted(record: DecisionRecord, fact: KAnonymityFact) -> str:
+    return SmallCellRule(record.policy.small_cell).part(fact.lifted_records, released_records(record))
 
 
 def _level(names: tuple[str, ...], level: int) -> str:
     return names[level] if level < len(names) else f"level {level}"
 
 
-def _value(fact: KAnonymityFact, value: float) -> str:
-    return numbers.integer(round(value)) if fact.metric == "discernibility" else numbers.risk(value)
+def _value(record: DecisionRecord, fact: KAnonymityFact, value: float) -> str:
+    """A loss, coarse where few records were suppressed or lifted: beside the levels an exact one would tell how few."""
+    exact = _suppressed(record, fact) == numbers.integer(fact.suppressed_records)
+    if exact and _lifted(record, fact) == numbers.integer(fact.lifted_records):
+        return numbers.integer(round(value)) if fact.metric == "discernibility" else numbers.risk(value)
+    return HIDDEN if fact.metric == "discernibility" else coarse_text(record)(value)

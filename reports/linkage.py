@@ -23,7 +23,7 @@ Kind = Literal["uninformed", "informed", "masked"]
 
 GUESSING = "no better than guessing: says nothing about safety"
 FEW = "too few links to tell from guessing"
-_NO_INTERVAL = "–"
+NO_INTERVAL = "–"
 _ROUNDING = 1e-9
 _NAMED: dict[str, Kind] = {
     Measure.LINKED_UNINFORMED: "uninformed",
@@ -63,7 +63,7 @@ class LinkText:
     @property
     def with_interval(self) -> str:
         """Share and interval in one."""
-        return self.share if self.interval == _NO_INTERVAL else f"{self.share} ({self.interval})"
+        return self.share if self.interval == NO_INTERVAL else f"{self.share} ({self.interval})"
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def link_text(figure: LinkFigure, cells: SmallCellRule) -> LinkText:
     return LinkText(
         people=cells.count(figure.people),
         share=cells.share(figure.share, figure.people),
-        interval=numbers.percent_range(figure.low, figure.high) if shown else _NO_INTERVAL,
+        interval=numbers.percent_range(figure.low, figure.high) if shown else NO_INTERVAL,
         baseline=numbers.percent(figure.baseline),
         certain=_certain(figure, cells, shown=shown),
         mark=FEW if few else "" if figure.proves_something else GUESSING,

@@ -4,6 +4,7 @@ Shares of people obey the small-cell rule: one that stands for a small count is 
 Nothing is told by colour alone.
 """
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,10 @@ from matplotlib.lines import Line2D
 
 from reports import charting, numbers
 from reports.charting import AFTER, ALARM, BAND, BEFORE, BLUES, FAINT, INK, Figure
-from reports.linkage import kind_title
+from reports.linkage import NO_INTERVAL, LinkText, kind_title, link_text
 from reports.masking import masking_text
 from reports.smallcell import SmallCellRule
-from tasks.decision.linkage_facts import LearnedFact, LinkageFact, PartialKnowledgeFact
+from tasks.decision.linkage_facts import AttackFact, LearnedFact, LinkageFact, PartialKnowledgeFact
 from tasks.decision.record import DecisionRecord
 from tasks.decision.utility_facts import CurvePointFact, MaskingCurve, UtilityFact
 
@@ -29,6 +30,13 @@ _UNINFORMED: dict[str, Any] = {
     "markerfacecolor": "white",
 }
 _INFORMED: dict[str, Any] = {"color": ALARM, "linewidth": 2, "marker": "o", "markersize": 4}
+_KNOWS: dict[str, dict[str, Any]] = {
+    "uninformed": {"color": AFTER, "marker": "o", "markersize": 4.5, "markerfacecolor": "white", "zorder": 3},
+    "informed": {"color": ALARM, "marker": "o", "markersize": 4.5, "zorder": 3},
+}
+_GUESS: dict[str, Any] = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.2, "zorder": 2}
+_LINE = 62
+"""Characters of an attack's name on one line."""
 _FILLS: tuple[dict[str, Any], ...] = (
     {"color": AFTER},
     {"facecolor": "white", "edgecolor": INK, "hatch": "////", "linewidth": 0.6},
@@ -40,6 +48,60 @@ _IN_A_ROW = 3
 _ROOM = 0.12
 """Share of the axis that the label of a point takes."""
 _WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
+
+
+def attacks(record: DecisionRecord, fact: LinkageFact) -> Figure | None:
+    """What each attack links, with its interval, beside what guessing links; None where no attack was made."""
+    cells = SmallCellRule(record.policy.small_cell)
+    found = [one for knows in ("uninformed", "informed") for one in fact.attacks if one.knows == knows]
+    if not found:
+        return None
+    texts = [link_text(one.figure, cells) for one in found]
+
+    def draw(canvas: Canvas) -> None:
+        ax = canvas.subplots()
+        for row, (one, text) in enumerate(zip(found, texts, strict=True)):
+            _attack(ax, row, one, text, cells)
+        charting.rows(ax, [textwrap.fill(one.title, _LINE) for one in found])
+        ax.set_xlim(-1.5, 118)
+        ax.set_xticks(range(0, 101, 20))
+        ax.set_xlabel("people linked, %")
+        ax.grid(axis="x", color=FAINT, linewidth=0.5)
+        ax.set_axisbelow(True)
+        handles = [
+            Line2D([], [], **style, linestyle="") for style in (_KNOWS["uninformed"], _KNOWS["informed"], _GUESS)
+        ]
+        canvas.legend(
+            handles,
+            ("linked without the method, 95% interval", "linked with it", "guessing"),
+            loc="outside upper right",
+            ncols=3,
+            frameon=False,
+            fontsize=6.5,
+        )
+
+    alt = "; ".join(
+        f"{one.title} ({one.knows}): {text.with_interval} linked, {text.baseline} by guessing"
+        for one, text in zip(found, texts, strict=True)
+    )
+    caption = (
+        "People linked by each attack, with its 95% interval, beside what guessing links (tick). Of shares that may "
+        "not be shown the bound is drawn, without an interval."
+    )
+    lines = sum(len(textwrap.wrap(one.title, _LINE)) for one in found)
+    return Figure("attacks", draw, 0.75 + 0.09 * len(found) + 0.13 * lines, f"Dot chart by attack. {alt}.", caption)
+
+
+def _attack(ax: Any, row: int, one: AttackFact, text: LinkText, cells: SmallCellRule) -> None:
+    figure, style = one.figure, _KNOWS[one.knows]
+    share = 100 * cells.bounded(figure.share, figure.people)
+    right = share
+    if text.interval != NO_INTERVAL:
+        ax.plot([100 * figure.low, 100 * figure.high], [row, row], color=style["color"], linewidth=1.6)
+        right = 100 * figure.high
+    ax.plot(100 * figure.baseline, row, **_GUESS)
+    ax.plot(share, row, **style)
+    ax.annotate(text.share, (right, row), xytext=(6, 0), textcoords="offset points", va="center", size=6.5)
 
 
 def knowledge(record: DecisionRecord, fact: LinkageFact) -> Figure | None:

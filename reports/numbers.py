@@ -18,6 +18,18 @@ _WIDE = Context(prec=400)
 """Room for every number, whatever its size."""
 
 
+_GRAINS = (0.001, 0.005, 0.01, 0.05, 0.1)
+
+
+def grain(least: float) -> float | None:
+    """The finest step of shares that is no finer than a share; None where every step is.
+
+    >>> grain(11 / 32561), grain(0.02), grain(0.2)
+    (0.001, 0.05, None)
+    """
+    return next((step for step in _GRAINS if step >= least), None)
+
+
 def integer(value: int) -> str:
     """A whole number with thousands separators.
 

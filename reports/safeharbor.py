@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.smallcell import SmallCellRule
 from reports.statements import names
+from reports.treatment import treatment_text
 from tasks.decision.record import CheckFact, DecisionRecord, FieldFact
 from tasks.request.model import Method, PatternName, Role, SafeHarborRule, ValueType
 
@@ -99,7 +100,7 @@ def _ruled(record: DecisionRecord, rule: SafeHarborRule) -> list[FieldFact]:
 
 
 def _treated(fields: list[FieldFact]) -> str:
-    return "; ".join(f"{field.name}: {field.treatment}" for field in fields)
+    return "; ".join(f"{field.name}: {treatment_text(field.treatment)}" for field in fields)
 
 
 def _geography(record: DecisionRecord, _pattern: PatternName | None) -> tuple[str, str]:

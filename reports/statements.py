@@ -62,6 +62,8 @@ def with_role(record: DecisionRecord, *roles: Role) -> tuple[str, ...]:
 class _Test:
     """A test that a determination may lack."""
 
+    key: str
+    """Of the section or part that tells of it."""
     stage: str
     keywords: tuple[str, ...]
     """Words by which the record's own entries are known to be about it."""
@@ -71,21 +73,29 @@ class _Test:
 
 
 _TESTS = (
-    _Test("Sequential adversary", ("sequential", "fmdp"), "no recipient who plans was modelled", is_stage=True),
     _Test(
+        "sequential",
+        "Sequential adversary",
+        ("sequential", "fmdp"),
+        "no recipient who plans was modelled",
+        is_stage=True,
+    ),
+    _Test(
+        "combined",
         "Identity × attribute score",
         ("identity × attribute", "attribute disclosure", "combined"),
         "how sensitive the disclosed values are was not scored",
         is_stage=True,
     ),
     _Test(
+        "linkage",
         "Record linkage",
         ("linkage",),
         "no attack by an intruder who holds the source file was made",
         is_stage=True,
     ),
-    _Test("Utility", ("utility",), "no utility was measured but the information kept", is_stage=True),
-    _Test("Decoys", ("decoy",), "none were placed, and no leak can be traced by them", is_stage=False),
+    _Test("utility", "Utility", ("utility",), "no utility was measured but the information kept", is_stage=True),
+    _Test("decoys", "Decoys", ("decoy",), "none were placed, and no leak can be traced by them", is_stage=False),
 )
 _NO_RELEASE_HAS = ("decoy records",)
 """Stages, in lower case, by which records of earlier versions name tests that no release had."""
@@ -140,6 +150,19 @@ def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
                 why = "No file was made" if record.dataset.output_sha256 is None else "No decoy records were asked for"
             further.append(NotAssessed(stage=test.stage, reason=f"{why}: {test.meaning}."))
     return (*record.not_assessed, *further)
+
+
+def unfinished(record: DecisionRecord) -> dict[str, tuple[str, ...]]:
+    """Why there is nothing to tell of a test, by the key of its section or part."""
+    missing = not_assessed(record)
+    return {
+        test.key: tuple(
+            entry.reason
+            for entry in missing
+            if entry.stage == test.stage or any(word in entry.stage.lower() for word in test.keywords)
+        )
+        for test in _TESTS
+    }
 
 
 def _made(record: DecisionRecord) -> set[str]:

@@ -10,6 +10,7 @@ from jinja2.exceptions import TemplateError
 from reports import numbers
 from reports.pdf import TEMPLATES
 from reports.smallcell import SmallCellRule
+from reports.treatment import treatment_text
 from tasks.errors import StageFailed
 
 
@@ -35,6 +36,7 @@ def environment(cells: SmallCellRule) -> Environment:
         "short": numbers.short,
         "hash": numbers.breakable,
         "subscripts": numbers.subscripts,
+        "treatment": treatment_text,
         "people": cells.count,
         "part": cells.part,
         "share": cells.share,

@@ -14,7 +14,6 @@ from tasks.decision.utility_facts import AssociationFact, ClassifierFact, Cluste
 
 ASSOCIATIONS_SHOWN = 5
 _NOTHING = "–"
-_GRAINS = (0.001, 0.005, 0.01, 0.05, 0.1)
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,13 @@ def loss_text(record: DecisionRecord) -> LossText:
     A suppressed record loses everything: from an exact loss and the levels of an attribute their number would follow.
     """
     cells, total = SmallCellRule(record.policy.small_cell), record.dataset.rows_in
-    if not cells.hides(total - released_records(record)):
-        return LossText(None)
-    return LossText(next((grain for grain in _GRAINS if grain >= cells.limit / total), math.inf))
+    return coarse_text(record) if cells.hides(total - released_records(record)) else LossText(None)
+
+
+def coarse_text(record: DecisionRecord) -> LossText:
+    """Losses so coarse that fewer people than may be shown change none of them by a step."""
+    step = numbers.grain(record.policy.small_cell / record.dataset.rows_in)
+    return LossText(math.inf if step is None else step)
 
 
 def loss_rows(record: DecisionRecord, fact: UtilityFact) -> tuple[LossRow, ...]:

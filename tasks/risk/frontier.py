@@ -117,6 +117,6 @@ def _point(table: Table, payoffs: Payoffs, played: Played | None, minimum_class_
     return FrontierPoint(
         **stakes,
         publisher_payoff=float(released @ payoffs.publisher(payoffs.benefit * value, effective) / total),
-        attacked_share=float(released[payoffs.attacked(effective)].sum() / released.sum()),
+        attacked_share=float(released[payoffs.attacked(effective)].sum() / total),
         information_kept=float(released @ value / total),
     )

@@ -8,8 +8,9 @@ import pytest
 from reports.adversary_figures import adversary_figures
 from reports.assumptions import assumptions
 from reports.combined import contribution_rows
-from reports.determination import determination_html, sections
+from reports.determination import determination_html
 from reports.figures import figures
+from reports.sections import sections
 from reports.sequential import deterrent_rows, threshold_text
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.fact import Bin
@@ -34,7 +35,7 @@ def everything(record: DecisionRecord) -> str:
 
 
 def words(svg: bytes) -> list[str]:
-    return [part.strip() for part in re.findall(r"<!--(.*?)-->", svg.decode(), re.DOTALL)]
+    return texts.drawn_texts(svg)
 
 
 def drawn(record: DecisionRecord, name: str) -> str:
@@ -51,16 +52,19 @@ def titles(record: DecisionRecord) -> list[str]:
 
 
 class TestSections:
-    def test_both_stand_after_transparency(self) -> None:
-        keys = [section.key for section in sections(records.approved())]
-        place = keys.index("transparency")
-        assert keys[place : place + 5] == ["transparency", "sequential", "combined", "linkage", "utility"]
+    def test_both_are_parts_of_the_risk(self) -> None:
+        risk = next(section for section in sections(records.approved()) if section.key == "risk")
+        assert [(part.number, part.key) for part in risk.parts] == [
+            ("12.1", "sequential"),
+            ("12.2", "combined"),
+            ("12.3", "criteria"),
+        ]
 
-    def test_a_stage_that_did_not_finish_has_no_section_and_is_named_with_its_reason(self) -> None:
+    def test_of_a_stage_that_did_not_finish_its_part_says_why(self) -> None:
         record = records.without_adversaries()
         sections_found = found(record)
-        assert {"sequential", "combined"}.isdisjoint(sections_found)
-        for entry in record.not_assessed[:2]:
+        for key, entry in zip(("sequential", "combined"), record.not_assessed[:2], strict=True):
+            assert f"Not measured for this release. {entry.reason}" in sections_found[key]
             assert sections_found["scope"].count(entry.stage) == 1
             assert entry.reason in sections_found["scope"]
         assert "not measured" in sections_found["gates"]
@@ -79,9 +83,9 @@ class TestSections:
         alone = records.changed(record, risk=record.risk.model_copy(update={"combined": None}))
         sections_found = found(alone)
         assert "sequential" in sections_found
-        assert "combined" not in sections_found
+        assert "Not measured for this release. The stage did not finish: how sensitive" in sections_found["combined"]
         assert "Identity × attribute score The stage did not finish" in sections_found["scope"]
-        assert "section 15 applies a model" in sections_found["risk"]
+        assert "section 12.1 applies a model" in sections_found["risk"]
 
     def test_the_scope_says_what_was_tested(self) -> None:
         assert (
@@ -252,7 +256,7 @@ class TestStatements:
         for record in (records.without_adversaries(), records.blocked_by_planning()):
             assert "No risk figure was lowered on their account" in titled(record, title)
             assert "No risk figure was lowered on their account." in found(record)["context"]
-        assert "lower the figures of section 15 and no others." in found(records.approved())["context"]
+        assert "lower the figures of section 12.1 and no others." in found(records.approved())["context"]
         assert "No risk figure was lowered" not in texts.seen(determination_html(records.approved()))
 
     def test_one_control_alone_is_counted_in_the_singular(self) -> None:
@@ -292,13 +296,13 @@ class TestStatements:
         assert "combined score" not in titled(records.without_adversaries(), "What a recipient can know")
 
     def test_wp216_mentions_planning_and_scores_inference_in_part(self) -> None:
-        risk = found(records.blocked())["risk"]
+        risk = found(records.blocked())["criteria"]
         assert "tries candidates one by one where it pays: on 38.81% of the records" in risk
         assert "Linking records to a register with names by plan succeeds with a probability of at most 0.63" in risk
-        assert "Inference assessed in part" in risk
+        assert "Inference , assessed in part" in risk
         assert "at most 4.412 before and 2.871 after" in risk
-        without = found(records.without_adversaries())["risk"]
-        assert "Inference not assessed" in without
+        without = found(records.without_adversaries())["criteria"]
+        assert "Inference , not assessed" in without
         assert "plan" not in without
 
     def test_attackers_are_counted_rightly(self) -> None:
@@ -313,7 +317,7 @@ class TestStatements:
 
     def test_detection_that_the_figures_rest_on_is_a_condition(self) -> None:
         assert (
-            "claims the penalty for them, 2,000.00 units: the figures of section 15 rest on both"
+            "claims the penalty for them, 2,000.00 units: the figures of section 12.1 rest on both"
             in (found(records.approved())["conditions"])
         )
         assert "rest on both" not in found(records.without_adversaries())["conditions"]

@@ -19,7 +19,7 @@ from reports.decoys import (
     real_records,
     threshold_text,
 )
-from reports.determination import determination_html, render_determination, sections
+from reports.determination import determination_html, render_determination
 from reports.figures import figures
 from reports.gates import gate_rows
 from reports.references import cited
@@ -89,9 +89,10 @@ class TestSection:
         assert "The file holds 120 decoy records. Which records are decoys" in section(record)
         assert "collusion" not in figures(record)
 
-    def test_a_record_without_decoys_has_no_section_and_no_word_of_them_in_the_definitions(self) -> None:
+    def test_a_record_without_decoys_says_so_and_has_no_word_of_them_in_the_definitions(self) -> None:
         record = records.approved()
-        assert "decoys" not in {part.key for part in sections(record)}
+        assert "No decoy records were asked for" in section(record)
+        assert "No file was made" in section(records.blocked())
         assert "Decoy" not in section(record, "reference")
         assert "Decoy, decoy class" in section(decoy_records.approved(), "reference")
 

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reports.determination import determination_html, sections
+from reports.determination import determination_html
 from reports.figures import figures
+from reports.sections import sections
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
 from tasks.decision.decoy_facts import DecoyFact
@@ -55,13 +56,52 @@ def test_a_blocked_release_never_reads_like_a_permission() -> None:
         assert "The file goes to" not in text
 
 
-def test_sections_are_numbered_in_order_and_listed_in_the_contents(any_record: DecisionRecord) -> None:
+TWENTY = [
+    "decision",
+    "statement",
+    "limitations",
+    "context",
+    "data",
+    "fields",
+    "safeharbor",
+    "validation",
+    "threats",
+    "threshold",
+    "method",
+    "risk",
+    "tests",
+    "decoys",
+    "utility",
+    "conditions",
+    "gates",
+    "reproduction",
+    "history",
+    "reference",
+]
+
+
+def test_all_twenty_sections_are_there_in_order_and_listed_in_the_contents(any_record: DecisionRecord) -> None:
+    """Whatever was measured, a section has the same number in every determination."""
     document = determination_html(any_record)
-    listed = re.findall(r'<li><a href="#(\w+)"><span class="number">(\d+)</span>([^<]+)</a>', document)
-    assert listed == [(part.key, str(part.number), part.title) for part in sections(any_record)]
-    assert [int(number) for _, number, _ in listed] == list(range(1, len(listed) + 1))
+    listed = re.findall(r'<a href="#(\w+)"><span class="number">([\d.]+)</span>([^<]+)</a>', document)
+    expected = [one for part in sections(any_record) for one in (part, *part.parts)]
+    assert listed == [(part.key, part.number, part.title) for part in expected]
+    assert [(part.number, part.key) for part in sections(any_record)] == [
+        (str(number), key) for number, key in enumerate(TWENTY, start=1)
+    ]
     for key, number, title in listed:
-        assert f'<h2 id="{key}" data-title="{number} {title}">' in document
+        level = "h3" if "." in number else "h2"
+        assert f'<{level} id="{key}" data-title="{number} {title}">' in document
+    places = [document.index(f'id="{key}"') for key, _, _ in listed]
+    assert places == sorted(places)
+
+
+def test_every_reference_names_a_section_that_is_there(any_record: DecisionRecord) -> None:
+    there = {one.number for part in sections(any_record) for one in (part, *part.parts)}
+    body = texts.seen(determination_html(any_record))
+    named = re.findall(r"\b[Ss]ections? (\d+(?:\.\d)?)(?: and (\d+\.\d))?(?=[ ,.;:)])", body)
+    assert named
+    assert {number for pair in named for number in pair if number} <= there
 
 
 def test_no_section_is_empty(any_record: DecisionRecord) -> None:
@@ -72,10 +112,13 @@ def test_no_section_is_empty(any_record: DecisionRecord) -> None:
 def test_without_a_risk_the_report_says_why_and_shows_none() -> None:
     record = records.validation_failed()
     found = texts.sections(determination_html(record))
-    assert {"method", "risk", "transparency", "sequential", "combined", "utility"}.isdisjoint(found)
-    assert "No risk figure exists for this release" in found["unmeasured"]
-    assert "The data did not pass validation, so nothing was generalized" in found["unmeasured"]
-    assert "Decoy" not in found["unmeasured"]
+    assert {"transparency", "sequential", "combined", "linkage", "criteria"}.isdisjoint(found)
+    assert "No generalization was chosen" in found["method"]
+    assert "No attack was made" in found["tests"]
+    assert "No utility was measured" in found["utility"]
+    assert "No risk figure exists for this release" in found["risk"]
+    assert "The data did not pass validation, so nothing was generalized" in found["risk"]
+    assert "Decoy" not in found["risk"]
     assert "<img" not in determination_html(record)
     assert "no social security number occupation 32,561 <11" in found["validation"]
     assert "unique record id record_id 32,561 24" in found["validation"]
@@ -87,8 +130,8 @@ def test_without_a_risk_a_failed_stage_is_named_too() -> None:
     failure = NotAssessed(stage="risk", reason="The count cube does not fit in memory.")
     validation = record.validation.model_copy(update={"passed": True})
     found = texts.sections(determination_html(records.changed(record, validation=validation, not_assessed=(failure,))))
-    assert "A stage before the measurement could not finish" in found["unmeasured"]
-    assert "risk: The count cube does not fit in memory." in found["unmeasured"]
+    assert "A stage before the measurement could not finish" in found["risk"]
+    assert "risk: The count cube does not fit in memory." in found["risk"]
 
 
 def test_the_scope_names_what_was_not_tested_once_each() -> None:
@@ -110,7 +153,7 @@ def test_a_record_of_an_earlier_version_says_itself_that_it_has_no_decoys() -> N
         found = texts.sections(determination_html(changed))
         assert found["scope"].count("Decoy records Not part of this version; the release holds none.") == 1
         assert "were asked for" not in found["scope"]
-        assert "Decoy" not in found.get("unmeasured", "")
+        assert "Decoy" not in found["risk"]
 
 
 def test_decoys_that_could_not_be_placed_are_named_as_a_stage_that_stopped() -> None:
@@ -118,7 +161,7 @@ def test_decoys_that_could_not_be_placed_are_named_as_a_stage_that_stopped() -> 
     failure = NotAssessed(stage="decoys", reason="The key that seals manifests cannot be read.")
     found = texts.sections(determination_html(records.changed(record, not_assessed=(failure,))))
     assert found["scope"].count("decoys The key that seals manifests cannot be read.") == 1
-    assert "decoys: The key that seals manifests cannot be read." in found["unmeasured"]
+    assert "decoys: The key that seals manifests cannot be read." in found["risk"]
     assert "were asked for" not in found["scope"]
 
 
@@ -149,12 +192,27 @@ def test_an_ungated_prosecutor_risk_is_said_plainly() -> None:
     assert "Presence in the file is not known" not in text_of(records.changed(record, gates=(*record.gates, gated)))
 
 
-def test_wp216_says_what_was_not_assessed() -> None:
-    risk = texts.sections(determination_html(records.approved()))["risk"]
-    assert "Inference assessed in part" in risk
-    assert "No figure in this document bounds that" in risk
-    assert "Linkability assessed in part" in risk
-    assert "workclass, occupation, capital-gain, capital-loss, salary-class" in risk
+def test_wp216_has_before_after_threshold_and_interval_and_says_what_was_not_assessed() -> None:
+    found = texts.sections(determination_html(records.approved()))["criteria"]
+    assert "Singling out , assessed highest risk of a record from an informed recipient, a probability" in found
+    assert "1 0.01333 at most 0.09 exact" in found
+    assert "Linkability , assessed in part" in found
+    assert "87.89% 87.88% none set 87.52–88.23% (95%)" in found
+    assert "Inference , assessed in part highest combined score of a record" in found
+    assert "No figure in this document bounds that" in found
+    assert "workclass, occupation, capital-gain, capital-loss, salary-class" in found
+
+
+def test_wp216_tells_of_an_older_record_what_it_lacks() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    assert record.risk.linkage is not None
+    linkage = record.risk.linkage.model_copy(update={"initial_share": None})
+    older = records.changed(record, risk=record.risk.model_copy(update={"linkage": linkage}))
+    assert "not recorded 87.88%" in texts.sections(determination_html(older))["criteria"]
+    without = texts.sections(determination_html(records.without_adversaries()))["criteria"]
+    assert "records expected to be linked with the population, a share (marketer)" in without
+    assert "Inference , not assessed none was measured – – – –" in without
 
 
 def test_votes_stay_closed_until_all_are_in() -> None:

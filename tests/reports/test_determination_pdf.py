@@ -3,6 +3,7 @@
 import hashlib
 import io
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,9 +13,10 @@ from pathlib import Path
 import pikepdf
 import pytest
 
-from reports.determination import render_determination, sections
+from reports.determination import render_determination
 from reports.figures import figures
 from reports.pdf import Attached, write_pdf
+from reports.sections import sections
 from tasks.decision.record import canonical_json
 from tasks.errors import StageFailed
 from tests.support import records
@@ -53,6 +55,8 @@ def test_it_declares_itself_pdf_a_3a_and_is_tagged(document: Document) -> None:
     assert str(pdf.Root.Lang) == "en"
     assert pdf.Root.ViewerPreferences.DisplayDocTitle
     assert pdf.Root.OutputIntents[0].S == "/GTS_PDFA1"
+    assert b"acsp" in pdf.Root.OutputIntents[0].DestOutputProfile.read_bytes()[:64], "a colour profile"
+    assert "/ParentTree" in pdf.Root.StructTreeRoot
     assert not pdf.is_encrypted
 
 
@@ -110,6 +114,40 @@ def test_every_table_has_header_cells(document: Document) -> None:
     assert len(tables) - len(headed) == 1, "only the signature lines have none"
 
 
+def test_rows_of_a_table_are_as_wide_as_its_head(document: Document) -> None:
+    _, pdf = document
+
+    def width(row: pikepdf.Dictionary) -> int:
+        return sum(_span(cell) for cell in elements(row) if str(cell.S) in {"/TH", "/TD"})
+
+    for table in (part for part in elements(pdf.Root.StructTreeRoot) if part.S == "/Table"):
+        widths = [width(row) for row in elements(table) if row.S == "/TR"]
+        assert len(set(widths)) == 1
+
+
+def test_every_cell_names_the_headers_that_it_stands_under(document: Document) -> None:
+    _, pdf = document
+    for table in (part for part in elements(pdf.Root.StructTreeRoot) if part.S == "/Table"):
+        cells = list(elements(table))
+        heads = {bytes(part.ID) for part in cells if part.S == "/TH"}
+        for cell in cells if heads else ():
+            if cell.S == "/TD" and "/A" in cell:
+                named = [bytes(name) for name in _attributes(cell)["/Headers"]]
+                assert named
+                assert set(named) <= heads
+
+
+def _attributes(cell: pikepdf.Dictionary) -> dict[str, pikepdf.Object]:
+    given = cell.get("/A", pikepdf.Dictionary())
+    return {
+        key: value for part in (given if isinstance(given, pikepdf.Array) else [given]) for key, value in part.items()
+    }
+
+
+def _span(cell: pikepdf.Dictionary) -> int:
+    return int(_attributes(cell).get("/ColSpan", 1))
+
+
 def test_the_record_is_attached_as_data_byte_for_byte(determination: pikepdf.Pdf) -> None:
     attached = determination.attachments
     assert attached["decision.json"].get_file().read_bytes() == canonical_json(records.approved())
@@ -119,10 +157,10 @@ def test_the_record_is_attached_as_data_byte_for_byte(determination: pikepdf.Pdf
     assert relations == ["/Data", "/Supplement"]
 
 
-def test_bookmarks_name_every_section(determination: pikepdf.Pdf) -> None:
+def test_bookmarks_name_every_section_and_part(determination: pikepdf.Pdf) -> None:
     with determination.open_outline() as marks:
         titles = outline(marks.root)
-    expected = [f"{part.number} {part.title}" for part in sections(records.approved())]
+    expected = [f"{one.number} {one.title}" for part in sections(records.approved()) for one in (part, *part.parts)]
     assert [title for title in titles if title in expected] == expected
     assert "Contents" in titles
 
@@ -136,10 +174,12 @@ def test_headings_follow_each_other_in_the_structure(determination: pikepdf.Pdf)
     levels = [
         int(str(part.S)[2])
         for part in elements(determination.Root.StructTreeRoot)
-        if str(part.S) in {"/H1", "/H2", "/H3"}
+        if re.fullmatch(r"/H\d", str(part.S))
     ]
     assert levels[0] == 1
     assert levels.count(1) == 1
+    assert levels.count(2) == 21, "twenty sections and the contents"
+    assert max(levels) == 4
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 

@@ -1,4 +1,3 @@
-import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -9,15 +8,17 @@ from reports.smallcell import SmallCellRule
 from tasks.decision.fact import Bin
 from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
-from tests.support import records
+from tests.support import records, texts
 
 NAMES = [
     "risk",
-    "transparent",
-    "payoffs",
     "sequential",
     "sensitivity",
     "combined",
+    "transparent",
+    "payoffs",
+    "frontier",
+    "attacks",
     "linkage",
     "information",
     "levels",
@@ -26,8 +27,8 @@ NAMES = [
 
 
 def words(svg: bytes) -> str:
-    """What matplotlib wrote into a figure: the text of each label stands in a comment."""
-    return " | ".join(part.strip() for part in re.findall(r"<!--(.*?)-->", svg.decode(), re.DOTALL))
+    """The labels of a figure."""
+    return " | ".join(texts.drawn_texts(svg))
 
 
 def with_method(record: DecisionRecord, method: str) -> DecisionRecord:
@@ -100,4 +101,4 @@ def test_labels_are_text_and_never_formulas() -> None:
         field.model_copy(update={"name": "cost $x$ & <y>"}) if field.name == "age" else field for field in record.fields
     )
     drawn = figures(records.changed(record, fields=fields))
-    assert "cost $x$ &amp; &lt;y&gt;" in words(drawn["information"].svg)
+    assert "cost $x$ & <y>" in words(drawn["information"].svg)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reports.determination import determination_html, sections
+from reports.determination import determination_html
 from reports.figures import figures
 from reports.masking import masking_rows, masking_text
 from reports.references import cited
@@ -157,7 +157,6 @@ class TestUtility:
         assert "Information kept" in text
         assert "Utility The stage did not finish" in section(record, "scope")
         assert "curves" not in figures(record)
-        assert "utility" in [part.key for part in sections(record)]
 
 
 class TestCurves:

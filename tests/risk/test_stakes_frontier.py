@@ -60,7 +60,8 @@ def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, play
             continue
         released += 1
         assert point.publisher_payoff == pytest.approx(figures[Measure.PUBLISHER_PAYOFF])
-        assert point.attacked_share == pytest.approx(figures[Measure.TRANSPARENT_ATTACKED])
+        released_share = 1 - figures[Measure.SUPPRESSED_SHARE]
+        assert point.attacked_share == pytest.approx(figures[Measure.TRANSPARENT_ATTACKED] * released_share)
         assert point.information_kept == pytest.approx(figures[Measure.INFORMATION_KEPT])
     assert released
 
