@@ -1,0 +1,103 @@
+"""The releases that are killed: what is asked for, what must come of it, and the moments to strike at."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks.ledger.entry import Event
+from tests.support import decoyed_world
+from tests.support.world import LAPSED, UNIVERSITY, World, make_world, recipient
+
+REVIEWERS = ("M. Okafor", "J. Brandt")
+_QUICK = {"linkage": {"learned": False, "individuals": 100}}
+_STEPS = (
+    "starting",
+    "reading",
+    "validating",
+    "masking",
+    "weighing",
+    "generalizing",
+    "scoring",
+    "planning",
+    "linking",
+    "measuring",
+    "writing",
+    "deciding",
+    *["sealing"] * 4,
+)
+"""Beginnings of the steps that the command tells; the last ones, in which things are recorded and moved, more often."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of release."""
+
+    name: str
+    write: Callable[[Path, int], World]
+    """Makes a world of its own, by its number."""
+    code: int
+    """Exit code of the release."""
+    events: Counter[Event]
+    """All entries of the ledger that it leaves in the end."""
+    delivered: tuple[str, ...]
+    """Recipients who have a copy in the end."""
+    steps: tuple[str, ...] = _STEPS
+    votes: bool = False
+    """Whether two reviewers vote on it."""
+    marks: tuple[str, ...] = field(default=())
+
+
+def _asked(world: World, number: int, **changes: Any) -> World:
+    world.ask(title=f"Visits {number}", **changes)
+    return world
+
+
+def _plain(folder: Path, number: int) -> World:
+    policy = {"id": "standard", "version": "1"} | _QUICK
+    return _asked(make_world(folder), number, recipients=[UNIVERSITY, LAPSED], policy=policy)
+
+
+def _reviewed(folder: Path, number: int) -> World:
+    review = {"required": 2, "reviewers": list(REVIEWERS)}
+    policy = {"id": "standard", "version": "1", "review": review} | _QUICK
+    return _asked(make_world(folder), number, recipients=[UNIVERSITY], policy=policy)
+
+
+def _decoyed(folder: Path, number: int) -> World:
+    """Data of its own: copies with decoys of data that are out already would be refused."""
+    world = decoyed_world.make_decoyed_world(folder)
+    rows = [dict(row) for row in decoyed_world.drawn_rows()]
+    rows[0]["note"] = f"seen in room {number + 100}"
+    world.write_rows(rows)
+    recipients = [
+        decoyed_world.with_decoys("clinic"),
+        recipient("university", stakes=decoyed_world.STAKES),
+    ]
+    return _asked(world, number, recipients=recipients, policy=decoyed_world.POLICY | _QUICK)
+
+
+_ONE = {Event.REQUESTED: 1, Event.PUBLISHED: 1}
+CASES = {
+    case.name: case
+    for case in (
+        Case("plain", _plain, 3, Counter(_ONE | {Event.DECIDED: 2, Event.RELEASED: 1}), ("university",)),
+        Case(
+            "decoys",
+            _decoyed,
+            0,
+            Counter(_ONE | {Event.DECIDED: 2, Event.RELEASED: 2}),
+            ("clinic", "university"),
+            (*_STEPS, "placing", "placing"),
+        ),
+        Case(
+            "reviews",
+            _reviewed,
+            4,
+            Counter(_ONE | {Event.DECIDED: 1, Event.VOTED: 2, Event.REVIEWED: 2, Event.APPROVED: 1, Event.RELEASED: 1}),
+            ("university",),
+            votes=True,
+        ),
+    )
+}
