@@ -71,7 +71,7 @@ class Inspection:
 
 def told(inspection: Inspection) -> str:
     """The finding in one clause."""
-    return _TOLD[inspection.finding][0]
+    return "the PDF is whole" if inspection.finding is Finding.SOUND else _TOLD[inspection.finding][0]
 
 
 def refuse_unless_sound(inspection: Inspection, where: str) -> None:

@@ -1,0 +1,73 @@
+"""The page on signed determinations: its commands run, one after the other, and its table says what is said."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import flows.actor
+import flows.pdf_checking
+from flows.cli.app import main
+from flows.cli.sign import PASSPHRASE
+from tasks.signature.findings import Finding, Inspection, told
+from tests.support.certificates import SECRET, key_pem, pem, pki, private
+from tests.support.determined import Noon, determined
+
+PAGE = (Path(__file__).parents[2] / "docs" / "signatures.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    ((?:releasegate|openssl) .+)$|`(releasegate sign [^`]+--key[^`]+)`", PAGE, re.MULTILINE)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with what the page takes for granted."""
+    own = pki().credentials()
+    private(tmp_path / "key.pem", key_pem(own.key))
+    private(tmp_path / "cert.pem", pem(own.certificate))
+    private(tmp_path / "chain.pem", pem(pki().middle.certificate))
+    private(tmp_path / "root.pem", pem(pki().top.certificate))
+    (tmp_path / "auditor").mkdir()
+    determined(tmp_path / "workspace")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setenv(PASSPHRASE, SECRET)
+    monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)
+    return tmp_path
+
+
+def test_the_commands_of_the_page_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [block or inline for block, inline in COMMANDS]
+    making = [line for line in lines if line.startswith("openssl")]
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl here")
+    for line in making:
+        subprocess.run([*shlex.split(line), "-passout", f"pass:{SECRET}"], check=True, capture_output=True)
+        (place / "expert.p12").chmod(0o600)
+    assert len(making) == 1
+    (bundle,) = (place / "workspace" / "releases").iterdir()
+    ran = set()
+    for line in lines:
+        if line in making:
+            continue
+        words = [str(bundle) if word == "BUNDLE" else word for word in shlex.split(line)]
+        monkeypatch.setattr("sys.argv", words)
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == 0, line
+        ran.add(words[1])
+        for signed in bundle.glob("signed/university/*.pdf"):
+            shutil.copy(signed, place / "kept.pdf")
+            shutil.copy(signed, place / "auditor" / "determination.pdf")
+    assert ran == {"sign", "verify"}
+    assert len(lines) >= 8
+
+
+def test_the_table_says_what_is_said() -> None:
+    rows = re.findall(r"^\| (?!\|)[^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    findings = [told(Inspection(finding, None, True)) for finding in Finding if finding is not Finding.SOUND]
+    source = Path(flows.pdf_checking.__file__ or "").read_text(encoding="utf-8")
+    (elsewhere,) = set(rows) - set(findings) - {"what is said"}
+    assert set(findings) <= set(rows)
+    assert f'"{elsewhere}"' in source
