@@ -153,11 +153,9 @@ def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetim
 
 def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
     """By recipient, the release that was last decided of some inputs."""
-    return {
-        str(entry.recipient): str(entry.release_id)
-        for entry in ledger.entries(event=Event.DECIDED)
-        if inputs_of(entry) == inputs
-    }
+    overridden = any(entry.body.get("inputs") == inputs for entry in ledger.entries(event=Event.OVERRIDDEN))
+    decided = ledger.entries(release_id=None if overridden else inputs, event=Event.DECIDED)
+    return {str(entry.recipient): str(entry.release_id) for entry in decided if inputs_of(entry) == inputs}
 
 
 def _checked(release: OpenRelease, case: Case, gates: Collection[str]) -> tuple[GateResult, ...]:

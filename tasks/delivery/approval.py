@@ -47,7 +47,7 @@ def is_approval_told(approval: Approval, record: DecisionRecord, record_sha256: 
         and len(reviewers) == len(set(reviewers)) >= max(record.reviews_required, 1)
         and all(review.vote == "approve" and review.record_sha256 == record_sha256 for review in approval.reviews)
         and set(reviewers) <= set(record.reviewers)
-        and not any(same_person(name, record.requested_by) for name in reviewers)
+        and not any(same_person(name, barred) for name in reviewers for barred in _barred(approval, record))
     )
     if standing is None or not sound:
         return sound
@@ -55,3 +55,8 @@ def is_approval_told(approval: Approval, record: DecisionRecord, record_sha256: 
     return approval.reviews == standing.reviews and told == [
         (one.officer, one.reason, one.at) for one in standing.overrides
     ]
+
+
+def _barred(approval: Approval, record: DecisionRecord) -> tuple[str, ...]:
+    """Who does not review: whoever asked for the release, and officers who answer for an exception that it rests on."""
+    return (record.requested_by, *record.answering, *(one.officer for one in approval.overrides))

@@ -74,6 +74,10 @@ def _of_review(request: ReleaseRequest) -> Iterator[str]:
         )
     elif review.reviewers and not review.required:
         yield "policy.review.reviewers is not used; policy.review.required is 0"
+    if "override_days" in review.model_fields_set and not review.overridable:
+        yield "policy.review.override_days is not used; policy.review.overridable lists no gate"
+    if review.overridable and all(same_person(name, request.requested_by) for name in review.officers):
+        yield "policy.review.overridable is not used; the only officer is whoever asks for the release"
     if len(able) < len(review.reviewers):
         yield "policy.review.reviewers names whoever asks for the release, whose vote is not taken"
 

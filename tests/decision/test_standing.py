@@ -161,6 +161,87 @@ def test_entries_that_contradict_are_refused(steps: tuple[Step, ...]) -> None:
         told(*steps)
 
 
+LAST = RECORD.valid_until
+LATE = datetime(LAST.year, LAST.month, LAST.day, tzinfo=UTC) + timedelta(days=1)
+EXPIRED: Step = (Event.EXPIRED, bodies.expired(LAST))
+
+
+def test_an_expiry_that_was_recorded_stays_whatever_the_clock_says() -> None:
+    by_calendar = told(DECIDED, day=LATE.date())
+    recorded = told(DECIDED, EXPIRED, at=LATE)
+    assert (by_calendar.state, by_calendar.expiry_recorded) == (State.EXPIRED, False)
+    assert (recorded.state, recorded.expiry_recorded) == (State.EXPIRED, True)
+    assert recorded.why == by_calendar.why
+    assert told(DECIDED, EXPIRED, at=LATE, day=TODAY).state is State.EXPIRED
+
+
+@pytest.mark.parametrize(
+    ("steps", "state"), [((EXPIRED, REVOKED), State.REVOKED), ((EXPIRED, SUPERSEDED), State.SUPERSEDED)]
+)
+def test_what_follows_an_expiry(steps: tuple[Step, ...], state: State) -> None:
+    assert told(DECIDED, *steps, at=LATE).state is state
+    assert told(DECIDED, *steps[1:], at=LATE).state is state, "by the calendar alone"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (EXPIRED, EXPIRED),
+        (EXPIRED, voted(ONE)),
+        ((Event.EXPIRED, {"valid_until": "2020-01-01"}),),
+        ((Event.EXPIRED, {}),),
+        (REVOKED, EXPIRED),
+        (SUPERSEDED, EXPIRED),
+    ],
+)
+def test_ends_that_contradict(steps: tuple[Step, ...]) -> None:
+    with pytest.raises(StageFailed):
+        told(DECIDED, *steps, at=LATE)
+
+
+def test_no_end_before_its_day_and_no_reopening_after_it() -> None:
+    with pytest.raises(StageFailed):
+        told(DECIDED, EXPIRED)
+    with pytest.raises(StageFailed):
+        told(*IN, APPROVED, RELEASED, EXPIRED)
+    entries = [
+        Entry(number, NOON, event, RECORD.release_id, RECORD.recipient.id, "gate", body, "0" * 64, "0" * 64)
+        for number, (event, body) in enumerate(OUT, start=1)
+    ]
+    late = Entry(
+        9, LATE, *OVERRIDDEN[:1], RECORD.release_id, RECORD.recipient.id, "g", OVERRIDDEN[1], "0" * 64, "0" * 64
+    )
+    with pytest.raises(StageFailed):
+        standing([*entries, late], RECORD, SHA256, LATE.date())
+
+
+def test_who_reopens_a_release_does_not_vote_on_it() -> None:
+    both = records.changed(RECORD, reviewers=(FIRST, OFFICER), reviews_required=1)
+    sha256 = digest(both)
+
+    def cast(reviewer: str, vote: Any) -> Ballot:
+        return ballot(reviewer, vote).model_copy(update={"record_sha256": sha256})
+
+    against = cast(FIRST, "reject")
+    rejected = (
+        (Event.DECIDED, bodies.decided(both)),
+        voted(against),
+        opened(against),
+        (Event.REJECTED, bodies.outcome(sha256)),
+        OVERRIDDEN,
+    )
+    assert told(*rejected, voted(cast(FIRST, "approve")), record=both).state is State.AWAITING_REVIEW
+    with pytest.raises(StageFailed):
+        told(*rejected, voted(cast(OFFICER, "approve")), record=both)
+
+
+def test_a_superseded_release_names_its_successor_and_is_not_decided_again() -> None:
+    assert told(*IN, APPROVED, RELEASED, SUPERSEDED).superseded_by == "f" * 64
+    for end, at in ((SUPERSEDED, NOON), (EXPIRED, LATE)):
+        with pytest.raises(StageFailed, match="not decided again"):
+            told(DECIDED, end, DECIDED, at=at)
+
+
 def test_a_lost_bundle_is_decided_again() -> None:
     """Neither rejected nor revoked; votes on the earlier decision are void."""
     assert told(DECIDED, voted(ONE), DECIDED).commitments == {}

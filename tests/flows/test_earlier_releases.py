@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from flows.earlier import decoys_to_continue, what_was_asked
+from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
 from flows.identity import Inputs, read_inputs
 from flows.workspace import Workspace, open_workspace
-from tasks.errors import RequestError
+from tasks.errors import RequestError, StageFailed
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request
@@ -116,3 +116,51 @@ def test_entries_of_older_programs_say_nothing(book: Book) -> None:
     book.add(Event.REQUESTED, A, {"title": "before decoys"})
     book.add(Event.RELEASED, A, {"output_sha256": "0" * 64})
     assert book.found(with_decoys("clinic")) == {}
+
+
+def leaves(book: Book, release: str) -> None:
+    """Whether a release that awaited review may leave after all that has left meanwhile."""
+    check_still_apart(book.ledger, release)
+
+
+def awaiting(book: Book, release: str, *recipients: Any, continues: str | None = None) -> None:
+    loaded, inputs = book.asked(*recipients)
+    book.add(Event.REQUESTED, release, {**what_was_asked(loaded.request, inputs), "continues": continues})
+
+
+def test_what_awaited_review_leaves_if_nothing_left_meanwhile(book: Book) -> None:
+    book.delivered(A, with_decoys("clinic"))
+    awaiting(book, B, with_decoys("clinic"), continues=A)
+    leaves(book, B)
+    awaiting(book, C, UNIVERSITY)
+    with pytest.raises(StageFailed, match="give decoys away"):
+        leaves(book, C)
+
+
+def test_of_two_that_awaited_review_with_the_same_decoys_the_second_stays(book: Book) -> None:
+    for release in (A, B):
+        awaiting(book, release, with_decoys("clinic"))
+    leaves(book, A)
+    book.add(Event.RELEASED, A, {"output_sha256": "0" * 64})
+    leaves(book, A)
+    with pytest.raises(StageFailed, match="give decoys away") as caught:
+        leaves(book, B)
+    assert caught.value.fix.endswith(f"continues {A}")
+
+
+def test_of_two_versions_after_one_the_second_stays_whatever_its_data(book: Book) -> None:
+    book.delivered(A, with_decoys("clinic"))
+    awaiting(book, B, with_decoys("clinic"), continues=A)
+    book.world.data.write_text(book.world.data.read_text().replace("influenza", "migraine", 1))
+    book.delivered(C, with_decoys("clinic"), continues=A)
+    with pytest.raises(StageFailed, match="give decoys away"):
+        leaves(book, B)
+
+
+def test_releases_without_decoys_and_of_other_data_hinder_nobody(book: Book) -> None:
+    awaiting(book, B, UNIVERSITY)
+    book.delivered(A, UNIVERSITY)
+    leaves(book, B)
+    book.world.data.write_text(book.world.data.read_text().replace("influenza", "migraine", 1))
+    book.delivered(C, with_decoys("clinic"))
+    leaves(book, B)

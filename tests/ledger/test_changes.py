@@ -1,7 +1,7 @@
 """Changes of a release's state: checked and written in one transaction, or not written."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -93,3 +93,23 @@ def test_a_record_that_was_not_decided_on_has_no_standing(ledger: Ledger) -> Non
     other = RECORD.recipient.model_copy(update={"id": "somebody-else"})
     with pytest.raises(StageFailed, match="contradict"):
         read_standing(ledger, records.changed(RECORD, recipient=other), SHA256, NOON)
+
+
+LAST = RECORD.valid_until
+LATE = datetime(LAST.year, LAST.month, LAST.day, tzinfo=UTC) + timedelta(days=1)
+
+
+def test_an_expiry_is_written_before_what_follows_it_and_once(ledger: Ledger) -> None:
+    change(ledger, RECORD, SHA256, [], actor="a", at=LATE - timedelta(seconds=1))
+    assert events(ledger) == [Event.DECIDED]
+    assert change(ledger, RECORD, SHA256, [], actor="a", at=LATE).state is State.EXPIRED
+    change(ledger, RECORD, SHA256, [REVOKED], actor="a", at=LATE)
+    assert events(ledger) == [Event.DECIDED, Event.EXPIRED, Event.REVOKED]
+
+
+def test_what_an_expiry_prevents_is_not_written_and_neither_is_half_of_it(ledger: Ledger) -> None:
+    with pytest.raises(StageFailed):
+        change(ledger, RECORD, SHA256, [VOTED], actor="a", at=LATE)
+    assert events(ledger) == [Event.DECIDED]
+    change(ledger, RECORD, SHA256, [REVOKED], actor="a", at=LATE)
+    assert events(ledger) == [Event.DECIDED, Event.EXPIRED, Event.REVOKED]

@@ -58,6 +58,11 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
             "policy.generalization.minimum_class_size",
         ),
         (changed("policy", "review", to={"required": 2}), "policy.review.required: 2"),
+        (changed("policy", "review", to={"override_days": 7}), "policy.review.override_days is not used"),
+        (
+            changed("policy", "review", to={"officers": ["a. steward"], "overridable": ["transparent.maximum_risk"]}),
+            "policy.review.overridable is not used; the only officer is whoever asks",
+        ),
         (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}), "policy.review.reviewers is not used"),
         (
             changed("policy", "review", to={"required": 2, "reviewers": ["A. Reviewer"]}),
