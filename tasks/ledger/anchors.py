@@ -43,6 +43,7 @@ class _Misfit:
 
     told: str
     by: int | None
+    signed: bool
 
 
 class AnchorCheck:
@@ -97,7 +98,9 @@ class AnchorCheck:
         if foreign:
             shown.append(f"but others hold entry {held}, and all before it: documents that name another may be forged")
         raise TamperingFound(
-            "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off",
+            "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off"
+            if any(misfit.signed for misfit in misfits)
+            else "the ledger and documents outside it contradict each other: one or the other was rewritten or cut",
             where=f"the documents that are named; up to entry {held} the ledger is as others say"
             if len(foreign) == len(misfits)
             else _between(held, min(missed, default=None), self._count),
@@ -109,28 +112,30 @@ class AnchorCheck:
 
     def _misfits(self, anchor: Anchor) -> list[_Misfit]:
         found = []
+
+        def miss(told: str, by: int | None) -> None:
+            found.append(_Misfit(f"{anchor.source}: {told}", by, anchor.signed_head is not None))
+
         decided = self._decided.get((anchor.release_id, anchor.recipient), {})
         entry = decided.get(anchor.record_sha256)
         place = self._places.get(anchor.head)
         if entry is None:
             other = max(decided.values(), default=None)
             told = "no entry records" if other is None else f"entry {other} records another than"
-            found.append(_Misfit(f"{anchor.source}: {told} the decision that it holds", other))
+            miss(f"{told} the decision that it holds", other)
         if place is None:
             before = "" if entry is None else f" before entry {entry}, which records its decision"
-            found.append(
-                _Misfit(f"{anchor.source}: the head that it names is not in the ledger{before}", entry and entry - 1)
-            )
+            miss(f"the head that it names is not in the ledger{before}", entry and entry - 1)
         elif entry is not None and place >= entry:
-            found.append(_Misfit(f"{anchor.source}: its decision is entry {entry}, but it names a later head", entry))
+            miss(f"its decision is entry {entry}, but it names a later head", entry)
         head = anchor.signed_head
         if head is not None and head.sequence > self._count:
             told = f"it was signed when there were {head.sequence} entries, and now there are {self._count}"
-            found.append(_Misfit(f"{anchor.source}: {told}", self._count + 1))
+            miss(told, self._count + 1)
         elif head is not None and self._hashes.get(head.sequence) != head.sha256:
-            found.append(_Misfit(f"{anchor.source}: entry {head.sequence} is another than it names", head.sequence))
+            miss(f"entry {head.sequence} is another than it names", head.sequence)
         if anchor.signed_sha256 is not None and anchor.signed_sha256 not in self._signed:
-            found.append(_Misfit(f"{anchor.source}: no entry records its signature", None))
+            miss("no entry records its signature", None)
         return found
 
     def _held(self, anchor: Anchor) -> list[int]:

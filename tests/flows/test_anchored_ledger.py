@@ -110,6 +110,7 @@ def test_the_bundles_of_the_workspace_are_anchors_by_themselves(kept: Kept) -> N
     assert told.code == 3
     assert "decision/university.json: the head that it names is not in the ledger before entry 4" in told.err
     assert "where: ledger entries 1 to 3" in told.err
+    assert "contradict each other" in told.err.splitlines()[0], "both are in the administrator's hands"
 
 
 def test_a_signed_determination_in_the_workspace_holds_its_entry(kept: Kept) -> None:
@@ -155,6 +156,14 @@ class TestDocumentsThatAreNone:
             assert kept.verify("--anchors-from", path).code == 2
         told = kept.verify("--anchors-from", kept.made.bundle, "--json").document
         assert told["anchors"]["other files"] >= 2, "manifests"
+
+    def test_a_decision_of_the_workspace_that_was_changed(self, kept: Kept) -> None:
+        record = kept.made.bundle / "decision" / "registry.json"
+        record.write_bytes(record.read_bytes().replace(b'"blocked"', b'"approved"'))
+        told = kept.verify()
+        assert told.code == 3
+        assert "contradict each other" in told.err.splitlines()[0]
+        assert "decision/registry.json: entry 5 records another than the decision that it holds" in told.err
 
     def test_a_decision_of_the_workspace_that_cannot_be_read(self, kept: Kept) -> None:
         (kept.made.bundle / "decision" / "registry.json").write_text("{")
