@@ -2,13 +2,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reports.charting import ALARM, PARTLY, RiskAxis, shown_bins
+from reports.charting import ALARM, PARTLY, Figure, RiskAxis, shown_bins
 from reports.figures import figures
 from reports.smallcell import SmallCellRule
 from tasks.decision.fact import Bin
 from tasks.decision.record import DecisionRecord
 from tasks.errors import StageFailed
-from tests.support import records, texts
+from tests.support import decoy_records, records, texts
 
 NAMES = [
     "risk",
@@ -102,3 +102,63 @@ def test_labels_are_text_and_never_formulas() -> None:
     )
     drawn = figures(records.changed(record, fields=fields))
     assert "cost $x$ & <y>" in words(drawn["information"].svg)
+
+
+def frontier_of(record: DecisionRecord, **changes: object) -> Figure:
+    assert record.risk is not None
+    assert record.risk.game.frontier is not None
+    fact = record.risk.game.frontier.model_copy(update=changes)
+    game = record.risk.game.model_copy(update={"frontier": fact})
+    return figures(records.changed(record, risk=record.risk.model_copy(update={"game": game})))["frontier"]
+
+
+def test_other_stakes_are_told_with_how_many_games_they_took() -> None:
+    fine, coarse = frontier_of(records.approved()), frontier_of(records.blocked(), games=9)
+    assert "V 1,200 and L 300, the payoff is 1,147 and 0% of the records are worth an attempt" in fine.alt
+    assert "V 4,800 and L 1,200: payoff 4,160, 0% attacked" in fine.alt
+    assert "V changes no choice of this method: 5 games, one for each L" in fine.caption
+    assert "the gain G equals L" in fine.caption
+    assert "9 games were solved; the grid is coarse because each point needs its own." in coarse.caption
+    assert "41.19%" in words(coarse.svg)
+    served = frontier_of(with_method(records.approved(), "safe-harbor"), games=1)
+    assert "The file depends on no stakes" in served.caption
+
+
+def test_stakes_without_a_file_and_few_attacked_records_are_said_so() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    assert record.risk.game.frontier is not None
+    none = {"publisher_payoff": None, "attacked_share": None, "information_kept": None}
+    first, second, *others = record.risk.game.frontier.points
+    points = (first.model_copy(update=none), second.model_copy(update={"attacked_share": 3 / records.ROWS}), *others)
+    drawn = frontier_of(record, points=points)
+    assert "V 300 and L 75: payoff no file, no file attacked" in drawn.alt
+    assert words(drawn.svg).count("no file") == 2
+    assert "<0.03%" in words(drawn.svg)
+
+
+def test_a_gain_beside_the_loss_is_named() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    assert record.risk.game.frontier is not None
+    points = tuple(one.model_copy(update={"gain": 10 * one.loss}) for one in record.risk.game.frontier.points)
+    drawn = frontier_of(record, points=points)
+    assert "the gain G keeps its ratio to L" in drawn.caption
+    assert "300 (3,000)" in words(drawn.svg)
+
+
+def test_attacks_stand_beside_guessing_and_few_links_without_an_interval() -> None:
+    drawn = figures(records.approved())["attacks"]
+    assert "(uninformed): 45.12% (42.96–47.31%) linked, 0.0031% by guessing" in drawn.alt
+    assert "(DLD) (uninformed): <0.03% linked, 0.0031% by guessing" in drawn.alt
+    assert "87.88%" in words(drawn.svg)
+
+
+def test_decoys_that_blend_in_are_drawn_beside_guessing_and_the_policy() -> None:
+    record = decoy_records.approved()
+    assert record.decoys is not None
+    assert record.decoys.detectability is not None
+    drawn = figures(record)["blending"]
+    for one in record.decoys.detectability.tried:
+        assert f"{one.area:.3f}, interval {one.low:.3f} to {one.high:.3f}" in drawn.alt
+    assert "guessing" in words(drawn.svg)

@@ -93,6 +93,25 @@ def test_few_suppressed_people_are_not_told_and_do_not_follow(by_demands: int, i
     assert dict(found.rows)["Records suppressed by these demands"] == shown
 
 
+@pytest.mark.parametrize(
+    ("by_demands", "lifted", "metric", "shown"),
+    [
+        (103, 409, "loss", "0.1315"),
+        (7, 409, "loss", "13.2%"),
+        (103, 3, "loss", "13.2%"),
+        (7, 409, "discernibility", "not shown"),
+        (103, 409, "discernibility", "131,500"),
+    ],
+)
+def test_few_suppressed_or_lifted_people_do_not_follow_from_what_the_file_loses(
+    by_demands: int, lifted: int, metric: str, shown: str
+) -> None:
+    value = 131_500.0 if metric == "discernibility" else 0.1315
+    found = recoded(made(by_demands, lifted_records=lifted, metric=metric, value=value))
+    assert found is not None
+    assert dict(found.rows)["Loss of the file, suppressed records included"] == shown
+
+
 def test_few_lifted_people_are_not_told() -> None:
     found = recoded(made(lifted_records=3))
     assert found is not None

@@ -128,9 +128,9 @@ class TestSection:
         text = section(record, "limitations")
         assert "in the record linkage, whose intruder holds fnlwgt, capital-gain, capital-loss, hours-per-week" in text
         assert "That no stronger attack exists is not proven" in text
-        assert "knows the method links 87.88% of the records" in section(record, "risk")
+        assert "knows the method links 87.88% of the records" in section(record, "criteria")
         assert "the shares of section 13.2 carry intervals" in section(record, "risk")
-        assert "Section 17 takes the test further" in section(record, "transparency")
+        assert "Section 13.2 takes the test further" in section(record, "transparency")
 
 
 class TestPolicies:

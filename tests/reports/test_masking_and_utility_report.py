@@ -45,7 +45,7 @@ class TestMasking:
         assert "each value stays within k ranks of its own" in text
         assert "Microaggregation by individual ranking: k 5 records at least" in text
         assert "masked values rounded to whole numbers" in text
-        assert "masked (rank-swapping)" in section(records.approved(), "fields")
+        assert "masked: Rank swapping" in section(records.approved(), "fields")
 
     def test_a_file_without_masking_says_nothing_of_it(self) -> None:
         record = records.without_adversaries()

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reports.gates import gate_rows
 from reports.levels import level_rows
 from reports.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.decision.fact import Bin
 from tasks.errors import StageFailed
+from tasks.request.model import Measure
 from tests.support import records
 
 ELEVEN = SmallCellRule(11)
@@ -120,3 +122,15 @@ def test_levels_that_do_not_fit_each_other_stop_the_report() -> None:
     field = record.fields[1].model_copy(update={"groups_per_level": (121, 61)})
     with pytest.raises(StageFailed, match="does not say the same of every level"):
         level_rows(record, field)
+
+
+def test_information_and_payoff_do_not_tell_few_suppressed_people() -> None:
+    """Six of 32,561 suppressed: the same figures before suppression are shown too, and 6/32,561 is 0.02%."""
+    record = records.awaiting_review()
+    rows = {row.id: row.measured for row in gate_rows(record)}
+    assert rows[Measure.INFORMATION_KEPT] == "over 95.50%"
+    exact = {row.id: row.measured for row in gate_rows(records.approved())}
+    assert exact[Measure.INFORMATION_KEPT] == "95.1%"
+    payoff = record.gates[-3].model_copy(update={"id": Measure.PUBLISHER_PAYOFF, "measured": 1146.82})
+    paid = {row.id: row.measured for row in gate_rows(records.changed(record, gates=(payoff,)))}
+    assert paid[Measure.PUBLISHER_PAYOFF] == "over 1,146.00"
