@@ -13,6 +13,7 @@ import pytest
 import flows.actor
 import flows.reviewing
 from flows.cases import pending_key
+from flows.determination import sign_determination
 from flows.gate import Outcome
 from flows.reviewing import cast_vote, overview
 from flows.revoking import override, revoke
@@ -23,6 +24,7 @@ from tasks.delivery.verification import verify_bundle
 from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
+from tests.support.certificates import pki
 from tests.support.search import files_holding, holds, pdf_parts
 from tests.support.world import NOW, RECORDS, SENSITIVE_MARK, UNIVERSITY, World, make_world, recipient
 
@@ -570,6 +572,30 @@ class Noon(datetime):
     @classmethod
     def now(cls, tz: Any = None) -> datetime:
         return LATER.astimezone(tz or UTC)
+
+
+def test_a_determination_signed_while_it_waits_stays_with_what_reviews_add(waiting: Waiting, engine: Any) -> None:
+    def sign(at: datetime) -> Any:
+        return sign_determination(
+            waiting.release_id,
+            waiting.workspace,
+            read_credentials=lambda: pki().credentials(),
+            recipient="university",
+            clock=lambda: at,
+        )
+
+    path = sign(LATER).path
+    assert path.read_bytes().startswith((waiting.bundle / "report/university.pdf").read_bytes())
+    assert waiting.state() is State.AWAITING_REVIEW
+    waiting.vote(FIRST)
+    assert waiting.vote(SECOND).standing.state is State.RELEASED
+    report = waiting.verified()
+    assert (report.delivered, report.signed) == (("university",), (path.relative_to(waiting.bundle).as_posix(),))
+    assert waiting.again(engine).repeated
+    waiting.revoke(OFFICER)
+    with pytest.raises(StageFailed, match="revoked"):
+        sign(LATER)
+    assert waiting.verified().signed == report.signed
 
 
 def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
