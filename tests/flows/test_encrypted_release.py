@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 
 import flows.reviewing
 from flows.cases import pending_key
-from flows.gate import Outcome
+from flows.gate import Outcome, run_release
 from flows.progress import listening
 from flows.reviewing import cast_vote
 from flows.workspace import Workspace
@@ -348,7 +349,7 @@ def test_after_review_the_ciphertext_that_was_decided_on_is_delivered(waiting: P
         (released,) = ledger.entries(event=Event.RELEASED)
     assert released.body["delivered_sha256"] == record.delivered_sha256
     flip(waiting)
-    assert "delivery/clinic/data.csv.age was altered" in waiting.problems()
+    assert "data.csv.age was altered; delivery/clinic holds another data file" in waiting.problems()
 
 
 def test_killed_between_ledger_and_delivery_nothing_is_clear_and_the_next_command_delivers(
@@ -385,7 +386,10 @@ def test_another_file_put_in_place_of_the_waiting_one_is_not_delivered(
     assert list((waiting.bundle / "delivery").iterdir()) == []
 
 
-def test_the_command_names_the_keys_by_their_fingerprints(published: Published, releasegate: Any) -> None:
+def test_the_command_names_the_keys_by_their_fingerprints(
+    published: Published, releasegate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.gate.run_release", partial(run_release, clock=lambda: NOW))
     fingerprints = [sha256(str(one.to_public()).encode()).hexdigest() for one in (CLINIC, DEPUTY)]
     told = releasegate("release", published.world.request, "--workspace", published.workspace.root)
     assert told.code == 0
