@@ -37,7 +37,7 @@ def verdict_text(record: DecisionRecord) -> VerdictText:
             f"The file named below may be delivered to {who}, for the purpose and on the terms stated, "
             f"from {numbers.day(record.valid_from)} until {numbers.day(record.valid_until)}."
         )
-        return VerdictText("✓", f"Approved{exception}", "approved", meaning)
+        return VerdictText("✓", f"Approved{exception}", "awaiting" if exception else "approved", meaning)
     if record.decision is Verdict.AWAITING_REVIEW:
         need = record.reviews_required
         meaning = (
