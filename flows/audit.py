@@ -8,6 +8,7 @@ What one call does, in order:
 4. Write the files into a hidden folder beside the target, then move it to its place.
 """
 
+import gc
 import os
 import re
 import secrets
@@ -150,7 +151,12 @@ def _rendered(report: AuditReport) -> dict[str, bytes]:
     from reports.audit import render_audit  # noqa: PLC0415  WeasyPrint takes a second to import
     from reports.audit_csv import csv_files  # noqa: PLC0415
 
-    return {PDF: render_audit(report), JSON: canonical_json(report), **csv_files(report)}
+    # The report's many small objects need not be looked through again and again while pages are laid out.
+    gc.freeze()
+    try:
+        return {PDF: render_audit(report), JSON: canonical_json(report), **csv_files(report)}
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from tasks.audit.report import (
 )
 from tasks.ledger.determined import Intruder
 
-MOST_ROWS = 24
+MOST_ROWS = 20
 """Rows of a table in print."""
 NOT_RECORDED = "not recorded"
 _LONGEST = 240
