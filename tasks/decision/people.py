@@ -14,9 +14,26 @@ if TYPE_CHECKING:
     from tasks.decision.judged import Judged
 
 
+_LEFT_OUT = frozenset("'`´‘’‛′ʹʻʼʽˈ＇") | {chr(0x34F), *map(chr, range(0xFE00, 0xFE10))}
+"""Apostrophes in all their forms, and marks that only choose how a character is drawn."""
+
+
 def person_key(name: str) -> str:
-    """A name without what two spellings of it may differ in: case, spaces, forms of a character."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """A name without what two spellings of it may differ in: case, spaces, punctuation, forms of a character.
+
+    Characters that nobody sees, and apostrophes, are left out; other punctuation parts words. A name of nothing else
+    stands for itself.
+    """
+    seen = "".join(character for character in name if character not in _LEFT_OUT)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    return " ".join("".join(map(_kept, folded)).split()) or " ".join(folded.split())
+
+
+def _kept(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind == "Cf":
+        return ""
+    return " " if kind.startswith("P") or kind == "Cc" else character
 
 
 def same_person(one: str, other: str) -> bool:
