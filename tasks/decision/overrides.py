@@ -8,7 +8,7 @@ gives it. Nothing here reads a ledger or a clock.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Self
 
 from tasks.decision.people import same_person
@@ -95,17 +95,22 @@ def in_force(
     overrides : iterable of Entry
         Entries of event ``overridden``, of any release.
     decided : iterable of Entry
-        Entries of event ``decided``; an override that one of them names is used up.
+        Entries of event ``decided``. An override that one of them names is used up, and so is one of a release after
+        which another of the same inputs was decided for that recipient: it may have been made while that one was.
     inputs : str
         Release id of the inputs without any override.
     today : date
         In UTC.
     """
-    used = {name for entry in decided for name in used_by(entry)}
+    entries = tuple(decided)
+    used = {name for entry in entries for name in used_by(entry)}
+    last = {str(entry.recipient): entry.release_id for entry in entries if inputs_of(entry) == inputs}
     return tuple(
         found
         for found in _of_inputs(overrides, inputs)
-        if found.entry_sha256 not in used and not is_over(found.valid_until, today)
+        if found.entry_sha256 not in used
+        and last.get(found.recipient, found.release_id) == found.release_id
+        and not is_over(found.valid_until, today)
     )
 
 
@@ -216,6 +221,27 @@ def overridable(
     return tuple(gate for gate in gates if gate.id in set(named))
 
 
+def is_of(override: GateOverrides, record: DecisionRecord) -> bool:
+    """Whether an override says no more than an officer can have recorded of a blocked release.
+
+    Parameters
+    ----------
+    override : GateOverrides
+    record : DecisionRecord
+        Of the blocked release, for the override's recipient; the officer is judged by ``tasks.decision.standing``.
+    """
+    figures = {
+        gate.id: gate.measured
+        for gate in record.gates
+        if gate.id in record.overridable and gate.comparison != "is" and not gate.passed and gate.measured is not None
+    }
+    return (
+        override.inputs == record.of_inputs
+        and override.valid_until == utc_day(override.at) + timedelta(days=record.override_days)
+        and override.gates.items() <= figures.items()
+    )
+
+
 def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: int) -> bool:
     """Whether all that a record tells of overrides follows from entries of the ledger, and nothing else does.
 
@@ -247,6 +273,6 @@ def _is_told(record: DecisionRecord, gate: GateResult, found: Iterable[GateOverr
     return (
         gate.id in record.overridable
         and is_excused(gate)
-        and any(gate.overridden == one.fact(gate.id) for one in given)
+        and any(gate.overridden == one.fact(gate.id) and one.officer in record.officers for one in given)
         and not any(same_person(name, record.requested_by) for name in record.answering)
     )

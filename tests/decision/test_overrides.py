@@ -12,6 +12,7 @@ from tasks.decision.overrides import (
     in_force,
     is_founded,
     is_gate_override,
+    is_of,
     not_covered,
     overridable,
     overridden_id,
@@ -156,6 +157,8 @@ def test_an_override_counts_for_its_inputs_its_days_and_one_release() -> None:
     assert in_force([made], [DECIDED], "f" * 64, UNTIL) == ()
     used = entry(3, Event.DECIDED, {"overrides": [made.sha256]})
     assert in_force([made], [DECIDED, used], inputs, UNTIL) == ()
+    later = entry(4, Event.DECIDED, {**bodies.decided(BLOCKED), "overrides": ["e" * 64]}, "a" * 64)
+    assert in_force([made], [DECIDED, later], inputs, UNTIL) == (), "another release was decided for the recipient"
     reopening = entry(4, Event.OVERRIDDEN, bodies.overridden(OFFICER, "amended"))
     assert not is_gate_override(reopening)
     assert in_force([reopening], [], inputs, UNTIL) == ()
@@ -228,6 +231,7 @@ def test_a_record_rests_on_entries_of_the_ledger_and_on_nothing_else() -> None:
         under_overrides(inputs_id=None),
         under_overrides(inputs_id="e" * 64),
         under_overrides(overridable=()),
+        under_overrides(officers=("Q. Deputy",)),
         under_overrides(decided_at=NOON + timedelta(days=31)),
         under_overrides(requested_by=OFFICER.upper()),
         under_overrides(gates=(marked.model_copy(update={"overridden": fact.model_copy(update={"reason": "x"})}),)),
@@ -238,6 +242,15 @@ def test_a_record_rests_on_entries_of_the_ledger_and_on_nothing_else() -> None:
     assert [is_founded(one, entries, 3) for one in wrong] == [False] * len(wrong)
     assert not is_founded(right, entries, 2), "an override is made before the decision"
     assert not is_founded(right, {}, 3)
+
+
+def test_an_override_says_what_the_blocked_record_says() -> None:
+    assert is_of(ONE, BLOCKED)
+    assert not is_of(ONE, records.changed(BLOCKED, overridable=(PAYOFF,)))
+    assert not is_of(ONE, records.changed(BLOCKED, override_days=29))
+    assert not is_of(ONE, records.changed(BLOCKED, gates=(gate(RISK, 0.1, 0.09), LOW)))
+    assert not is_of(ONE, records.changed(BLOCKED, gates=(gate(RISK, 0.125, 0.2), LOW))), "no closed gate"
+    assert not is_of(ONE, records.changed(BLOCKED, release_id="e" * 64))
 
 
 def test_whoever_answers_for_a_gate_does_not_review_the_release() -> None:
