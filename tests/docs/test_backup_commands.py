@@ -21,9 +21,9 @@ from tasks.decoys.sealing import open_sealed
 from tasks.decoys.vault import Vault
 from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES
+from tests.support.forked_commands import forked_commands
 from tests.support.ledgers import add, forked
 from tests.support.postgres import binaries, running_server
-from tests.support.world import releasegate
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 SECTION = PAGE.read_text(encoding="utf-8").split("## Backup and restore\n")[1].split("\n## ")[0]
@@ -73,8 +73,9 @@ def here(tmp_path: Path) -> Path:
     if shutil.which("sqlite3") is None:
         pytest.skip("no sqlite3 command here")
     world = CASES["decoys"].write(tmp_path / "world", 0)
-    told = releasegate("release", world.request, "--workspace", tmp_path / "workspace")
-    assert told.returncode == 0, told.stderr
+    with forked_commands() as commands:
+        told = commands.start("release", world.request, "--workspace", tmp_path / "workspace")
+        assert told.wait(600) == 0, told.said()
     return tmp_path
 
 
