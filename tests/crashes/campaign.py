@@ -73,9 +73,11 @@ def campaign(
             one = _Kill(commands, memory, world, case, generator, leftovers, told)
             try:
                 one.strike()
+                found = "as it must be"
             except (Wrong, TimeoutError) as error:
+                found = f"WRONG: {error}"
                 told.wrong.append(f"number {number}, {case.name}, {one.moment}: {error}")
-            say(f"{told.kills.total()}/{times}: {case.name}, {one.moment}" + (": WRONG" if told.wrong else ""))
+            say(f"{told.kills.total()}/{times}: {case.name}, {one.moment}: {found}")
             number += 1
         try:
             told.bundles = at_the_end(memory)

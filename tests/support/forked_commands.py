@@ -81,7 +81,7 @@ class Running:
         """What it has written so far."""
         return self.output.read_text(encoding="utf-8") if self.output.exists() else ""
 
-    def wait(self, seconds: float = 180.0) -> int:
+    def wait(self, seconds: float = 600.0) -> int:
         """Its exit code; the negative number of the signal that ended it."""
         if not self.ended.wait(seconds):
             raise TimeoutError(f"the command did not end in {seconds:g} seconds:\n{self.said()}")
