@@ -71,6 +71,8 @@ class Listing:
     total: int
     file: str
     """The CSV file with all rows."""
+    which: str = "The first"
+    """Which rows are printed where not all are."""
 
     @property
     def widths(self) -> str:
@@ -83,7 +85,7 @@ class Listing:
         if len(self.rows) == self.total:
             return ""
         return (
-            f"{numbers.integer(len(self.rows))} of {numbers.integer(self.total)} rows are printed; "
+            f"{self.which} {numbers.integer(len(self.rows))} of {numbers.integer(self.total)} rows; "
             f"all are in {self.file} and audit.json."
         )
 
@@ -104,12 +106,12 @@ class Tables:
     def requests(self) -> Listing:
         """Requests and outcomes."""
         columns = (
-            Column("Entry, requested", 15),
-            Column("Release, title", 23),
-            Column("Asked by (login)", 15),
+            Column("Entry, requested", 18),
+            Column("Release, title", 21),
+            Column("Asked by (login)", 13),
             Column("Recipient", 12),
-            Column("Outcome", 15),
-            Column("Why", 20),
+            Column("Outcome", 18),
+            Column("Why", 18),
         )
         return self._latest("Requests and what came of them", columns, self._report.requests, self._request, "requests")
 
@@ -142,13 +144,13 @@ class Tables:
     def files(self) -> Listing:
         """Every file that has left."""
         columns = (
-            Column("Recipient", 16),
-            Column("No.", 6, is_figure=True),
-            Column("Entry, released", 15),
+            Column("Recipient", 14),
+            Column("No.", 5, is_figure=True),
+            Column("Entry, released", 18),
             Column("Release, data", 19),
-            Column("Records", 11, is_figure=True),
+            Column("Records", 10, is_figure=True),
             Column("so far", 11, is_figure=True),
-            Column("Highest risk", 11, is_figure=True),
+            Column("Highest risk", 12, is_figure=True),
             Column("State", 11),
         )
         return self._latest("Files that have left, by recipient", columns, self._report.files, self._file, "files")
@@ -218,12 +220,12 @@ class Tables:
     def renewals(self) -> Listing:
         """The same data determined anew for the same recipient."""
         columns = (
-            Column("Entry, decided", 15),
-            Column("Recipient", 17),
-            Column("Release, verdict", 21),
-            Column("Earlier one, verdict", 21),
+            Column("Entry, decided", 18),
+            Column("Recipient", 15),
+            Column("Release, verdict", 20),
+            Column("Earlier one, verdict", 20),
             Column("Verdict changed", 12),
-            Column("Late by days", 14, is_figure=True),
+            Column("Late by days", 15, is_figure=True),
         )
         rows = self._report.renewals
         return self._latest("The same data determined anew", columns, rows, self._renewal, "renewals")
@@ -242,12 +244,12 @@ class Tables:
     def interventions(self) -> Listing:
         """Overrides and revocations."""
         columns = (
-            Column("Entry, time", 15),
-            Column("What", 12),
-            Column("Release, recipient", 18),
+            Column("Entry, time", 18),
+            Column("What", 11),
+            Column("Release, recipient", 17),
             Column("By (login)", 18),
             Column("Reason", 24),
-            Column("State now", 13),
+            Column("State now", 12),
         )
         rows = self._report.interventions
         caption = "Overrides, since the ledger began, and revocations of the period"
@@ -267,10 +269,10 @@ class Tables:
     def policies(self) -> Listing:
         """Policies taken into use."""
         columns = (
-            Column("Entry, time", 15),
-            Column("Policy, version", 21),
+            Column("Entry, time", 18),
+            Column("Policy, version", 19),
             Column("SHA-256", 14),
-            Column("Before", 18),
+            Column("Before", 17),
             Column("First release", 15),
             Column("Asked for by (login)", 17),
         )
@@ -308,10 +310,10 @@ class Tables:
     def near(self) -> Listing:
         """Figures near their thresholds."""
         columns = (
-            Column("Entry, decided", 15),
-            Column("Release, recipient", 18),
-            Column("Gate", 25),
-            Column("Measured", 12, is_figure=True),
+            Column("Entry, decided", 18),
+            Column("Release, recipient", 17),
+            Column("Gate", 24),
+            Column("Measured", 11, is_figure=True),
             Column("Allowed", 12),
             Column("Part used", 8, is_figure=True),
             Column("State", 10),
@@ -333,10 +335,10 @@ class Tables:
     def attacks(self) -> Listing:
         """Results of attacks: a line a file, with the strongest attack of each kind of intruder."""
         columns = (
-            Column("Entry, decided", 15),
-            Column("Release, recipient", 17),
+            Column("Entry, decided", 18),
+            Column("Release, recipient", 16),
             *(Column(f"Linked {INTRUDERS[kind]}", 15, is_figure=True) for kind in INTRUDERS),
-            Column("Guessing", 12, is_figure=True),
+            Column("Guessing", 10, is_figure=True),
             Column("Verdict", 11),
         )
         by_file: dict[int, list[AttackRow]] = {}
@@ -344,9 +346,7 @@ class Tables:
             by_file.setdefault(row.entry, []).append(row)
         shown = tuple(self._attacked(rows) for rows in list(by_file.values())[-MOST_ROWS:])
         caption = "Share of people linked by the strongest attack, with its 95 % interval"
-        if len(by_file) > MOST_ROWS:
-            caption += f"; the latest {MOST_ROWS} files"
-        return Listing(caption, columns, shown, len(by_file), "attacks.csv")
+        return Listing(caption, columns, shown, len(by_file), "attacks.csv", "The latest")
 
     def _attacked(self, rows: Sequence[AttackRow]) -> tuple[str, ...]:
         first = rows[0]
@@ -362,12 +362,12 @@ class Tables:
     def traces(self) -> Listing:
         """Decoy sightings."""
         columns = (
-            Column("Entry, traced", 15),
+            Column("Entry, traced", 18),
             Column("Release, first out", 18),
-            Column("By (login); of", 16),
-            Column("Verdict", 22),
+            Column("By (login); of", 14),
+            Column("Verdict", 19),
             Column("Named", 13),
-            Column("Response", 16),
+            Column("Response", 18),
         )
         return self._latest("Traces and responses", columns, self._report.traces, self._trace, "traces")
 
@@ -438,9 +438,9 @@ class Tables:
     def exceptions(self) -> Listing:
         """Duties that were not kept apart."""
         columns = (
-            Column("Entry, time", 17),
+            Column("Entry, time", 18),
             Column("Release, recipient", 22),
-            Column("What", 41),
+            Column("What", 40),
             Column("Who", 20),
         )
         rows = self._report.duties.exceptions
@@ -477,8 +477,8 @@ class Tables:
     def signed(self) -> Listing:
         """Signed determinations."""
         columns = (
-            Column("Entry, time", 16),
-            Column("Release, recipient", 24),
+            Column("Entry, time", 18),
+            Column("Release, recipient", 22),
             Column("Certificate of", 26),
             Column("Brought by (login)", 20),
             Column("Signed PDF", 14),
@@ -516,8 +516,7 @@ class Tables:
         if len(rows) > MOST_ROWS:
             latest = set(sorted(range(len(rows)), key=lambda place: rows[place].entry)[-MOST_ROWS:])
             kept = [row for place, row in enumerate(rows) if place in latest]
-            caption += f"; the latest {MOST_ROWS}"
-        return Listing(caption, columns, tuple(cells(row) for row in kept), len(rows), f"{file}.csv")
+        return Listing(caption, columns, tuple(cells(row) for row in kept), len(rows), f"{file}.csv", "The latest")
 
     def _first(
         self,
