@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reports import numbers
+from reports.audit_cells import MOST_ROWS
 from reports.audit_figures import audit_figures
-from reports.audit_tables import MOST_ROWS, Tables
+from reports.audit_tables import Tables
 from reports.charting import Figure
 from reports.pdf import Attached, write_pdf
 from reports.smallcell import SmallCellRule

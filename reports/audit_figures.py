@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
 from reports import charting, numbers
-from reports.audit_tables import INTRUDERS, part, summed
+from reports.audit_cells import INTRUDERS, part, summed
 from reports.charting import AFTER, ALARM, BAND, BEFORE, BLUES, FAINT, INK, PARTLY, REMOVED, Figure
 from tasks.audit.report import AuditReport, GateRow, Interval, RecipientRow
 from tasks.ledger.determined import Intruder

@@ -3,12 +3,31 @@
 A table shows a bounded number of rows; all of them are in the CSV and JSON files. Nothing is computed here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from reports import numbers
+from reports.audit_cells import (
+    DASH,
+    INTRUDERS,
+    MOST_ROWS,
+    NOT_RECORDED,
+    UNBROKEN,
+    UNPROVEN,
+    Column,
+    Listing,
+    clipped,
+    day_text,
+    hours_text,
+    part,
+    records_text,
+    release_text,
+    risk_text,
+    share_text,
+    summed,
+    time_text,
+    who,
+)
 from tasks.audit.report import (
     AgreementRow,
     AttackRow,
@@ -24,70 +43,14 @@ from tasks.audit.report import (
     PastDueRow,
     PolicyRow,
     RecipientRow,
-    Records,
     RenewalRow,
     RequestRow,
     Row,
-    Share,
     SignedRow,
     TraceRow,
 )
-from tasks.ledger.determined import Intruder
-
-MOST_ROWS = 20
-"""Rows of a table in print."""
-NOT_RECORDED = "not recorded"
-_LONGEST = 240
-_UNPROVEN = " †"
-_DASH = "–"
-_UNBROKEN = "\u2060–\u2060"
 
 AnyRow = TypeVar("AnyRow", bound=Row)
-
-INTRUDERS: Mapping[Intruder, str] = {
-    "uninformed": "with the file alone",
-    "informed": "with rule and maskings",
-    "masked": "by masked numbers",
-}
-"""Kinds of intruders, in words that follow “linked”."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its heading, its width in percent, and whether it holds figures."""
-
-    heading: str
-    width: int
-    is_figure: bool = False
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table as it is printed."""
-
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    total: int
-    file: str
-    """The CSV file with all rows."""
-    which: str = "The first"
-    """Which rows are printed where not all are."""
-
-    @property
-    def widths(self) -> str:
-        """Widths of the columns, in percent."""
-        return " ".join(str(column.width) for column in self.columns)
-
-    @property
-    def rest(self) -> str:
-        """What is not printed; empty where all is."""
-        if len(self.rows) == self.total:
-            return ""
-        return (
-            f"{self.which} {numbers.integer(len(self.rows))} of {numbers.integer(self.total)} rows; "
-            f"all are in {self.file} and audit.json."
-        )
 
 
 class Tables:
@@ -117,12 +80,12 @@ class Tables:
 
     def _request(self, row: RequestRow) -> tuple[str, ...]:
         return (
-            f"{self._entry(row)} {_time(row.requested_at)}",
-            f"{_release(row.release_id)}{', ' + row.title if row.title else ''}",
+            f"{self._entry(row)} {time_text(row.requested_at)}",
+            f"{release_text(row.release_id)}{', ' + row.title if row.title else ''}",
             f"{row.requested_by or NOT_RECORDED} ({row.login})",
             row.recipient or "all",
-            f"{row.outcome}{' ' + _time(row.outcome_at) if row.outcome_at else ''}",
-            _clipped("; ".join(row.reasons)) or _DASH,
+            f"{row.outcome}{' ' + time_text(row.outcome_at) if row.outcome_at else ''}",
+            clipped("; ".join(row.reasons)) or DASH,
         )
 
     def recipients(self) -> Listing:
@@ -161,11 +124,11 @@ class Tables:
         return (
             row.recipient,
             numbers.integer(row.number),
-            f"{self._entry(row)} {_time(row.released_at)}",
-            f"{_release(row.release_id)}, {row.dataset or 'data ' + NOT_RECORDED}{again}",
-            _records(row.records),
+            f"{self._entry(row)} {time_text(row.released_at)}",
+            f"{release_text(row.release_id)}, {row.dataset or 'data ' + NOT_RECORDED}{again}",
+            records_text(row.records),
             summed(row.cumulative_records, row.not_recorded),
-            _risk(row.highest_risk),
+            risk_text(row.highest_risk),
             f"{row.state}; {numbers.integer(len(row.overridden))} overridden" if row.overridden else row.state,
         )
 
@@ -187,11 +150,11 @@ class Tables:
     def _certificate(self, row: CertificateRow) -> tuple[str, ...]:
         return (
             self._entry(row),
-            _release(row.release_id),
-            _who(row.recipient, row.organisation),
-            _day(row.valid_until),
+            release_text(row.release_id),
+            who(row.recipient, row.organisation),
+            day_text(row.valid_until),
             NOT_RECORDED if row.days_left is None else numbers.integer(row.days_left),
-            f"{row.lapses_within} days" if row.lapses_within else _DASH,
+            f"{row.lapses_within} days" if row.lapses_within else DASH,
         )
 
     def past_due(self) -> Listing:
@@ -210,11 +173,11 @@ class Tables:
     def _past(self, row: PastDueRow) -> tuple[str, ...]:
         return (
             self._entry(row),
-            _release(row.release_id),
-            _who(row.recipient, row.organisation),
-            _day(row.valid_until),
+            release_text(row.release_id),
+            who(row.recipient, row.organisation),
+            day_text(row.valid_until),
             numbers.integer(row.days_past),
-            _release(row.renewed_by) if row.renewed_by else "none recorded",
+            release_text(row.renewed_by) if row.renewed_by else "none recorded",
         )
 
     def renewals(self) -> Listing:
@@ -233,10 +196,10 @@ class Tables:
     def _renewal(self, row: RenewalRow) -> tuple[str, ...]:
         late = "in time" if row.days_late is None else numbers.integer(row.days_late)
         return (
-            f"{self._entry(row)} {_time(row.decided_at)}",
+            f"{self._entry(row)} {time_text(row.decided_at)}",
             row.recipient,
-            f"{_release(row.release_id)}, {row.verdict}",
-            f"{_release(row.earlier_release_id)}, {row.earlier_verdict}",
+            f"{release_text(row.release_id)}, {row.verdict}",
+            f"{release_text(row.earlier_release_id)}, {row.earlier_verdict}",
             "yes" if row.changed else "no",
             NOT_RECORDED if row.earlier_valid_until is None else late,
         )
@@ -258,11 +221,11 @@ class Tables:
     def _intervention(self, row: InterventionRow) -> tuple[str, ...]:
         signed = "signed" if row.signed else "not signed"
         return (
-            f"{self._entry(row)} {_time(row.at)}",
+            f"{self._entry(row)} {time_text(row.at)}",
             row.what if row.in_period else f"{row.what}, before the period",
-            f"{_release(row.release_id)}, {row.recipient or 'all'}",
+            f"{release_text(row.release_id)}, {row.recipient or 'all'}",
             f"{row.by}, {row.role} ({row.login}; {signed})",
-            _clipped("; ".join((row.reason, *row.figures, *([f"until {_day(row.until)}"] if row.until else [])))),
+            clipped("; ".join((row.reason, *row.figures, *([f"until {day_text(row.until)}"] if row.until else [])))),
             row.outcome,
         )
 
@@ -280,16 +243,16 @@ class Tables:
         return self._latest("Policies taken into use", columns, rows, self._policy, "policies")
 
     def _policy(self, row: PolicyRow) -> tuple[str, ...]:
-        before = _DASH
+        before = DASH
         if row.before_version is not None:
             same = "; same version, other contents" if row.same_version else ""
             before = f"{row.before_version}, {numbers.short(row.before_sha256 or '')}{same}"
         return (
-            f"{self._entry(row)} {_time(row.at)}",
+            f"{self._entry(row)} {time_text(row.at)}",
             f"{row.policy}, {row.version}",
             numbers.short(row.sha256),
             before,
-            _release(row.release_id),
+            release_text(row.release_id),
             f"{row.requested_by} ({row.login})",
         )
 
@@ -323,8 +286,8 @@ class Tables:
 
     def _near(self, row: NearRow) -> tuple[str, ...]:
         return (
-            f"{self._entry(row)} {_time(row.decided_at)}",
-            f"{_release(row.release_id)}, {row.recipient}",
+            f"{self._entry(row)} {time_text(row.decided_at)}",
+            f"{release_text(row.release_id)}, {row.recipient}",
             row.title,
             row.measured,
             row.asked,
@@ -352,8 +315,8 @@ class Tables:
         first = rows[0]
         by_kind = {row.intruder: row for row in rows}
         return (
-            f"{self._entry(first)} {_time(first.decided_at)}",
-            f"{_release(first.release_id)}, {first.recipient}",
+            f"{self._entry(first)} {time_text(first.decided_at)}",
+            f"{release_text(first.release_id)}, {first.recipient}",
             *(_linked(by_kind.get(kind)) for kind in INTRUDERS),
             numbers.percent(max(row.baseline for row in rows)),
             first.verdict,
@@ -374,13 +337,13 @@ class Tables:
     def _trace(self, row: TraceRow) -> tuple[str, ...]:
         response = "none recorded"
         if row.response_at is not None and row.response_hours is not None:
-            response = f"{row.response} {_time(row.response_at)}, after {_hours(row.response_hours)}"
-        out = _time(row.released_at) if row.released_at else "not delivered"
+            response = f"{row.response} {time_text(row.response_at)}, after {hours_text(row.response_hours)}"
+        out = time_text(row.released_at) if row.released_at else "not delivered"
         return (
-            f"{self._entry(row)} {_time(row.at)}",
-            f"{_release(row.release_id)} {out}",
+            f"{self._entry(row)} {time_text(row.at)}",
+            f"{release_text(row.release_id)} {out}",
             f"{row.by}; {row.incident or NOT_RECORDED}",
-            f"{row.verdict}{': ' + _clipped(row.reason) if row.reason else ''}",
+            f"{row.verdict}{': ' + clipped(row.reason) if row.reason else ''}",
             ", ".join(row.named) or "nobody",
             response,
         )
@@ -403,8 +366,8 @@ class Tables:
         return (
             self._entry(row),
             row.agreement,
-            _who(row.recipient, row.organisation),
-            _day(row.expires),
+            who(row.recipient, row.organisation),
+            day_text(row.expires),
             numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
             numbers.integer(row.files),
         )
@@ -427,11 +390,11 @@ class Tables:
     def _destruction(self, row: DestructionRow) -> tuple[str, ...]:
         return (
             self._entry(row),
-            _release(row.release_id),
+            release_text(row.release_id),
             row.recipient,
             numbers.short(row.file_sha256),
             row.because,
-            _day(row.due),
+            day_text(row.due),
             numbers.integer(row.days_past),
         )
 
@@ -448,8 +411,8 @@ class Tables:
 
     def _exception(self, row: ExceptionRow) -> tuple[str, ...]:
         return (
-            f"{self._entry(row)} {_time(row.at)}",
-            f"{_release(row.release_id)}, {row.recipient}",
+            f"{self._entry(row)} {time_text(row.at)}",
+            f"{release_text(row.release_id)}, {row.recipient}",
             row.what,
             row.who,
         )
@@ -467,10 +430,10 @@ class Tables:
 
     def _key(self, row: KeyRow) -> tuple[str, ...]:
         return (
-            f"{self._entry(row)} {_time(row.at)}",
+            f"{self._entry(row)} {time_text(row.at)}",
             row.what,
-            row.name or _DASH,
-            ", ".join(row.roles) or _DASH,
+            row.name or DASH,
+            ", ".join(row.roles) or DASH,
             row.login,
         )
 
@@ -487,10 +450,10 @@ class Tables:
 
     def _sign(self, row: SignedRow) -> tuple[str, ...]:
         return (
-            f"{self._entry(row)} {_time(row.at)}",
-            f"{_release(row.release_id)}, {row.recipient or 'all'}",
-            _clipped(row.subject),
-            f"{row.by or _DASH} ({row.login})",
+            f"{self._entry(row)} {time_text(row.at)}",
+            f"{release_text(row.release_id)}, {row.recipient or 'all'}",
+            clipped(row.subject),
+            f"{row.by or DASH} ({row.login})",
             numbers.short(row.signed_sha256),
         )
 
@@ -499,7 +462,8 @@ class Tables:
         columns = (Column("Release, recipient", 30), Column("Where", 25), Column("What", 45))
         rows = self._report.chain.contradictions
         shown = tuple(
-            (f"{_release(row.release_id)}, {row.recipient}", row.where, _clipped(row.what)) for row in rows[:MOST_ROWS]
+            (f"{release_text(row.release_id)}, {row.recipient}", row.where, clipped(row.what))
+            for row in rows[:MOST_ROWS]
         )
         return Listing("Entries that contradict each other", columns, shown, len(rows), "contradictions.csv")
 
@@ -531,18 +495,18 @@ class Tables:
 
     def _entry(self, row: Row) -> str:
         unproven = self._broken_at is not None and row.entry >= self._broken_at
-        return f"#{row.entry}{_UNPROVEN if unproven else ''}"
+        return f"#{row.entry}{UNPROVEN if unproven else ''}"
 
 
 def _recipient(row: RecipientRow) -> tuple[str, ...]:
     return (
-        _who(row.recipient, row.organisation),
+        who(row.recipient, row.organisation),
         numbers.integer(row.files),
         numbers.integer(row.files_in_period),
         numbers.integer(row.datasets),
         summed(row.records, row.not_recorded),
         f"{'≥ ' if row.not_recorded else ''}{numbers.risk(row.expected)}",
-        _risk(row.highest_risk),
+        risk_text(row.highest_risk),
     )
 
 
@@ -552,87 +516,16 @@ def _gate(row: GateRow) -> tuple[str, ...]:
         numbers.integer(row.judged),
         numbers.integer(row.failed),
         numbers.integer(row.near),
-        _DASH if row.median is None else part(row.median),
-        _DASH if row.highest is None else part(row.highest),
+        DASH if row.median is None else part(row.median),
+        DASH if row.highest is None else part(row.highest),
     )
-
-
-def part(used: float) -> str:
-    """Part of what a gate allows, in percent; more than all of it for a figure that failed.
-
-    >>> part(0.5), part(1.25), part(40)
-    ('50%', '125%', 'over 1,000%')
-    """
-    if used > 10:
-        return "over 1,000%"
-    return numbers.percent(used) if used < 1 else f"{used * 100:,.4g}%"
-
-
-def written(count: Records) -> str:
-    """A number of records, or the range that tells no small count.
-
-    >>> written(Records(low=400, high=400)), written(Records(low=1, high=10)), written(Records(low=401, high=410))
-    ('400', '<11', '401–410')
-    """
-    if count.low == count.high:
-        return numbers.integer(count.low)
-    if count.low == 1:
-        return f"<{count.high + 1}"
-    return f"{numbers.integer(count.low)}–{numbers.integer(count.high)}"
-
-
-def _records(count: Records | None) -> str:
-    return NOT_RECORDED if count is None else written(count)
-
-
-def summed(count: Records, not_recorded: int) -> str:
-    """A sum, of which parts may not be recorded.
-
-    >>> summed(Records(low=400, high=400), 1)
-    '≥ 400'
-    """
-    return f"≥ {written(count)}" if not_recorded else written(count)
 
 
 def _linked(row: AttackRow | None) -> str:
     if row is None:
-        return _DASH
+        return DASH
     around = ""
     if row.interval:
-        around = f" ({numbers.percent_range(row.interval.low, row.interval.high).replace('–', _UNBROKEN)})"
+        around = f" ({numbers.percent_range(row.interval.low, row.interval.high).replace('–', UNBROKEN)})"
     proves = "" if row.proves_something else "; as guessing"
-    return f"{_share(row.share)}{around}{proves}"
-
-
-def _share(share: Share) -> str:
-    if share.low == share.high:
-        return numbers.percent(share.low)
-    return f"<{numbers.percent(share.high)}" if share.low == 0 else f">{numbers.percent(share.low)}"
-
-
-def _risk(risk: float | None) -> str:
-    return NOT_RECORDED if risk is None else numbers.risk(risk)
-
-
-def _release(release_id: str | None) -> str:
-    return numbers.short(release_id) if release_id else "no release"
-
-
-def _who(recipient: str, organisation: str | None) -> str:
-    return f"{organisation} ({recipient})" if organisation else recipient
-
-
-def _time(moment: datetime) -> str:
-    return f"{numbers.utc(moment):%Y-%m-%d %H:%M}"
-
-
-def _day(day: date | None) -> str:
-    return NOT_RECORDED if day is None else day.isoformat()
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:,.1f} h" if hours < 72 else f"{hours / 24:,.1f} days"
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+    return f"{share_text(row.share)}{around}{proves}"

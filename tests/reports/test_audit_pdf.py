@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.audit import audit_html, render_audit, sections, verdict_text
+from reports.audit_cells import MOST_ROWS
 from reports.audit_csv import csv_files, harmless
 from reports.audit_figures import audit_figures
-from reports.audit_tables import MOST_ROWS, Tables
+from reports.audit_tables import Tables
 from tasks.audit.build import Verified, audit_report
 from tasks.audit.report import AuditReport, Chain, Contradiction, Problem
 from tasks.decision.record import canonical_json
