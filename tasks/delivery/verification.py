@@ -256,7 +256,7 @@ def _recorded(  # noqa: PLR0917
             told = [f"the ledger records no approval of {APPROVALS}/{recipient}.json"]
         problems += told
         if recipient not in approvals:
-            problems += _release_recorded(recipient, released.get(recipient), contents)
+            problems += _release_recorded(record, released.get(recipient), contents)
     problems += [
         f"{DECISIONS}/{recipient}.json, recorded in ledger entry {decided[recipient].sequence}, is not in the bundle"
         for recipient in decided.keys() - records.keys()
@@ -333,12 +333,12 @@ def _addition_recorded(  # noqa: PLR0917
     return problems
 
 
-def _release_recorded(recipient: str, entry: Entry | None, contents: Contents) -> list[str]:
-    place = f"{DELIVERIES}/{recipient}"
+def _release_recorded(record: DecisionRecord, entry: Entry | None, contents: Contents) -> list[str]:
+    place = f"{DELIVERIES}/{record.recipient.id}"
     data = _data_hashes(contents.within(place))
     if entry is None:
         return [f"the ledger records no release of {place}"] if data else []
-    if [_delivered_sha256(entry)] != data:
+    if [_delivered_sha256(entry)] != data or entry.body.get("output_sha256") != record.dataset.output_sha256:
         return [f"{place} is not what ledger entry {entry.sequence} records as released"]
     return []
 

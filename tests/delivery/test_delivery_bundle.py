@@ -379,6 +379,18 @@ def test_a_decision_without_entry_and_a_delivery_without_release(workspace: Work
     ]
 
 
+def test_an_entry_that_names_another_clear_file_than_decided_is_found(workspace: Workspace) -> None:
+    decided = workspace.stage()
+    manifest = seal(workspace.staged())
+    for record in decided:
+        workspace.append(Event.DECIDED, NAME, record.recipient.id, bodies.decided(record))
+    workspace.append(Event.RELEASED, NAME, "university", bodies.released("0" * 64, sha256(DATA).hexdigest()))
+    workspace.append(Event.PUBLISHED, NAME, None, bodies.published(manifest.sha256))
+    assert problems(workspace.staged(), workspace.ledger) == [
+        "delivery/university is not what ledger entry 5 records as released"
+    ]
+
+
 def test_entries_of_an_earlier_attempt_do_not_count(workspace: Workspace) -> None:
     workspace.record(workspace.stage(), seal(workspace.staged()).sha256)
     shutil.rmtree(workspace.staged())
