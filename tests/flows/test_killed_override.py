@@ -1,0 +1,64 @@
+"""SIGKILL of a release that rests on an override and takes the place of another, between ledger and rename."""
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from flows.ledger import open_ledger
+from flows.overriding import override_gates
+from flows.reviewing import overview
+from tasks.decision.states import State
+from tasks.ledger.entry import Event
+from tests.flows.test_killed_release import KILLED_AT, line
+from tests.support.world import BROKER, ROOT, World, command, recipient
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as for other releases that are killed")
+
+OFFICER = "P. Officer"
+LISTED = ["transparent.maximum_risk", "transparent.attacked_share", "sequential.maximum_risk"]
+REVIEW = {"review": {"officers": [OFFICER], "overridable": LISTED}}
+
+
+def killed(point: str, world: World) -> None:
+    """Run the command in a process of its own until it kills itself."""
+    _, environment = command()
+    arguments = [sys.executable, "-c", KILLED_AT, point, *line(world)]
+    done = subprocess.run(
+        arguments, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, timeout=400, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def test_what_is_recorded_is_finished_and_counts_once(world: World, engine: Any) -> None:
+    place = world.workspace
+    world.ask(title="first", recipients=[recipient("broker")])
+    first = world.run(engine).release_id
+    world.ask(title="second", recipients=[BROKER], policy=REVIEW, supersedes=first)
+    blocked = world.run(engine)
+    assert blocked.standings["broker"].state is State.BLOCKED
+    closed = [gate.id for gate in blocked.records[0].gates if not gate.passed]
+    override_gates(blocked.release_id, place, officer=OFFICER, reason="the registry closes", gates=closed)
+
+    killed("after the ledger", world)
+    with open_ledger(place) as ledger:
+        events = [(entry.event, entry.release_id) for entry in ledger.entries()]
+    assert events[-1][0] is Event.PUBLISHED
+    made = events[-1][1]
+    assert made not in {first, blocked.release_id}
+    assert (Event.SUPERSEDED, first) in events
+    assert not place.bundle(str(made)).exists()
+
+    outcome = world.run(engine)
+    assert outcome.repeated
+    assert outcome.release_id == made
+    assert outcome.standings["broker"].state is State.RELEASED
+    assert outcome.records[0].supersedes == first
+    assert (outcome.bundle / "delivery/broker/data.csv").is_file()
+    (earlier,) = overview(first, place)
+    assert earlier.case.standing.superseded_by == made
+    with open_ledger(place) as ledger:
+        ledger.verify()
+        assert [entry.event for entry in ledger.entries(release_id=made)].count(Event.RELEASED) == 1
