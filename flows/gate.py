@@ -16,15 +16,15 @@ What one call does, in order:
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import Case, finish_additions, pending_key, settled_cases
-from flows.earlier import decoys_to_continue, what_was_asked
+from flows.cases import Case, cases_of, drop_pending, finish_additions, pending_key, settled_cases
+from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
@@ -34,6 +34,7 @@ from flows.superseding import forget_superseded, supersede, what_is_superseded
 from flows.workspace import Workspace, open_workspace
 from tasks.artifact import checked
 from tasks.decision.assemble import Circumstances
+from tasks.decision.overrides import is_of
 from tasks.decision.record import DecisionRecord, Verdict, digest
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
@@ -44,7 +45,7 @@ from tasks.delivery.pending import seal_folder
 from tasks.delivery.seed import seed_commitment
 from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import BadInput, ReleasegateError, StageFailed, WorkspaceError
+from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.guard import disk_full, guarded
 from tasks.ledger import bodies
 from tasks.ledger.changes import Step, change
@@ -189,6 +190,7 @@ def _run(
     try:
         with guarded("release"):
             _check_named(identity)
+            _check_overrides(workspace, ledger, identity, clock())
             check_open(ledger.entries(release_id=name))
             circumstances = Circumstances(
                 release_id=name,
@@ -214,8 +216,18 @@ def _run(
         _record_error(ledger, name, told, clock())
         if not isinstance(told, WorkspaceError):
             workspace.clear_run(name)
+            _drop_undecided(workspace, ledger, loaded, name)
         raise told from None
     return outcome
+
+
+def _drop_undecided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str) -> None:
+    """Keep no file of a release whose decision was refused after it was laid out."""
+    with suppress(ReleasegateError):
+        if not ledger.entries(release_id=name, event=Event.DECIDED):
+            shutil.rmtree(workspace.staging / name, ignore_errors=True)
+            for recipient in loaded.request.recipients:
+                drop_pending(workspace, name, recipient.id)
 
 
 def _flow(  # noqa: PLR0917
@@ -302,6 +314,7 @@ def _publish(
             released = [(Event.RELEASED, _released(record))] if record.decision is Verdict.APPROVED else []
             standings[record.recipient.id] = _append(ledger, record, released)
             if released:
+                check_still_apart(ledger, name)
                 supersede(workspace, ledger, record, circumstances.decided_at)
         ledger.append(
             Event.PUBLISHED,
@@ -434,6 +447,24 @@ def _check_named(now: Named) -> None:
             got="none",
             fix="restore the bundle from a backup; an override is used once",
         )
+
+
+def _check_overrides(workspace: Workspace, ledger: Ledger, now: Named, at: datetime) -> None:
+    """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
+    for name in sorted({one.release_id for one in now.overrides}):
+        with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
+            _recover(workspace, ledger, name)
+            verify_bundle(workspace.bundle(name), ledger)
+            cases = cases_of(workspace.bundle(name), ledger, at)
+        for one in now.overrides:
+            if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
+                raise TamperingFound(
+                    "an override of gates is not what an officer could record",
+                    where=f"ledger entry of {one.at:%Y-%m-%d %H:%M} about release {name[:12]}, {one.recipient}",
+                    expected="closed gates of the blocked release, their figures, and the days that its policy gives",
+                    got="others",
+                    fix="release nothing; find out who wrote this entry",
+                )
 
 
 def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, now: Named, at: datetime) -> datetime:
