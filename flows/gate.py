@@ -132,6 +132,7 @@ def run_release(
     Writes to the workspace as described above.
     """
     workspace = open_workspace(workspace_root)
+    workspace.forget_abandoned()
     with guarded("release"), open_ledger(workspace, create=True) as ledger:
         try:
             with guarded("request"):

@@ -20,6 +20,8 @@ from flows.locking import alone
 from tasks.errors import WorkspaceError
 
 _KEY_BYTES = 32
+_ABANDONED = 7 * 24 * 3600.0
+"""Age in seconds past which an interrupted run is not taken up again but begun anew."""
 _OLD_DRAFT = 3600.0
 """Age in seconds past which a draft is nobody's."""
 
@@ -99,6 +101,14 @@ class Workspace:
     def clear_run(self, release_id: str) -> None:
         """Remove a run's intermediate files."""
         shutil.rmtree(self.run(release_id), ignore_errors=True)
+
+    def forget_abandoned(self) -> None:
+        """Remove the files of runs that were interrupted and not taken up again for a week: they hold data."""
+        for folder in sorted((self.private / "runs").iterdir()):
+            with suppress(FileNotFoundError, WorkspaceError):
+                if folder.is_dir() and time.time() - folder.stat().st_mtime > _ABANDONED:
+                    with self.alone(folder.name):
+                        self.clear_run(folder.name)
 
     @property
     def key_file(self) -> Path:

@@ -1,4 +1,4 @@
-"""Drafts of keys, notes and manifests that a killed process has left are removed; younger ones may be somebody's."""
+"""What killed processes have left is removed: drafts of keys and manifests, and runs that nobody takes up again."""
 
 import os
 import time
@@ -30,3 +30,17 @@ def test_drafts_are_removed_once_they_are_old(tmp_path: Path, age: float, left: 
     assert open_workspace(tmp_path).key() == key
     assert [(tmp_path / name).exists() for name in DRAFTS] == [left] * len(DRAFTS)
     assert all((tmp_path / name).exists() for name in KEPT)
+
+
+def test_runs_that_nobody_takes_up_again_are_removed_and_others_are_not(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path)
+    for name in ("abandoned", "under-way", "interrupted"):
+        folder = workspace.run(name)
+        folder.mkdir()
+        (folder / "released.csv").write_text("data")
+        days = 1 if name == "interrupted" else 8
+        os.utime(folder, (time.time() - days * 86400,) * 2)
+    with workspace.alone("under-way"):
+        workspace.forget_abandoned()
+    left = sorted(path.name for path in (workspace.private / "runs").iterdir() if path.is_dir())
+    assert left == ["interrupted", "under-way"]
