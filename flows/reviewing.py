@@ -24,6 +24,7 @@ from flows.earlier import check_still_apart
 from flows.signing import Ask, signer_of
 from flows.superseding import forget_superseded, supersede
 from flows.workspace import Workspace
+from tasks.decision.overrides import GateOverrides
 from tasks.decision.people import reviewer_of
 from tasks.decision.record import Review, Verdict
 from tasks.decision.standing import REVIEWER, Standing
@@ -122,7 +123,7 @@ def cast_vote(
             release_id=release.release_id,
             recipient=case.recipient,
             record_sha256=case.record_sha256,
-            reviewer=reviewer_of(case.record, reviewer, _answering(case)),
+            reviewer=reviewer_of(case.record, reviewer, _answering(release, case)),
             vote=vote,
             reason=kept,
             nonce=new_nonce(),
@@ -227,9 +228,15 @@ def _decide(  # noqa: PLR0917
     return after
 
 
-def _answering(case: Case) -> tuple[str, ...]:
-    """Officers who answer for what this release rests on, and so do not review it."""
-    return (*case.record.answering, *(one.officer for one in case.standing.overrides))
+def _answering(release: OpenRelease, case: Case) -> tuple[str, ...]:
+    """Officers who answer for what this release rests on, and so do not review it.
+
+    Of several who have overridden one gate the record shows the last.
+    """
+    named = set(case.record.overrides)
+    entries = release.ledger.entries(event=Event.OVERRIDDEN) if named else ()
+    overriding = [GateOverrides.of(entry).officer for entry in entries if entry.sha256 in named]
+    return (*case.record.answering, *overriding, *(one.officer for one in case.standing.overrides))
 
 
 def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> dict[str, object]:

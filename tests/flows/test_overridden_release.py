@@ -16,7 +16,7 @@ from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
 from flows.overriding import check_unused, named, override_gates
 from flows.reviewing import cast_vote, overview
-from flows.revoking import override
+from flows.revoking import override, revoke
 from flows.signing import PASSPHRASE, create_key
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.states import Role, State
@@ -317,3 +317,65 @@ def test_the_command(case: Case, releasegate: Any, monkeypatch: pytest.MonkeyPat
     ).document
     assert [gate["id"] for gate in document["gates"]] == rest
     assert (document["state"], document["valid_until"]) == ("blocked", "2026-04-02")
+
+
+def test_an_override_made_while_another_is_used_holds_for_nothing_afterwards(case: Case, engine: Any) -> None:
+    case.override()
+    checked = flows.gate._check_unchanged
+
+    def meanwhile(*given: Any) -> None:
+        checked(*given)
+        case.override(officer=SECOND)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flows.gate, "_check_unchanged", meanwhile)
+        made = case.again(engine).release_id
+    assert case.events(case.blocked).count("overridden") == 2
+    revoke(made, case.world.workspace, by=SECOND, reason="no longer needed", clock=lambda: LATER)
+    assert case.named().overrides == ()
+    again = case.again(engine)
+    assert again.repeated
+    assert again.standings["broker"].state is State.REVOKED
+
+
+def test_every_officer_who_answers_for_a_release_is_kept_from_reviewing_it(case: Case, engine: Any) -> None:
+    case.override()
+    case.override(officer=SECOND)
+    made = case.again(engine).release_id
+    assert case.record(made).answering == (SECOND,), "the record shows the last"
+    with pytest.raises(BadInput, match="does not review"):
+        case.vote(made, OFFICER)
+    assert case.vote(made).standing.state is State.RELEASED
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"by": "Nobody Listed"}, "contradict"),
+        ({"by": "a. steward"}, "contradict"),
+        ({"blocked_record_sha256": "0" * 64}, "contradict"),
+        ({"valid_until": "2027-12-31"}, "not what an officer"),
+        ({"gates": [{"id": "transparent.maximum_risk", "measured": 1.0}]}, "not what an officer"),
+    ],
+)
+def test_an_override_that_no_officer_made_opens_nothing(
+    case: Case, engine: Any, change: dict[str, Any], told: str
+) -> None:
+    """Whoever can write entries without the checks of the commands."""
+    shutil.copytree(case.world.workspace.root, case.world.folder / "aside")
+    case.override()
+    (made,) = (one for one in case.entries() if one.event is Event.OVERRIDDEN)
+    shutil.rmtree(case.world.workspace.root)
+    shutil.move(case.world.folder / "aside", case.world.workspace.root)
+    with open_ledger(case.world.workspace) as ledger:
+        ledger.append(
+            Event.OVERRIDDEN, release_id=case.blocked, recipient="broker", actor="x", body={**made.body, **change},
+            at=LATER,
+        )  # fmt: skip
+    name = case.named().release_id
+    assert name != case.blocked
+    with pytest.raises(ReleasegateError) as caught:
+        case.again(engine)
+    assert told in str(caught.value)
+    assert "decided" not in case.events(name)
+    assert not case.world.workspace.bundle(name).exists()
