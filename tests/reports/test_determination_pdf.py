@@ -190,9 +190,7 @@ def test_no_heading_stands_at_the_foot_of_a_page(document: Document) -> None:
         for part in elements(pdf.Root.StructTreeRoot)
         if "/Pg" in part and re.fullmatch(r"/(H\d|P|LI|TR|Caption|Figure|BlockQuote)", str(part.S))
     ]
-    headings = [
-        (one, following) for one, following in itertools.pairwise(blocks) if re.fullmatch(r"/H\d", str(one.S))
-    ]
+    headings = [(one, following) for one, following in itertools.pairwise(blocks) if re.fullmatch(r"/H\d", str(one.S))]
     assert len(headings) >= 5
     assert all(one.Pg.objgen == following.Pg.objgen for one, following in headings)
 
