@@ -80,6 +80,7 @@ def test_fingerprints_are_what_others_show(tmp_path: Path) -> None:
         ("Zvlxq-unknown", "not repeated here"),
         (" ", "not repeated here"),
     ],
+    ids=["age, cut short", "age, zeros", "ssh, zeros", "ssh, cut short", "ecdsa", "dss", "unknown", "blank"],
 )
 def test_another_key_is_refused_by_its_kind_and_not_repeated(loaded: Any, key: str, told: str) -> None:
     with pytest.raises(RequestError) as caught:
@@ -99,7 +100,9 @@ def test_a_short_rsa_key_is_refused(loaded: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "terms", [f"encrypt_to: {AGE_KEY}", "encrypt_to:", "encrypt_to: []", f"encrypt_to: {{{AGE_KEY}: x}}"]
+    "terms",
+    [f"encrypt_to: {AGE_KEY}", "encrypt_to:", "encrypt_to: []", f"encrypt_to: {{{AGE_KEY}: x}}"],
+    ids=["one key", "nothing", "no key", "a mapping"],
 )
 def test_nothing_that_is_no_list_of_keys_goes_for_none(loaded: Any, terms: str) -> None:
     """Above all not a key that was forgotten, which would send the file in clear."""
