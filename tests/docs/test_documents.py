@@ -1,18 +1,17 @@
 """What the documents say is so: links lead somewhere, commands and options exist."""
 
 import functools
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from flows.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-COMMAND = Path(sys.executable).with_name("releasegate")
 SKIPPED = {".venv", "build", ".git", "node_modules"}
 
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+(?:\([^()\s]*\))?)(?:\s+\"[^\"]*\")?\)|<img[^>]+src=\"([^\"]+)\"")
@@ -46,10 +45,10 @@ def shell_lines(path: Path) -> Iterator[list[str]]:
 
 @functools.cache
 def help_of(*command: str) -> str:
-    environment = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-    result = subprocess.run([COMMAND, *command, "--help"], capture_output=True, text=True, env=environment, check=False)
-    assert result.returncode == 0, f"releasegate {' '.join(command)} --help: {result.stderr}"
-    return result.stdout
+    environment = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+    result = CliRunner(env=environment).invoke(app, [*command, "--help"])
+    assert result.exit_code == 0, f"releasegate {' '.join(command)} --help: {result.output}"
+    return result.output
 
 
 @functools.cache
