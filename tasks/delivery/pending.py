@@ -7,9 +7,10 @@ last, so that none can be left out, repeated or moved.
 import base64
 import io
 import os
+import shutil
 import tarfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -68,13 +69,32 @@ def open_folder(source: Path, folder: Path, key: bytes) -> None:
     try:
         with source.open("rb") as stream, io.BufferedReader(_Opening(stream, _cipher(key))) as opening:
             with tarfile.open(fileobj=opening, mode="r|") as archive:
-                archive.extractall(folder, filter="data")
+                for member in archive:
+                    _extract(archive, member, folder)
             while opening.read(_CHUNK):
                 pass  # what follows the archive's end must be there too, and be right
     except FileNotFoundError:
         raise _changed(source, "no such file") from None
     except (InvalidToken, tarfile.TarError, ValueError):
         raise _changed(source, "other bytes, or another key") from None
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Write one file or folder; the library's own filters are not in every Python that the program runs on."""
+    relative = PurePosixPath(member.name)
+    if relative.is_absolute() or ".." in relative.parts:
+        raise tarfile.TarError
+    target = folder / relative
+    if member.isdir():
+        target.mkdir(parents=True, exist_ok=True)
+        return
+    content = archive.extractfile(member) if member.isfile() else None
+    if content is None:
+        raise tarfile.TarError
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with content, target.open("wb") as stream:
+        shutil.copyfileobj(content, stream, _CHUNK)
+    target.chmod((member.mode & 0o755) | 0o600)
 
 
 class _Sealing:
