@@ -201,7 +201,7 @@ def threshold_text(record: DecisionRecord) -> str:
     measured, asked = write_result(gate)
     if gate.measured is None:
         return f"How well they can be told could not be measured; the policy asks for an area of {asked}: failed."
-    which = "the upper end of the interval of the largest area" if gate.interval else "the largest area"
+    which = "the greatest upper end of these intervals" if gate.interval else "the largest area"
     outcome = "passed" if gate.passed else "failed"
     return f"The gate judges {which}, {measured}, and the policy asks for {asked}: {outcome}."
 

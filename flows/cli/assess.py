@@ -19,7 +19,7 @@ from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.decision.adversary_facts import ScoreFigure
-from tasks.errors import BadInput
+from tasks.errors import BadInput, StageFailed
 from tasks.generalization.play import KAnonymityOutcome, Played, Table, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.guard import guarded
@@ -233,9 +233,13 @@ def _decoys(setting: Setting, chosen: Sequence[Recipient], *, as_json: bool) -> 
     from tasks.decoys.stage import Copies  # noqa: PLC0415
 
     request, terms_assumed = assumed(setting.loaded.request)
-    played = {one.id: setting.played(one) for one in request.recipients}
+    played, failed = _copies(setting, request.recipients)
+    if not any(one.decoys for one in request.recipients if one.id in played):
+        raise next(iter(failed.values()))
     copies = Copies(request, setting.prepared, setting.table, setting.frame, setting.columns, played)
-    document, tables = assess_decoys(copies, [one.id for one in chosen], terms_assumed=terms_assumed)
+    without_copy = {name: error.in_one_line() for name, error in failed.items()}
+    names = [one.id for one in chosen if one.id in played]
+    document, tables = assess_decoys(copies, names, terms_assumed=terms_assumed, without_copy=without_copy)
     if as_json:
         print_json({"ok": True, "exit_code": 0, "method": Assessment.DECOYS.value, **document})
         return ExitCode.APPROVED
@@ -243,6 +247,20 @@ def _decoys(setting: Setting, chosen: Sequence[Recipient], *, as_json: bool) -> 
         console.print(table)
         console.print()
     return ExitCode.APPROVED
+
+
+def _copies(setting: Setting, recipients: Sequence[Recipient]) -> tuple[dict[str, Played], dict[str, StageFailed]]:
+    """What the method gives each recipient, and why those have no copy who have none."""
+    played, failed = {}, {}
+    for one in recipients:
+        try:
+            made = setting.played(one)
+            setting.kept(made)
+        except StageFailed as error:
+            failed[one.id] = error
+        else:
+            played[one.id] = made
+    return played, failed
 
 
 def _document(setting: Setting, fact: dict[str, Any], figures: dict[Measure, float]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What ``releasegate assess decoys`` works out and shows: room, recipients, costs, and how decoys would stand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -33,18 +33,20 @@ def assumed(request: ReleaseRequest) -> tuple[ReleaseRequest, bool]:
 
 
 def assess_decoys(
-    copies: Copies, chosen: Sequence[str], *, terms_assumed: bool
+    copies: Copies, chosen: Sequence[str], *, terms_assumed: bool, without_copy: Mapping[str, str]
 ) -> tuple[dict[str, Any], tuple[RenderableType, ...]]:
     """Work out what decoys a release could have.
 
     Parameters
     ----------
     copies : Copies
-        Of all recipients.
+        Of all recipients who have one, somebody with terms of decoys among them.
     chosen : sequence of str
         Recipients to show.
     terms_assumed : bool
         Whether the request gives no terms of decoys.
+    without_copy : mapping of str to str
+        Recipients whom the method gives no copy, and why.
 
     Returns
     -------
@@ -64,6 +66,7 @@ def assess_decoys(
         "note": NOTE,
         "terms_assumed": terms_assumed,
         "refused": refused,
+        "without_copy": dict(without_copy),
         "room": [_row_document(row, each) for row in table],
         "costs": [asdict(cost) for cost in paid],
         "recipients": {
@@ -81,6 +84,7 @@ def assess_decoys(
     for names in alike:
         one = next(one for one in shown if one.recipient == names[0])
         parts.append(_supported_text(", ".join(names), one.classes, able[names[0]], copies))
+    parts += [Text(f"{name} has no copy: {why}") for name, why in without_copy.items()]
     if refused:
         parts.append(Text(f"Decoys cannot be had on these terms: {refused}"))
     for number, names in enumerate(alike):

@@ -139,27 +139,28 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
     Returns
     -------
     GateResult
-        The upper end of the interval of the best classifier is judged; a detection that could not be measured does not
-        pass.
+        The greatest upper end of the classifiers' intervals is judged, which need not be that of the largest area; a
+        detection that could not be measured does not pass.
     """
     found = decoys.detectability
-    if found is None:
+    judged = None if found is None else max(found.tried, key=lambda one: (math.isnan(one.high), one.high))
+    if found is None or judged is None:
         because = "There are too few cells to draw as many decoys as it takes to measure whether they can be told."
     else:
         because = (
             f"Of {len(found.tried)} classifiers the best one, {found.worst.classifier} with {found.worst.view}, has an "
-            f"area of {found.worst.area:.3f}; 0.5 is guessing. The upper end of the interval is judged."
+            f"area of {found.worst.area:.3f}; 0.5 is guessing. The greatest upper end of their intervals is judged."
         )
-        if found.worst.high > threshold and found.worst.view == "population and values":
+        if judged.high > threshold and judged.view == "population and values":
             because += " See policy.decoys.common_from: without it no decoy has values that many records share."
     return GateResult(
         id=DECOYS_DETECTABLE,
         title="Decoys cannot be told from real classes",
-        measured=None if found is None else found.worst.high,
-        interval=None if found is None else Interval(low=found.worst.low, high=found.worst.high, level=0.95),
+        measured=None if judged is None else judged.high,
+        interval=None if judged is None else Interval(low=judged.low, high=judged.high, level=0.95),
         comparison="at most",
         threshold=threshold,
-        passed=found is not None and found.worst.high <= threshold,
+        passed=judged is not None and judged.high <= threshold,
         because=because,
     )
 

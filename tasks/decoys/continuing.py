@@ -10,7 +10,7 @@ from tasks.decoys.generalized_release import Flags
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Holder, Manifest, Version
 from tasks.decoys.offer import real_classes
-from tasks.decoys.planting import Asked
+from tasks.decoys.planting import Asked, check_missing
 from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.versions import extend
 from tasks.errors import ParameterError
@@ -121,17 +121,8 @@ def _other_forms(own: Sequence[Asked]) -> ParameterError:
 def _missing_without(one: Asked, manifest: Manifest, axes: Sequence[Lineage], budget: int) -> Flags:
     """What a copy without decoys goes without: classes of the same origin as anybody's decoys or kept classes."""
     taken = np.concatenate([cells for other in manifest.holders for cells in (other.kept.cells, other.decoys.cells)])
-    real = real_classes(one.release)
-    missing: Flags = of_same_origin(real.cells, taken, axes)
-    lost = int(real.records[missing].sum())
-    if lost > budget:
-        raise ParameterError(
-            "a copy would miss more records than policy.decoys.missing_limit allows",
-            where=f"the copy of {one.recipient}",
-            expected=f"at most {budget} records",
-            got=str(lost),
-            fix="raise policy.decoys.missing_limit",
-        )
+    missing: Flags = of_same_origin(real_classes(one.release).cells, taken, axes)
+    check_missing(one, missing, budget)
     return missing
 
 

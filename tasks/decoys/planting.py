@@ -202,16 +202,29 @@ def _checked(made: Plan, budget: int) -> Plan:
         If one does.
     """
     for one in made.asked:
-        missing = int(one.release.classes.sizes[made.missing_classes[one.recipient]].sum())
-        if missing > budget:
-            raise ParameterError(
-                "a copy would miss more records than policy.decoys.missing_limit allows",
-                where=f"the copy of {one.recipient}",
-                expected=f"at most {budget} records",
-                got=str(missing),
-                fix="raise policy.decoys.missing_limit, or ask for fewer decoys or a lower kept_per_decoy",
-            )
+        check_missing(
+            one, made.missing_classes[one.recipient], budget, or_else="fewer decoys or a lower kept_per_decoy"
+        )
     return made
+
+
+def check_missing(one: Asked, missing: Flags, budget: int, *, or_else: str = "") -> None:
+    """Refuse classes missing from a copy if they hold more records than the budget.
+
+    Raises
+    ------
+    ParameterError
+        If they do.
+    """
+    lost = int(one.release.classes.sizes[missing].sum())
+    if lost > budget:
+        raise ParameterError(
+            "a copy would miss more records than policy.decoys.missing_limit allows",
+            where=f"the copy of {one.recipient}",
+            expected=f"at most {budget} records",
+            got=str(lost),
+            fix="raise policy.decoys.missing_limit" + (f", or ask for {or_else}" if or_else else ""),
+        )
 
 
 def missing_tuples(release: GeneralizedRelease, missing: Flags) -> Flags:

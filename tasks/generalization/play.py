@@ -108,31 +108,22 @@ def _problem(table: Table, payoffs: Payoffs, weights: Floats) -> Problem:
 def _play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> Played:
     problem = _problem(table, payoffs, weights)
     made = _made(table, method, payoffs, weights, cell_weights)
-    if table.demands is None:
-        effective, listed = _effective(table, made.cells, made.own, table.population.counts, table.listed)
-        return Played(
-            method=method,
-            levels=made.levels,
-            cells=made.cells,
-            kept=_kept(table, problem, made.cells),
-            people=matching_people(table, made.cells),
-            effective=effective,
-            listed=listed,
-        )
-    found = recode(table, table.demands, made)
-    people = np.where(found.released, table.population.counts, 0)
-    named = None if table.listed is None else np.where(found.released, table.listed, 0)
-    effective, listed = _effective(table, found.cells, found.own, people, named)
+    found = None if table.demands is None else recode(table, table.demands, made)
+    last, people, listed = made if found is None else found, table.population.counts, table.listed
+    if found is not None:
+        people = np.where(found.released, people, 0)
+        listed = None if listed is None else np.where(found.released, listed, 0)
+    effective, effective_listed = _effective(table, last.cells, last.own, people, listed)
     return Played(
         method=method,
-        levels=found.levels,
-        cells=found.cells,
-        kept=_kept(table, problem, found.cells),
-        people=matching_people(table, found.cells),
+        levels=last.levels,
+        cells=last.cells,
+        kept=_kept(table, problem, last.cells),
+        people=matching_people(table, last.cells),
         effective=effective,
-        listed=listed,
-        withheld=found.withheld if found.withheld.any() else None,
-        k_anonymity=found.outcome,
+        listed=effective_listed,
+        withheld=found.withheld if found is not None and found.withheld.any() else None,
+        k_anonymity=None if found is None else found.outcome,
     )
 
 

@@ -9,9 +9,9 @@ from tests.support.decoyed_copies import copies, generators
 from tests.support.decoyed_world import POLICY, with_decoys
 
 
-def found(area: float, low: float, high: float, view: str = "population") -> DecoyFact:
+def found(area: float, low: float, high: float, view: str = "population", other_high: float = 0.45) -> DecoyFact:
     best = DetectionFact(view=view, classifier="gradient boosting", area=area, low=low, high=high)
-    other = DetectionFact(view="file alone", classifier="logistic regression", area=0.5, low=0.4, high=0.6)
+    other = DetectionFact(view="file alone", classifier="logistic regression", area=0.4, low=0.3, high=other_high)
     detected = DetectabilityFact(tried=(other, best), worst=best, decoys=30, real_classes=300, size_p_value=0.4)
     return DecoyFact(count=6, commitment_sha256="0" * 64, detectability=detected)
 
@@ -28,8 +28,17 @@ def test_the_upper_end_of_the_interval_is_judged(high: float, threshold: float, 
     assert "Of 2 classifiers the best one, gradient boosting with population, has an area of 0.500" in result.because
 
 
+def test_the_greatest_upper_end_is_judged_whosever_it_is() -> None:
+    result = decoy_gate(found(0.6, 0.5, 0.7, other_high=0.8), 0.75)
+    assert result.interval is not None
+    assert (result.measured, result.interval.low, result.interval.high, result.passed) == (0.8, 0.3, 0.8, False)
+
+
 def test_no_figure_but_a_number_passes() -> None:
-    assert not decoy_gate(found(float("nan"), float("nan"), float("nan")), 1.0).passed
+    nan = float("nan")
+    assert not decoy_gate(found(nan, nan, nan), 1.0).passed
+    assert not decoy_gate(found(0.5, 0.4, 0.6, other_high=nan), 1.0).passed
+    assert not decoy_gate(found(nan, nan, nan, other_high=0.6), 1.0).passed
 
 
 def test_what_may_help_is_told_where_values_give_decoys_away() -> None:

@@ -143,3 +143,25 @@ def test_a_request_that_continues_a_release_is_told_what_this_is(decoyed: World,
     assert "The request continues a release, whose decoys stay; these are those of a first version." in " ".join(
         told.out.split()
     )
+
+
+def test_a_recipient_without_a_copy_is_told_and_the_others_are_shown(decoyed: World, releasegate: Any) -> None:
+    """Nobody attacks the university, so that its method generalizes nothing and each of its classes is too small."""
+    harmless = with_decoys("university", stakes={"benefit": 1200, "loss": 1, "cost": 1000})
+    decoyed.ask(
+        recipients=[with_decoys("clinic"), harmless],
+        policy=POLICY | {"generalization": {"minimum_class_size": 6}},
+    )
+    document = silent(releasegate("assess", "decoys", decoyed.request, "--json")).document
+    assert list(document["recipients"]) == ["clinic"]
+    assert list(document["without_copy"]) == ["university"]
+    assert "every record would be suppressed" in document["without_copy"]["university"]
+    told = silent(releasegate("assess", "decoys", decoyed.request))
+    assert "university has no copy: every record would be suppressed" in " ".join(told.out.split())
+
+
+def test_where_nobody_has_a_copy_it_is_an_error(decoyed: World, releasegate: Any) -> None:
+    decoyed.ask(policy=POLICY | {"generalization": {"minimum_class_size": 800}})
+    told = silent(releasegate("assess", "decoys", decoyed.request))
+    assert told.code != 0
+    assert "every record would be suppressed" in told.err
