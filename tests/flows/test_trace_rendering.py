@@ -113,8 +113,8 @@ def test_what_was_looked_at() -> None:
 
 
 def test_the_document_shows_what_is_printed() -> None:
-    university = Hits("state-university", 2, 2, 3, 5, 4, 6, 2.923e-9)
-    counts = {"total": 16_000, "ordinary": 15_993, "ambiguous": 0, "outside": 0}
+    university = Hits("state-university", 4, 4, 5, 7, 6, 10, 2.547e-15)
+    counts = {"total": 16_000, "ordinary": 15_989, "ambiguous": 0, "outside": 0}
     answer = traced(university, named=("state-university",), unmarked=("foundation",))
     answer = replace(
         answer,
