@@ -46,7 +46,8 @@ class LoadedRequest:
         Parameters
         ----------
         relative : str
-            The path as the request has it, relative to the request's folder.
+            The path as the request has it, relative to the request's folder or, where that holds no such file, to the
+            first of the roots that does.
         name : str
             Path in the document, such as ``dataset.path``; for messages.
 
@@ -61,12 +62,14 @@ class LoadedRequest:
             If the path leads elsewhere, or to no readable file.
         """
         shown = f"“{printable(relative)}”"
+        allowed = (self.base, *self.roots)
         try:
-            target = (self.base / relative).resolve()
+            places = [(folder / relative).resolve() for folder in allowed]
         except (OSError, RuntimeError, ValueError):
             raise self._unusable("not a usable path", name, "a path without loops", shown, "correct it") from None
-        allowed = (self.base, *self.roots)
-        if not any(target.is_relative_to(root) for root in allowed):
+        files = [one for one in places if one.is_file()]
+        target = next((one for one in files if _is_within(one, allowed)), (files or places)[0])
+        if not _is_within(target, allowed):
             raise self._unusable(
                 "a path outside the workspace",
                 name,
@@ -87,6 +90,10 @@ class LoadedRequest:
 
     def _unusable(self, what: str, name: str, expected: str, got: str, fix: str) -> WorkspaceError:
         return WorkspaceError(what, where=self.place(name), expected=expected, got=got, fix=fix)
+
+
+def _is_within(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
