@@ -1,4 +1,4 @@
-"""JSON Schemas (draft 2020-12) of the request, for editors, and of decision record and audit report, for readers.
+"""JSON Schemas (draft 2020-12): of request and service settings, for editors; of decision record and audit report.
 
 ``python -m tasks.request.schema [FOLDER]`` writes all into a folder, by default ``schemas`` at the top of the
 checkout; a test holds that the shipped files are what it would write. Rules that relate values, such as nested
@@ -15,6 +15,8 @@ from tasks.audit.report import AuditReport
 from tasks.decision.fact import Fact
 from tasks.decision.record import SCHEMA_VERSION, DecisionRecord
 from tasks.request.model import LARGER_IS_BETTER, ReleaseRequest, Role
+from tasks.service.settings import SCHEMA_VERSION as SERVICE_VERSION
+from tasks.service.settings import ServiceSettings
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SHIPPED = Path(__file__).parents[2] / "schemas"
@@ -50,12 +52,20 @@ def audit_schema() -> dict[str, Any]:
     return _written(AuditReport, AUDIT_VERSION, "releasegate audit report")
 
 
+def service_schema() -> dict[str, Any]:
+    """JSON Schema of the settings of the service."""
+    schema = ServiceSettings.model_json_schema(mode="validation")
+    schema["$defs"]["Notification"]["oneOf"] = [{"required": ["block"]}, {"required": ["variable"]}]
+    return _headed(schema, SERVICE_VERSION, "releasegate service settings")
+
+
 def schema_files() -> dict[str, str]:
     """Text of the shipped schemas, by file name."""
     schemas = {
         "request.schema.json": request_schema(),
         "decision.schema.json": decision_schema(),
         "audit.schema.json": audit_schema(),
+        "service.schema.json": service_schema(),
     }
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
 

@@ -1,0 +1,1 @@
+"""Settings of the gate as a service; nothing here is about one release."""
