@@ -170,9 +170,15 @@ def _is_past_delivery(case: Case, now: datetime) -> bool:
 
 
 def forget(workspace: Workspace, release_id: str, recipient: str) -> None:
-    """Remove the sealed delivery and the sealed votes of a release that has ended; repeating is harmless."""
+    """Remove the sealed delivery and the sealed votes of a release that has ended; repeating is harmless.
+
+    What is kept to assess it again stays if it has left.
+    """
     drop_pending(workspace, release_id, recipient)
     ballot_box(workspace, release_id, recipient).clear()
+    places = (workspace.bundle(release_id) / "delivery" / recipient, workspace.additions(release_id) / recipient)
+    if not any(place.exists() for place in places):
+        drop_kept(workspace, release_id, recipient)
 
 
 def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:
@@ -242,6 +248,14 @@ def pending_key(workspace: Workspace, release_id: str) -> bytes:
 def drop_pending(workspace: Workspace, release_id: str, recipient: str) -> None:
     """Remove a sealed delivery that nobody waits for any more."""
     path = workspace.pending(release_id, recipient)
+    path.unlink(missing_ok=True)
+    if path.parent.is_dir() and not any(path.parent.iterdir()):
+        path.parent.rmdir()
+
+
+def drop_kept(workspace: Workspace, release_id: str, recipient: str) -> None:
+    """Remove what was kept to assess a copy again that will never leave."""
+    path = workspace.kept(release_id, recipient)
     path.unlink(missing_ok=True)
     if path.parent.is_dir() and not any(path.parent.iterdir()):
         path.parent.rmdir()

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import Case, cases_of, drop_pending, finish_additions, pending_key, settled_cases
+from flows.cases import Case, cases_of, drop_kept, drop_pending, finish_additions, pending_key, settled_cases
 from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
@@ -32,7 +32,7 @@ from flows.overriding import Named, check_unused, last_decided, named
 from flows.progress import step
 from flows.superseding import forget_superseded, supersede, what_is_superseded
 from flows.workspace import Workspace, open_workspace
-from tasks.artifact import checked
+from tasks.artifact import checked, written
 from tasks.decision.assemble import Circumstances
 from tasks.decision.overrides import is_of
 from tasks.decision.record import DecisionRecord, Verdict, digest
@@ -229,6 +229,7 @@ def _drop_undecided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest,
             shutil.rmtree(workspace.staging / name, ignore_errors=True)
             for recipient in loaded.request.recipients:
                 drop_pending(workspace, name, recipient.id)
+                drop_kept(workspace, name, recipient.id)
 
 
 def _flow(  # noqa: PLR0917
@@ -303,6 +304,8 @@ def _publish(
         for files in recipients:
             if files.record.decision is Verdict.AWAITING_REVIEW:
                 _keep_sealed(workspace, loaded.request, files, hierarchies)
+            if files.record.decision is not Verdict.BLOCKED:
+                _keep_for_reassessment(workspace, files.record, finished["recipients"][files.record.recipient.id])
         positions = _keep_positions(workspace, name, checked(finished["validation"]["positions"]))
         manifest = seal(staged)
         verify_bundle(staged, None)
@@ -361,6 +364,21 @@ def _keep_sealed(
         lay_out_delivery(delivery, request, files.record, hierarchies, files.released)
         seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
     shutil.rmtree(delivery)
+
+
+def _keep_for_reassessment(workspace: Workspace, record: DecisionRecord, files: dict[str, Any]) -> None:
+    """Keep what it takes to assess a copy again, before it can leave; it was sealed where it was made."""
+    if files["kept"] is None:
+        raise StageFailed(
+            "nothing is kept of a release to assess it again",
+            where=record.recipient.id,
+            expected="what was sealed when the file was written",
+            got="none",
+            fix="nothing is released; report this message",
+        )
+    with written(workspace.kept(record.release_id, record.recipient.id)) as partial:
+        shutil.copyfile(checked(files["kept"]), partial)
+        partial.chmod(0o600)
 
 
 def _clear(workspace: Workspace, name: str) -> None:

@@ -136,7 +136,8 @@ def release(  # noqa: PLR0917
         record = decide_release(request, recipient, found, circumstances, folder)
         reports = _done(render_reports, release_id, recipient, record, folder)
         released = found["written"]["file"] if found["written"] else None
-        finished[recipient] = {"record": record, "released": released, **reports}
+        kept = found["written"]["kept"] if found["written"] else None
+        finished[recipient] = {"record": record, "released": released, "kept": kept, **reports}
     return {"prepared": prepared, "validation": validation, "recipients": finished}
 
 

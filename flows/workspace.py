@@ -69,6 +69,14 @@ class Workspace:
         """Sealed delivery of a recipient whose release awaits review."""
         return self.private / "pending" / release_id / f"{recipient}.sealed"
 
+    def kept(self, release_id: str, recipient: str) -> Path:
+        """What is kept, sealed, to assess a recipient's copy again."""
+        return self.private / "kept" / release_id / f"{recipient}.sealed"
+
+    def reassessments(self, release_id: str, recipient: str) -> Path:
+        """Folder of the re-assessments of a recipient's copy."""
+        return self.private / "reassessments" / release_id / recipient
+
     def additions(self, release_id: str) -> Path:
         """Private folder of deliveries that reviewers have approved, until they are in their bundle."""
         return self.private / "additions" / release_id

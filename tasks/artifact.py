@@ -35,6 +35,8 @@ class Written(TypedDict):
     """Risk of the file as read back from its bytes; None where its rows are not those that were to be written."""
     statistics: Artifact
     """What its columns' statistics differ by from the data as collected."""
+    kept: Artifact
+    """What is kept to assess it again, sealed."""
 
 
 @contextmanager

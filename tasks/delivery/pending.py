@@ -1,4 +1,4 @@
-"""A delivery that waits for its reviewers: one sealed file, from which the folder comes back as it was.
+"""Sealed files of the gate's own: a delivery that waits for its reviewers, what is kept to assess a release again.
 
 Chunks are encrypted one by one, so that memory does not grow with the file; each holds its place and whether it is the
 last, so that none can be left out, repeated or moved.
@@ -9,7 +9,7 @@ import io
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
@@ -77,6 +77,44 @@ def open_folder(source: Path, folder: Path, key: bytes) -> None:
         raise _changed(source, "no such file") from None
     except (InvalidToken, tarfile.TarError, ValueError):
         raise _changed(source, "other bytes, or another key") from None
+
+
+def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: bytes) -> None:
+    """Encrypt some files that are in memory alone; otherwise as ``seal_folder``."""
+    with written(target) as partial, _private(partial) as stream:
+        sealing = _Sealing(stream, _cipher(key))
+        with tarfile.open(fileobj=cast("IO[bytes]", sealing), mode="w|") as archive:
+            for name, content in sorted(members.items()):
+                member = tarfile.TarInfo(name)
+                member.size, member.mode = len(content), _MODE
+                archive.addfile(member, io.BytesIO(content))
+        sealing.finish()
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def open_members(source: Path, key: bytes) -> dict[str, bytes]:
+    """Decrypt what ``seal_members`` sealed, into memory alone.
+
+    Raises
+    ------
+    TamperingFound
+        If the file is missing, was changed, or was sealed with another key.
+    """
+    members = {}
+    try:
+        with source.open("rb") as stream, io.BufferedReader(_Opening(stream, _cipher(key))) as opening:
+            with tarfile.open(fileobj=opening, mode="r|") as archive:
+                for member in archive:
+                    content = archive.extractfile(member)
+                    members[member.name] = b"" if content is None else content.read()
+            while opening.read(_CHUNK):
+                pass  # what follows the archive's end must be there too, and be right
+    except FileNotFoundError:
+        raise _changed(source, "no such file") from None
+    except (InvalidToken, tarfile.TarError, ValueError):
+        raise _changed(source, "other bytes, or another key") from None
+    return members
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
@@ -171,9 +209,9 @@ def _cipher(key: bytes) -> Fernet:
 
 def _changed(source: Path, got: str) -> TamperingFound:
     return TamperingFound(
-        "the sealed file of a release that awaits review is not as it was",
+        "a sealed file of the workspace is not as it was",
         where=str(source),
         expected="the file as it was sealed, and the workspace's key",
         got=got,
-        fix="restore it and the key from a backup; without it, revoke the release and make a new request",
+        fix="restore it and the key from a backup; without it, what awaits review is to be revoked and asked for anew",
     )

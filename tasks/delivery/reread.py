@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from tasks.decision.adversary_facts import ScoreFigure
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import read_columns, recovery, spelled
+from tasks.delivery.released_file import read_cells, read_columns, recovery, spelled
+from tasks.delivery.rescore import CellSizes, flat_figures, rescore
+from tasks.generalization.play import Played, Table
+from tasks.generalization.setting import payoffs_of
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import Column
+from tasks.microdata.coded import Column, Prepared
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
 from tasks.risk.combined_score import score_figure, scores
-from tasks.risk.score_table import ScoreTable
+from tasks.risk.profile import recipient_profile
+from tasks.risk.score_table import ScoreTable, scored_names
 
 
 def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
@@ -130,3 +134,53 @@ def decoys_as_sealed(
         tuple(None if decoy[name] is None else as_read(name, str(decoy[name])) for name in request.outbound)
         for decoy in decoys
     )
+
+
+def figures_of_file(  # noqa: PLR0917
+    path: Source,
+    request: ReleaseRequest,
+    recipient: str,
+    prepared: Prepared,
+    table: Table,
+    played: Played,
+    kept: NDArray[np.bool_],
+    masked: MaskedColumns,
+    rows: NDArray[np.intp],
+) -> dict[str, float] | None:
+    """What the real rows of a released file carry, from its bytes; None where a cell is none that the method releases.
+
+    Parameters
+    ----------
+    path : Path or Buffer
+    request : ReleaseRequest
+    recipient : str
+        Id of the recipient.
+    prepared, table, played
+        The coded data, the table, and the cells that the records are released as.
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    masked : MaskedColumns
+    rows : array of shape (n_rows,)
+        Position in the microdata of each row, −1 for a decoy.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    whom, policy = request.recipient(recipient), request.policy
+    cells, real = read_cells(path, request.quasi_identifiers, table), rows >= 0
+    measured = rescore(
+        cells[real],
+        table,
+        CellSizes.of(table, played),
+        payoffs_of(whom),
+        recipient_profile(whom, played, kept).profile,
+        threshold=policy.risk_threshold,
+        small_cell=policy.small_cell,
+    )
+    if measured is None:
+        return None
+    combined = score_again(path, request, scored_names(request, prepared), real)
+    attacked = rows_as_attacked(path, cells, played.cells[prepared.tuple_of_record[rows[real]]], masked, rows)
+    return flat_figures(measured.residual, measured.transparent, measured.sequential, combined, attacked)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
@@ -16,31 +15,20 @@ from tasks.decoys.findings import statistics_of_copy
 from tasks.decoys.vault import Vault
 from tasks.delivery.encryption import SUFFIX, encrypt
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import (
-    read_cells,
-    released_bytes,
-    released_rows,
-    released_table,
-    write_released,
-)
-from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
-from tasks.delivery.rescore import CellSizes, flat_figures, rescore
+from tasks.delivery.pending import seal_members
+from tasks.delivery.released_file import released_bytes, released_rows, released_table, write_released
+from tasks.delivery.reread import decoys_as_sealed, figures_of_file
 from tasks.delivery.seed import derive_seed
-from tasks.generalization.play import Played, Table
+from tasks.errors import StageFailed
 from tasks.generalization.played_file import load_played
-from tasks.generalization.setting import payoffs_of
 from tasks.guard import guarded
-from tasks.masking.masked_columns import MaskedColumns
 from tasks.masking.masked_file import load_masked
-from tasks.microdata.coded import Prepared
 from tasks.microdata.read import read_microdata
-from tasks.request.load import load_request
-from tasks.request.model import ReleaseRequest
+from tasks.reassessment.kept import keep, kept_key, names_of, packed
+from tasks.request.load import LoadedRequest, load_request
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.risk.finding_file import load_figure, save_figure
-from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples
-from tasks.risk.score_table import scored_names
 from tasks.shared_table import shared_table
 
 
@@ -59,7 +47,8 @@ def write_release(  # noqa: PLR0917
 ) -> Written:
     """Write one recipient's file into the private folder of the run, and score it from its bytes.
 
-    A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk.
+    A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk, and a copy
+    that is sealed with the workspace's own key, from which it can be assessed again.
 
     Parameters
     ----------
@@ -114,7 +103,7 @@ def write_release(  # noqa: PLR0917
         rows = released_rows(coded.tuple_of_record, kept, seed, len(own))
         figures = None
         if decoys_as_sealed(clear, own, rows >= 0, asked):
-            figures = _figures_of(clear, asked, recipient, coded, table, outcome, kept, columns, rows)
+            figures = figures_of_file(clear, asked, recipient, coded, table, outcome, kept, columns, rows)
         if isinstance(clear, pa.Buffer):
             with written(target) as partial:
                 encrypt(clear, partial, keys)
@@ -122,6 +111,12 @@ def write_release(  # noqa: PLR0917
         with written(statistics) as partial:
             save_figure(statistics_of_copy(frame, asked, columns, rows[rows >= 0], own), partial)
         file = artifact(target)
+        again = Path(folder) / f"kept-{recipient}.sealed"
+        left = np.flatnonzero(kept[coded.tuple_of_record])
+        names = names_of(frame[asked.dataset.record_id].iloc[left], Path(key_file))
+        in_clear = clear.to_pybytes() if isinstance(clear, pa.Buffer) else None
+        made = keep(_document(loaded), table, outcome, kept, names, in_clear)
+        seal_members(packed(made), again, kept_key(Path(key_file), release_id, recipient))
         return Written(
             file=file,
             clear_sha256=hashlib.sha256(clear).hexdigest() if isinstance(clear, pa.Buffer) else file["sha256"],
@@ -130,7 +125,22 @@ def write_release(  # noqa: PLR0917
             rows=released.num_rows,
             figures=figures,
             statistics=artifact(statistics),
+            kept=artifact(again),
         )
+
+
+def _document(loaded: LoadedRequest) -> bytes:
+    """The request's bytes, if they are still those that were read."""
+    content = loaded.path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != loaded.sha256:
+        raise StageFailed(
+            "the request was changed while the gate was at work",
+            where=str(loaded.path),
+            expected="the bytes that the release is named by",
+            got="others",
+            fix="wait until nothing writes to it, then run the command again",
+        )
+    return content
 
 
 def _decoys_of(
@@ -142,33 +152,3 @@ def _decoys_of(
     fact = load_figure(checked(decoys), DecoyFact)
     manifest = Vault.beside(key_file).open(release_id, fact.commitment_sha256)
     return next(holder.rows for holder in manifest.holders if holder.recipient == recipient)
-
-
-def _figures_of(  # noqa: PLR0917
-    path: Source,
-    request: ReleaseRequest,
-    recipient: str,
-    prepared: Prepared,
-    table: Table,
-    played: Played,
-    kept: NDArray[np.bool_],
-    masked: MaskedColumns,
-    rows: NDArray[np.intp],
-) -> dict[str, float] | None:
-    """What the real rows of the file carry, from its bytes; None where a cell is none that the method releases."""
-    whom, policy = request.recipient(recipient), request.policy
-    cells, real = read_cells(path, request.quasi_identifiers, table), rows >= 0
-    measured = rescore(
-        cells[real],
-        table,
-        CellSizes.of(table, played),
-        payoffs_of(whom),
-        recipient_profile(whom, played, kept).profile,
-        threshold=policy.risk_threshold,
-        small_cell=policy.small_cell,
-    )
-    if measured is None:
-        return None
-    combined = score_again(path, request, scored_names(request, prepared), real)
-    attacked = rows_as_attacked(path, cells, played.cells[prepared.tuple_of_record[rows[real]]], masked, rows)
-    return flat_figures(measured.residual, measured.transparent, measured.sequential, combined, attacked)

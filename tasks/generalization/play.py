@@ -24,7 +24,16 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
-__all__ = ["KAnonymityOutcome", "Played", "Table", "overlapping", "play", "population_cells"]
+__all__ = [
+    "KAnonymityOutcome",
+    "Played",
+    "Table",
+    "effective_people",
+    "information_kept",
+    "overlapping",
+    "play",
+    "population_cells",
+]
 
 _PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
 _PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
@@ -113,7 +122,7 @@ def _play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_
     if found is not None:
         people = np.where(found.released, people, 0)
         listed = None if listed is None else np.where(found.released, listed, 0)
-    effective, effective_listed = _effective(table, last.cells, last.own, people, listed)
+    effective, effective_listed = effective_people(table, last.cells, last.own, people, listed)
     return Played(
         method=method,
         levels=last.levels,
@@ -124,6 +133,8 @@ def _play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_
         listed=effective_listed,
         withheld=found.withheld if found is not None and found.withheld.any() else None,
         k_anonymity=None if found is None else found.outcome,
+        own=last.own,
+        counted=None if found is None or found.released.all() else found.released,
     )
 
 
@@ -206,14 +217,30 @@ def _kept(table: Table, problem: Problem, cells: Codes) -> Floats:
     return kept
 
 
+def information_kept(table: Table, payoffs: Payoffs, weights: Floats, cells: Codes) -> Floats:
+    """Share of information that each of some cells keeps, 0 to 1; shape (n_cells,)."""
+    return _kept(table, _problem(table, payoffs, weights), cells)
+
+
 def _safe_harbor_cells(table: Table, codes: Codes) -> Codes:
     return np.column_stack([axis.positions[codes[:, number]] for number, axis in enumerate(table.safe_harbor)])
 
 
-def _effective(
+def effective_people(
     table: Table, released: Codes, own: Codes, people: Counts, listed: Counts | None
 ) -> tuple[Counts, Counts | None]:
-    """People whose own cell it is that is released: of the population, and of the register."""
+    """People whose own cell it is that is released: of the population, and of the register.
+
+    Parameters
+    ----------
+    table : Table
+    released : array of shape (n_tuples, n_attributes)
+        Released cell of each data tuple.
+    own : array of shape (n_population_tuples, n_attributes)
+        Cell that the rule gives each population tuple.
+    people, listed : arrays of shape (n_population_tuples,)
+        People of each population tuple who count, and those of them in the register; None without one.
+    """
     numbers, owned = cell_numbers(released, table.axis_sizes), cell_numbers(own, table.axis_sizes)
     named = None if listed is None else effective_sizes(numbers, owned, listed)
     return effective_sizes(numbers, owned, people), named

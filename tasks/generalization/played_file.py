@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,9 +14,14 @@ from tasks.generalization.play import KAnonymityOutcome, Played
 from tasks.request.model import Method
 
 
-def save_played(played: Played, path: Path) -> None:
+def save_played(played: Played, path: Path | IO[bytes]) -> None:
     """Write to an ``.npz`` file without pickled objects."""
-    optional = {"listed": played.listed, "withheld": played.withheld}
+    optional = {
+        "listed": played.listed,
+        "withheld": played.withheld,
+        "own": played.own,
+        "counted": played.counted,
+    }
     arrays: dict[str, Any] = {name: array for name, array in optional.items() if array is not None}
     if played.k_anonymity is not None:
         arrays["k_anonymity"] = np.frombuffer(json.dumps(asdict(played.k_anonymity)).encode(), dtype=np.uint8)
@@ -33,7 +38,7 @@ def save_played(played: Played, path: Path) -> None:
     )
 
 
-def load_played(path: Path) -> Played:
+def load_played(path: Path | IO[bytes]) -> Played:
     """Read what ``save_played`` wrote.
 
     Raises
@@ -53,9 +58,12 @@ def load_played(path: Path) -> Played:
                 listed=arrays.get("listed"),
                 withheld=arrays.get("withheld"),
                 k_anonymity=_outcome(arrays.get("k_anonymity")),
+                own=arrays.get("own"),
+                counted=arrays.get("counted"),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, BadZipFile) as error:
-        raise unreadable_intermediate(path.name, "generalization", error) from None
+        name = path.name if isinstance(path, Path) else "played.npz"
+        raise unreadable_intermediate(name, "generalization", error) from None
 
 
 def _outcome(document: NDArray[np.uint8] | None) -> KAnonymityOutcome | None:

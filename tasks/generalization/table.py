@@ -131,3 +131,8 @@ class Played:
     """Whether k-anonymity suppresses the tuple's records; None where it suppresses nobody."""
     k_anonymity: KAnonymityOutcome | None = None
     """How the classes were made k-anonymous; None where the policy demands nothing of them."""
+    own: Codes | None = None
+    """Cell that the rule gives each population tuple, shape (n_population_tuples, n_attributes); None in what was kept
+    without it."""
+    counted: NDArray[np.bool_] | None = None
+    """Whether a record of each population tuple would be released; None where every one would."""

@@ -77,6 +77,8 @@ class Setting:
     @cached_property
     def own_cells(self) -> Codes:
         """Cell that the method gives each tuple of the population."""
+        if self.played.own is not None:
+            return self.played.own
         asked = self.request
         cell_weights = asked.policy.generalization.cell_weights
         return population_cells(self.table, self.played.method, self.payoffs, weights_of(asked), cell_weights)
