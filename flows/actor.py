@@ -1,10 +1,14 @@
 """Who acts, and when: what every entry of the ledger carries."""
 
 import getpass
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 
 Clock = Callable[[], datetime]
+
+_ACTING: ContextVar[str | None] = ContextVar("acting", default=None)
 
 
 def utc_now() -> datetime:
@@ -12,8 +16,24 @@ def utc_now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
+@contextmanager
+def acting_as(name: str) -> Iterator[None]:
+    """Name somebody else than the process's own login as the actor, for as long as the block runs.
+
+    For a service that acts for people whom it has signed in.
+    """
+    token = _ACTING.set(name)
+    try:
+        yield
+    finally:
+        _ACTING.reset(token)
+
+
 def actor() -> str:
     """Login name of whoever runs the gate; the ledger's own note, not a proof of identity."""
+    acting = _ACTING.get()
+    if acting is not None:
+        return acting
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from importlib import metadata
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
 from tasks.audit.build import Verified, audit_report, checked_period
+from tasks.audit.history import Period
 from tasks.audit.report import AuditReport, Problem
 from tasks.decision.record import canonical_json
 from tasks.errors import BadInput, WorkspaceError
@@ -81,24 +82,48 @@ def run_audit(
         If what is in the ledger's place is no ledger at all.
     """
     now = clock()
-    period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
+    period = _period(first_day, last_day, now)
     folder = output.resolve() / f"audit-{period.first}-{period.last}"
     with guarded("audit"):
         _check_free(folder, force=force)
-        with open_ledger(workspace) as ledger:
-            examined = ledger.examine(anchors, fingerprints)
-        report = audit_report(
-            examined.rows,
-            _verified(examined, len(anchors or {}) + len(fingerprints)),
-            period,
-            made_at=now,
-            program=metadata.version("releasegate"),
-        )
-        files = _rendered(report)
+        report = _examined(workspace, period, now, anchors or {}, fingerprints)
+        files = {PDF: as_pdf(report), **as_data(report)}
         with _replacing(folder) as draft:
             for name, content in files.items():
                 _write(draft / name, content)
     return Audited(folder, tuple(sorted(files)), report)
+
+
+def audit_of(workspace: Workspace, first_day: str, last_day: str, *, clock: Clock = utc_now) -> AuditReport:
+    """The audit of a period, with nothing written.
+
+    Parameters
+    ----------
+    workspace, first_day, last_day, clock
+        As in `run_audit`, which raises the same errors.
+    """
+    now = clock()
+    period = _period(first_day, last_day, now)
+    with guarded("audit"):
+        return _examined(workspace, period, now, {}, ())
+
+
+def _period(first_day: str, last_day: str, now: datetime) -> Period:
+    return checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
+
+
+def _examined(
+    workspace: Workspace, period: Period, now: datetime, anchors: Mapping[int, str], fingerprints: Collection[str]
+) -> AuditReport:
+    with open_ledger(workspace) as ledger:
+        examined = ledger.examine(anchors, fingerprints)
+    return audit_report(
+        examined.rows,
+        _verified(examined, len(anchors) + len(fingerprints)),
+        period,
+        made_at=now,
+        program=metadata.version("releasegate"),
+    )
 
 
 def _day(text: str, option: str) -> date:
@@ -147,16 +172,23 @@ def _verified(examined: Examined, noted_outside: int) -> Verified:
     return Verified(len(examined.rows), examined.head, examined.signatures, examined.keys, noted_outside, told)
 
 
-def _rendered(report: AuditReport) -> dict[str, bytes]:
+def as_pdf(report: AuditReport) -> bytes:
+    """The report as a PDF."""
     from reports.audit import render_audit  # noqa: PLC0415  WeasyPrint takes a second to import
-    from reports.audit_csv import csv_files  # noqa: PLC0415
 
     # The report's many small objects need not be looked through again and again while pages are laid out.
     gc.freeze()
     try:
-        return {PDF: render_audit(report), JSON: canonical_json(report), **csv_files(report)}
+        return render_audit(report)
     finally:
         gc.unfreeze()
+
+
+def as_data(report: AuditReport) -> dict[str, bytes]:
+    """The report as JSON, and its tables as CSV, by name of the file."""
+    from reports.audit_csv import csv_files  # noqa: PLC0415
+
+    return {JSON: canonical_json(report), **csv_files(report)}
 
 
 @contextmanager

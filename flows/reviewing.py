@@ -15,18 +15,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, utc_now
 from flows.cases import Case, OpenRelease, finish_additions, nobody_to_ask, open_release, pending_key
 from flows.earlier import check_still_apart
-from flows.signing import Ask, signer_of
+from flows.signing import Ask, PrivateKey, signer_of
 from flows.superseding import forget_superseded, supersede
 from flows.workspace import Workspace
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.people import reviewer_of
-from tasks.decision.record import Review, Verdict
+from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.standing import REVIEWER, Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
@@ -39,6 +38,7 @@ from tasks.ledger import bodies
 from tasks.ledger.changes import Step
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import Signer
+from tasks.ledger.store import Ledger
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def cast_vote(
     vote: Literal["approve", "reject"],
     reason: str,
     recipient: str | None = None,
-    key_file: Path | None = None,
+    key_file: PrivateKey | None = None,
     ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Voted:
@@ -100,7 +100,7 @@ def cast_vote(
         Kept in the ledger for good once all votes are in.
     recipient : str, optional
         Needed where the release awaits review for several.
-    key_file : Path, optional
+    key_file : Path or SentKey, optional
         The reviewer's private key, where one is registered; the usual place where not given.
     ask : callable
         Asks for its passphrase, where the environment gives none.
@@ -123,7 +123,7 @@ def cast_vote(
             release_id=release.release_id,
             recipient=case.recipient,
             record_sha256=case.record_sha256,
-            reviewer=reviewer_of(case.record, reviewer, _answering(release, case)),
+            reviewer=reviewer_of(case.record, reviewer, answering(release.ledger, case.record, case.standing)),
             vote=vote,
             reason=kept,
             nonce=new_nonce(),
@@ -228,15 +228,15 @@ def _decide(  # noqa: PLR0917
     return after
 
 
-def _answering(release: OpenRelease, case: Case) -> tuple[str, ...]:
+def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple[str, ...]:
     """Officers who answer for what this release rests on, and so do not review it.
 
     Of several who have overridden one gate the record shows the last.
     """
-    named = set(case.record.overrides)
-    entries = release.ledger.entries(event=Event.OVERRIDDEN) if named else ()
+    named = set(record.overrides)
+    entries = ledger.entries(event=Event.OVERRIDDEN) if named else ()
     overriding = [GateOverrides.of(entry).officer for entry in entries if entry.sha256 in named]
-    return (*case.record.answering, *overriding, *(one.officer for one in case.standing.overrides))
+    return (*record.answering, *overriding, *(one.officer for one in stands.overrides))
 
 
 def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> dict[str, object]:

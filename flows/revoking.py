@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from flows.actor import Clock, utc_now
 from flows.cases import Case, forget, nobody_to_ask, open_release
-from flows.signing import Ask, signer_of
+from flows.signing import Ask, PrivateKey, signer_of
 from flows.workspace import Workspace
 from tasks.decision.people import officer_of, revoking_roles
 from tasks.decision.record import Verdict
@@ -35,7 +34,7 @@ def revoke(
     by: str,
     reason: str,
     recipient: str | None = None,
-    key_file: Path | None = None,
+    key_file: PrivateKey | None = None,
     ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Changed:
@@ -52,7 +51,7 @@ def revoke(
         Kept for good.
     recipient : str, optional
         Whose release; where not given, that of every recipient for whom it can be revoked.
-    key_file : Path, optional
+    key_file : Path or SentKey, optional
         This person's private key, where one is registered; the usual place where not given.
     ask : callable
         Asks for its passphrase, where the environment gives none.
@@ -97,7 +96,7 @@ def override(
     officer: str,
     reason: str,
     recipient: str | None = None,
-    key_file: Path | None = None,
+    key_file: PrivateKey | None = None,
     ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
 ) -> Changed:
@@ -117,7 +116,7 @@ def override(
         Kept for good, and shown with the approval if one follows.
     recipient : str, optional
         Needed where the release has several.
-    key_file : Path, optional
+    key_file : Path or SentKey, optional
         This person's private key, where one is registered; the usual place where not given.
     ask : callable
         Asks for its passphrase, where the environment gives none.

@@ -6,6 +6,7 @@ The private key is a file of its holder, never part of the workspace; the public
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -17,7 +18,7 @@ from tasks.decision.people import person_key, same_person
 from tasks.decision.states import Role
 from tasks.errors import BadInput, WorkspaceError
 from tasks.ledger.entry import Event
-from tasks.ledger.keyfile import check_passphrase, read_key, write_key
+from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
 from tasks.ledger.signing import RegisteredKey, Signer, is_name, registration, retirement
 from tasks.ledger.store import Ledger
 
@@ -26,6 +27,19 @@ PASSPHRASE = "RELEASEGATE_KEY_PASSPHRASE"  # noqa: S105 — the variable's name
 
 Ask = Callable[[], str]
 """Asks for a passphrase where the environment gives none."""
+
+
+@dataclass(frozen=True)
+class SentKey:
+    """A private key that its holder has sent along with what it is to sign; it is on no disk of the gate's."""
+
+    content: bytes = field(repr=False)
+    """Of the file that ``releasegate key create`` wrote; empty where none was sent."""
+    passphrase: str = field(repr=False)
+
+
+PrivateKey = Path | SentKey
+"""A private key: the file that it lies in, or the key itself."""
 
 
 def key_file_of(name: str) -> Path:
@@ -80,7 +94,7 @@ def create_key(
             fix="give the name as the policy of your requests spells it",
         )
     with open_ledger(workspace, create=True) as ledger:
-        if _in_force(ledger, name) is not None:
+        if key_in_force(ledger, name) is not None:
             raise _already(name)
         passphrase = _passphrase(ask)
         check_passphrase(passphrase)
@@ -109,7 +123,7 @@ def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> Re
         If nobody of this name has a key in force.
     """
     with open_ledger(workspace) as ledger, ledger.transaction():
-        key = _in_force(ledger, name)
+        key = key_in_force(ledger, name)
         if key is None:
             raise BadInput(
                 "nobody of this name has a key in force",
@@ -124,7 +138,7 @@ def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> Re
         return next(one for one in ledger.registered_keys() if one.registered == key.registered)
 
 
-def signer_of(ledger: Ledger, name: str, key_file: Path | None, ask: Ask) -> Signer | None:
+def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Signer | None:
     """Whoever is to sign, with the private key; None where nobody of this name has a key in force.
 
     Parameters
@@ -132,30 +146,46 @@ def signer_of(ledger: Ledger, name: str, key_file: Path | None, ask: Ask) -> Sig
     ledger : Ledger
     name : str
         Who acts.
-    key_file : Path or None
-        His private key; None for the usual place.
+    key : Path, SentKey or None
+        His private key; None for the usual place. Beside one that was sent no file is looked for, nor a passphrase.
     ask : callable
-        Asks for the passphrase.
+        Asks for the passphrase of a file.
 
     Raises
     ------
     WorkspaceError
         If the private key cannot be opened, or is not the one that is registered.
     """
-    found = _in_force(ledger, name)
+    found = key_in_force(ledger, name)
     if found is None:
         return None
-    path = key_file or key_file_of(found.name)
-    signer = Signer(found.name, read_key(path, _passphrase(ask)))
+    if isinstance(key, SentKey):
+        where, opened = "the key that was sent", _open_sent(key, found)
+    else:
+        path = key or key_file_of(found.name)
+        where, opened = str(path), read_key(path, _passphrase(ask))
+    signer = Signer(found.name, opened)
     if signer.public_key != found.public_key:
         raise WorkspaceError(
             "the private key is not the registered one",
-            where=str(path),
+            where=where,
             expected=f"the key of fingerprint {found.fingerprint}",
             got="another",
             fix="name the right file with --key-file",
         )
     return signer
+
+
+def _open_sent(key: SentKey, registered: RegisteredKey) -> Ed25519PrivateKey:
+    if not key.content:
+        raise WorkspaceError(
+            "the private key is missing",
+            where="the key that was sent",
+            expected=f"the file of the key of fingerprint {registered.fingerprint}",
+            got="none",
+            fix="send it along: whoever has a registered key signs with it",
+        )
+    return open_key(key.content, key.passphrase, "the key that was sent")
 
 
 def _register(ledger: Ledger, signer: Signer, roles: Iterable[Role], clock: Clock) -> None:
@@ -171,7 +201,8 @@ def _register(ledger: Ledger, signer: Signer, roles: Iterable[Role], clock: Cloc
     )
 
 
-def _in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
+def key_in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
+    """The key that somebody signs with; None for none."""
     keys = [key for key in ledger.registered_keys() if key.retired is None]
     return next((key for key in keys if same_person(key.name, name)), None)
 

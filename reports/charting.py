@@ -77,6 +77,11 @@ class Figure:
         """The drawing; the same bytes each time."""
         return svg(self.draw, self.height)
 
+    @property
+    def outlined(self) -> bytes:
+        """The drawing with its letters as outlines, for readers who may not have the font."""
+        return svg(self.draw, self.height, outlined=True)
+
 
 class RiskAxis:
     """A logarithmic axis that holds the filled bins and the marks; a lower edge of 0 is drawn one step further.
@@ -174,9 +179,9 @@ def rows(ax: Any, names: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def svg(draw: Callable[[Canvas], None], height: float) -> bytes:
+def svg(draw: Callable[[Canvas], None], height: float, *, outlined: bool = False) -> bytes:
     """A figure of the text's width and a height in inches; the same drawing gives the same bytes."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE | ({"svg.fonttype": "path"} if outlined else {})):
         canvas = Canvas(figsize=(_WIDTH, height))
         FigureCanvasSVG(canvas)
         draw(canvas)

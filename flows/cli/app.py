@@ -29,6 +29,7 @@ _MODULES = {
     "trace": "trace",
     "verify": "verify",
     "key": "key",
+    "account": "account",
 }
 """The module of each command, in the order of the help."""
 

@@ -121,6 +121,24 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
             got=f"{mode:04o}",
             fix="Take the permissions away; if somebody may have read it, retire the key and create another.",
         )
+    return open_key(content, passphrase, str(path))
+
+
+def open_key(content: bytes, passphrase: str, where: str) -> Ed25519PrivateKey:
+    """Open a private key whose file's content is at hand.
+
+    Parameters
+    ----------
+    content : bytes
+    passphrase : str
+    where : str
+        What messages call the file.
+
+    Raises
+    ------
+    WorkspaceError
+        If it is no encrypted Ed25519 key, or the passphrase is another.
+    """
     try:
         key = load_pem_private_key(content, passphrase.encode())
     except (TypeError, ValueError, UnsupportedAlgorithm):
@@ -128,7 +146,7 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
     if not isinstance(key, Ed25519PrivateKey):
         raise WorkspaceError(
             "the private key cannot be opened",
-            where=str(path),
+            where=where,
             expected="an encrypted Ed25519 key in PEM, and its passphrase",
             got="another passphrase, another kind of file, or damage",
             fix="Check the passphrase; restore the file from your backup.",

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -46,6 +46,19 @@ _ENTRY = Table(
 )
 _CHUNK = 1000
 _SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What entries are looked for by; None for anything."""
+
+    release: str | None = None
+    """First digits of the release id."""
+    event: Event | None = None
+    first: date | None = None
+    """First day, in UTC."""
+    last: date | None = None
+    """Last day, in UTC, included."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +244,14 @@ class Ledger:
             return Entry.from_row(row)
 
     def entries(
-        self, release_id: str | None = None, recipient: str | None = None, event: Event | None = None
+        self,
+        release_id: str | None = None,
+        recipient: str | None = None,
+        event: Event | None = None,
+        *,
+        after: int | None = None,
     ) -> tuple[Entry, ...]:
-        """The entries that match every given term, oldest first.
+        """The entries that match every given term, oldest first; `after` a number, only those with a greater one.
 
         Raises
         ------
@@ -246,6 +264,39 @@ class Ledger:
                 query = query.where(column == term)
         if event is not None:
             query = query.where(_ENTRY.c.event == event.value)
+        if after is not None:
+            query = query.where(_ENTRY.c.sequence > after)
+        with self._reading() as connection:
+            return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
+
+    def latest(self, terms: Terms, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
+        """The newest entries that match every given term, newest first.
+
+        Parameters
+        ----------
+        terms : Terms
+        before : int, optional
+            Only entries with a smaller number.
+        limit : int
+            How many at most.
+
+        Raises
+        ------
+        TamperingFound
+            If one of them was edited.
+        """
+        query = select(_ENTRY).order_by(_ENTRY.c.sequence.desc()).limit(limit)
+        if before is not None:
+            query = query.where(_ENTRY.c.sequence < before)
+        if terms.release is not None:
+            query = query.where(_ENTRY.c.release_id.startswith(terms.release, autoescape=True))
+        if terms.event is not None:
+            query = query.where(_ENTRY.c.event == terms.event.value)
+        if terms.first is not None:
+            query = query.where(_ENTRY.c.at >= terms.first.isoformat())
+        if terms.last is not None:
+            # Stamps are of one form, so that they sort as text; a letter after the day sorts behind its hours.
+            query = query.where(_ENTRY.c.at < terms.last.isoformat() + "U")
         with self._reading() as connection:
             return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
 

@@ -1,0 +1,125 @@
+"""``releasegate account``: who may sign in to the reviewer's page."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from flows.accounts import Account, Accounts, Duty
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.tables import untitled_table
+from flows.workspace import Workspace, open_workspace
+from tasks.errors import BadInput
+from tasks.guard import guarded
+
+LoginArgument = Annotated[str, typer.Argument(help="What the person signs in as.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    accounts = typer.Typer(no_args_is_help=True, help="Accounts of the reviewer's page.")
+    accounts.command("add")(add)
+    accounts.command("list")(show)
+    accounts.command("password")(password)
+    accounts.command("remove")(remove)
+    app.add_typer(accounts, name="account")
+
+
+def add(
+    login: LoginArgument,
+    name: Annotated[str, typer.Option("--name", help="The person, as policies spell the name.", show_default=False)],
+    role: Annotated[list[Duty], typer.Option(help="What the account is for; may be repeated.", show_default=False)],
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    by_proxy: Annotated[
+        bool, typer.Option("--by-proxy", help="No password: only the proxy that the service trusts signs this one in.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Make an account of the reviewer's page.
+
+    The password (15 characters or more) is asked for, or read as one line from standard input; it is never an
+    argument. A reviewer votes where a policy names him, an officer revokes where a policy names him and sees audits, a
+    requester sees what he has asked for, a regulator sees everything and changes nothing.
+    """
+    with guarded("account"):
+        accounts = Accounts(open_workspace(workspace))
+        made = accounts.add(login, name, role, None if by_proxy else _asked())
+    return _tell("added", made, as_json=as_json)
+
+
+def password(
+    login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False
+) -> int:
+    """Set another password for an account, asked for or read from standard input. Its sessions end."""
+    with guarded("account"):
+        changed = Accounts(Workspace(workspace.resolve())).set_password(login, _asked())
+    return _tell("changed", changed, as_json=as_json)
+
+
+def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+    """Remove an account. Its sessions end; what the person has signed in the ledger stays."""
+    with guarded("account"):
+        gone = Accounts(Workspace(workspace.resolve())).remove(login)
+    return _tell("removed", gone, as_json=as_json)
+
+
+def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+    """List the accounts."""
+    with guarded("account"):
+        accounts = Accounts(Workspace(workspace.resolve())).all()
+    if as_json:
+        print_json({"ok": True, "exit_code": 0, "accounts": [_document(account) for account in accounts]})
+        return ExitCode.APPROVED
+    table = untitled_table(("login", "name", "roles", "signs in by", "since"), ())
+    for account in accounts:
+        by = "password" if account.password else "proxy"
+        table.add_row(
+            account.login, account.name, ", ".join(sorted(account.duties)), by, account.since.date().isoformat()
+        )
+    console.print(table if accounts else "there are no accounts")
+    return ExitCode.APPROVED
+
+
+def _asked() -> str:
+    """A password from a prompt that does not show it, or a line of standard input.
+
+    Raises
+    ------
+    BadInput
+        If there is none.
+    """
+    if sys.stdin.isatty():
+        answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return answer
+    line = sys.stdin.readline().rstrip("\r\n")
+    if not line:
+        raise BadInput(
+            "a password is needed",
+            where="standard input",
+            expected="one line",
+            got="none",
+            fix="run the command at a terminal, or give it the password on standard input",
+        )
+    return line
+
+
+def _tell(verb: str, account: Account, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"ok": True, "exit_code": 0, **_document(account)})
+        return ExitCode.APPROVED
+    roles = ", ".join(sorted(account.duties))
+    console.print(Text.assemble((verb, "bold green"), f": {account.login}, {account.name} ({roles})"))
+    return ExitCode.APPROVED
+
+
+def _document(account: Account) -> dict[str, Any]:
+    return {
+        "login": account.login,
+        "name": account.name,
+        "roles": sorted(account.duties),
+        "by_proxy": account.password is None,
+        "since": account.since.isoformat(),
+    }

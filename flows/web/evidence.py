@@ -1,0 +1,189 @@
+"""What one recipient's release rests on, read from its bundle and compared with the ledger before anything is shown.
+
+The ledger names the bundle's manifest, the manifest each file; a file that is not as it was sealed is not shown. Signed
+determinations and what reviews have added are named by the ledger itself. Nothing is changed here, and what follows a
+vote verifies all of the bundle once more (``flows.cases.open_release``).
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Never
+
+from pydantic import ValidationError
+
+from flows.ledger import open_ledger
+from flows.reviewing import answering
+from flows.signing import key_in_force
+from flows.workspace import Workspace
+from tasks.decision.people import same_person
+from tasks.decision.record import DecisionRecord
+from tasks.decision.standing import Standing
+from tasks.delivery.approval import APPROVALS
+from tasks.delivery.manifest import MANIFEST_FILE, Manifest
+from tasks.delivery.verification import DECISIONS
+from tasks.errors import TamperingFound, WorkspaceError
+from tasks.ledger.changes import read_standing
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.signing import RegisteredKey
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file of the bundle that may be opened."""
+
+    key: str
+    """Its name in the address."""
+    title: str
+    path: str
+    """In the bundle."""
+    sha256: str
+
+    @property
+    def is_pdf(self) -> bool:
+        """Whether it is one; else it is JSON."""
+        return self.path.endswith(".pdf")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One recipient's release."""
+
+    bundle: Path
+    record: DecisionRecord
+    record_sha256: str
+    standing: Standing
+    entries: tuple[Entry, ...]
+    """About this recipient, or about the release as a whole; oldest first."""
+    documents: tuple[Document, ...]
+    answering: tuple[str, ...]
+    """Officers who answer for exceptions, and so do not review it."""
+    key: RegisteredKey | None
+    """The key of whoever looks, where one is in force."""
+
+    def has_voted(self, who: str) -> bool:
+        """Whether somebody's vote of this round is in."""
+        return any(same_person(who, name) for name in self.standing.commitments)
+
+    def read(self, document: Document) -> bytes:
+        """A document's bytes.
+
+        Raises
+        ------
+        TamperingFound
+            If they are not what was recorded.
+        """
+        return _read(self.bundle, document.path, document.sha256)
+
+
+def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetime, *, who: str) -> Evidence:
+    """Read what a recipient's release rests on.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    release_id, recipient : str
+        Of a decision that the ledger records.
+    now : datetime
+    who : str
+        Name of whoever looks.
+
+    Raises
+    ------
+    WorkspaceError
+        If the release was recorded and its bundle is not in its place yet.
+    TamperingFound
+        If the manifest, the record or the ledger is not as recorded.
+    StageFailed
+        If the ledger's entries contradict each other.
+    """
+    bundle = workspace.bundle(release_id)
+    with open_ledger(workspace) as ledger:
+        entries = ledger.entries(release_id=release_id)
+        own = tuple(entry for entry in entries if entry.recipient in {None, recipient})
+        manifest = _manifest(bundle, entries)
+        sealed = {fact.path: fact.sha256 for fact in manifest.files}
+        path = f"{DECISIONS}/{recipient}.json"
+        decided = [entry for entry in own if entry.event is Event.DECIDED]
+        if not decided or sealed.get(path) != decided[-1].body.get("record_sha256"):
+            _differs(path)
+        record_sha256 = sealed[path]
+        try:
+            record = DecisionRecord.model_validate_json(_read(bundle, path, record_sha256))
+        except ValidationError:
+            _differs(path)
+        stands = read_standing(ledger, record, record_sha256, now)
+        return Evidence(
+            bundle,
+            record,
+            record_sha256,
+            stands,
+            own,
+            _documents(recipient, sealed, own),
+            answering(ledger, record, stands),
+            key_in_force(ledger, who),
+        )
+
+
+def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
+    published = [entry for entry in entries if entry.event is Event.PUBLISHED]
+    if not published or not bundle.is_dir():
+        raise WorkspaceError(
+            "this release is not published yet",
+            where="bundle of the release",
+            expected="a bundle in its place",
+            got="none",
+            fix="wait until its run has ended; if it was interrupted, releasegate release finishes it",
+        )
+    content = _read(bundle, MANIFEST_FILE, str(published[-1].body.get("manifest_sha256")))
+    try:
+        return Manifest.model_validate_json(content)
+    except ValidationError:
+        _differs(MANIFEST_FILE)
+
+
+def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[Document, ...]:
+    """What may be opened, in the order of its making."""
+    last = max(entry.sequence for entry in own if entry.event is Event.DECIDED)
+    since = [entry for entry in own if entry.sequence > last]
+    found = [
+        Document("report.pdf", "Determination", f"report/{recipient}.pdf", sealed.get(f"report/{recipient}.pdf", "")),
+        Document(
+            "decision.json", "Decision record", f"{DECISIONS}/{recipient}.json", sealed[f"{DECISIONS}/{recipient}.json"]
+        ),
+    ]
+    certificate = f"certificate/{recipient}.pdf"
+    named = sealed.get(certificate, "")
+    for entry in since:
+        if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
+            named = str(entry.body["certificate_sha256"])
+            approval = f"{APPROVALS}/{recipient}.json"
+            found.append(Document("approval.json", "Approval", approval, str(entry.body["approval_sha256"])))
+        elif entry.event is Event.SIGNED:
+            short = str(entry.body["certificate_sha256"])[:16]
+            title = f"Determination signed by {entry.body['subject']}"
+            path = f"signed/{recipient}/{short}.pdf"
+            found.append(Document(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
+    found.insert(1, Document("certificate.pdf", "Certificate", certificate, named))
+    return tuple(one for one in found if one.sha256)
+
+
+def _read(bundle: Path, path: str, sha256: str) -> bytes:
+    try:
+        content = (bundle / path).read_bytes()
+    except OSError:
+        _differs(path)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        _differs(path)
+    return content
+
+
+def _differs(path: str) -> Never:
+    raise TamperingFound(
+        "a file of this release is not what was recorded",
+        where=path,
+        expected="the file that manifest and ledger name",
+        got="another, or none",
+        fix="decide nothing on it; verify the bundle, and restore it from a backup",
+    )

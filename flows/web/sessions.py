@@ -1,0 +1,104 @@
+"""Sessions of people who have signed in: in this process's memory, by the hash of a token that only the browser has.
+
+A restart ends them all. A session belongs to one state of its account: a new password, other roles or the removal of
+the account end it.
+"""
+
+import hashlib
+import hmac
+import secrets
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from flows.accounts import Account
+from flows.web.settings import Settings
+
+_PER_ACCOUNT = 8
+_FORMS = 64
+
+
+@dataclass
+class Session:
+    """One browser's session."""
+
+    login: str
+    stamp: str
+    """Of the account when it began."""
+    by_proxy: bool
+    began: datetime
+    seen: datetime
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    notice: str = ""
+    """To be told on the next page, once."""
+    _forms: dict[str, None] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def issue(self) -> str:
+        """A token for one form that may be sent once."""
+        token = secrets.token_urlsafe(16)
+        with self._lock:
+            self._forms[token] = None
+            while len(self._forms) > _FORMS:
+                del self._forms[next(iter(self._forms))]
+        return token
+
+    def redeem(self, token: str) -> bool:
+        """Whether a form's token was issued and not used before; it is used now."""
+        with self._lock:
+            return token in self._forms and self._forms.pop(token) is None
+
+    def is_own(self, csrf: str) -> bool:
+        """Whether a form's token against forgery is this session's."""
+        return hmac.compare_digest(csrf.encode(), self.csrf.encode())
+
+    def told(self) -> str:
+        """The notice, which is then gone."""
+        notice, self.notice = self.notice, ""
+        return notice
+
+
+class Sessions:
+    """All sessions."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._idle = timedelta(minutes=settings.idle_minutes)
+        self._longest = timedelta(hours=settings.longest_hours)
+        self._sessions: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, account: Account, now: datetime, *, by_proxy: bool = False) -> tuple[str, Session]:
+        """A new session and its token; of one account's, the oldest ends where there are too many."""
+        token = secrets.token_urlsafe(32)
+        session = Session(account.login, account.stamp, by_proxy, now, now)
+        with self._lock:
+            self._sessions = {key: one for key, one in self._sessions.items() if self._is_alive(one, now)}
+            own = [key for key, one in self._sessions.items() if one.login == account.login]
+            for key in own[: max(0, len(own) - _PER_ACCOUNT + 1)]:
+                del self._sessions[key]
+            self._sessions[_key(token)] = session
+        return token, session
+
+    def find(self, token: str, now: datetime) -> Session | None:
+        """The session of a token, if it has not ended; it is in use now."""
+        with self._lock:
+            session = self._sessions.get(_key(token))
+            if session is None:
+                return None
+            if not self._is_alive(session, now):
+                del self._sessions[_key(token)]
+                return None
+            session.seen = now
+            return session
+
+    def end(self, token: str) -> None:
+        """End a session; harmless where there is none."""
+        with self._lock:
+            self._sessions.pop(_key(token), None)
+
+    def _is_alive(self, session: Session, now: datetime) -> bool:
+        return session.began <= now < session.began + self._longest and now < session.seen + self._idle
+
+
+def _key(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "backslashreplace")).hexdigest()
