@@ -352,6 +352,11 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "two names that differ in case or spaces at most",
         "name each person once",
     ),
+    "policy.reassessment.together names one recipient twice": lambda _: (
+        ("together",),
+        "one id twice in a set",
+        "name each recipient of a set once",
+    ),
     "at least one gate must judge a transparent": lambda _: (
         ("gates",),
         "gates of other measures only",

@@ -118,7 +118,11 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     ------------
     Reads the document; the files it names are not touched until ``resolve``.
     """
-    content = _read(path)
+    return request_of_bytes(_read(path), path, roots)
+
+
+def request_of_bytes(content: bytes, path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
+    """A release request from its bytes, as if they were read from a path; otherwise as ``load_request``."""
     text = _decoded(content, path)
     _refuse_private_key(text, path)
     try:

@@ -288,6 +288,26 @@ class ReviewPolicy(Part):
         return self
 
 
+class ReassessmentPolicy(Part):
+    """When what has left is assessed again, and whose copies are then taken to be in one hand."""
+
+    every_days: Annotated[int, Field(ge=1, le=3650)] = Field(
+        default=90, description="Days after which a release is to be assessed again."
+    )
+    colluding: Annotated[int, Field(ge=1, le=4)] = Field(
+        default=2, description="Recipients of one source whose copies are laid beside each other; 1 for none."
+    )
+    together: tuple[Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=10)], ...] = Field(
+        default=(), description="Recipients who are taken to share their copies, so that gates judge them together."
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if any(len(set(members)) < len(members) for members in self.together):
+            raise ValueError("policy.reassessment.together names one recipient twice in a set")
+        return self
+
+
 class Policy(Part):
     """The rules of the organization that the release is held to."""
 
@@ -305,6 +325,7 @@ class Policy(Part):
     )
     validity_days: Annotated[int, Field(ge=1, le=3650)] = 365
     review: ReviewPolicy = ReviewPolicy()
+    reassessment: ReassessmentPolicy = ReassessmentPolicy()
     small_cell: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=11, description="Smallest count of people that a report may show (CMS: 11)."
     )

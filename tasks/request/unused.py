@@ -36,7 +36,10 @@ def _of_recipients(request: ReleaseRequest) -> Iterator[str]:
     for recipient in request.recipients:
         place = f"recipients[{recipient.id}]"
         if recipient.prior_release_ids:
-            yield f"{place}.prior_release_ids is shown in the determination; no stage compares releases yet"
+            yield (
+                f"{place}.prior_release_ids is shown in the determination, and compared when the release is assessed "
+                "again; the gate compares no releases"
+            )
 
 
 def _of_policy(request: ReleaseRequest) -> Iterator[str]:
