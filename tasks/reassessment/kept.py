@@ -32,13 +32,13 @@ from tasks.delivery.seed import derive_seed
 from tasks.errors import unreadable_intermediate
 from tasks.generalization.play import Played, Table
 from tasks.generalization.played_file import load_played, save_played
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples
 
 NAME_BYTES = 16
 _REQUEST, _PLAYED, _RULE, _CLEAR = "request.yaml", "played.npz", "rule.npz", "clear"
 
-Names = NDArray[np.void]
+Names = NDArray[np.bytes_]
 """One opaque name a record, shape (n_records,)."""
 
 
@@ -51,6 +51,8 @@ class Kept:
     hierarchies: dict[str, Hierarchy]
     axis_labels: tuple[tuple[str, ...], ...]
     """Label at each axis position, Safe Harbor's own groups included."""
+    grouped: tuple[Codes, ...]
+    """Axis position that Safe Harbor gives each value of each axis."""
     population: Tuples
     """The population of then, in leaf codes of these hierarchies."""
     played: Played
@@ -93,7 +95,7 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
     made = b"".join(
         hashlib.blake2b(str(one).encode(), digest_size=NAME_BYTES, key=key).digest() for one in ids.to_numpy()
     )
-    return np.frombuffer(made, dtype=f"V{NAME_BYTES}")
+    return np.frombuffer(made, dtype=f"S{NAME_BYTES}")
 
 
 def keep(  # noqa: PLR0917
@@ -104,6 +106,7 @@ def keep(  # noqa: PLR0917
         request=request,
         hierarchies={hierarchy.name: hierarchy for hierarchy in table.hierarchies},
         axis_labels=table.axis_labels,
+        grouped=tuple(axis.positions for axis in table.safe_harbor),
         population=table.population,
         played=played,
         released=released,
@@ -126,6 +129,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
         "released": kept.released,
         "people": np.frombuffer(kept.people.tobytes(), dtype=np.uint8),
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(kept.hierarchies.values())},
+        **{f"grouped_{axis}": positions for axis, positions in enumerate(kept.grouped)},
     }
     np.savez_compressed(rule, allow_pickle=False, **arrays)
     members: dict[str, bytes | memoryview] = {
@@ -154,6 +158,7 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
                     for axis, (name, levels) in enumerate(labels.items())
                 },
                 axis_labels=tuple(tuple(axis) for axis in json.loads(arrays["axis_labels"].tobytes())),
+                grouped=tuple(arrays[f"grouped_{axis}"] for axis in range(len(labels))),
                 population=Tuples(
                     arrays["population_codes"].astype(np.int32),
                     arrays["population_counts"].astype(np.int64),
@@ -161,7 +166,7 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
                 ),
                 played=load_played(io.BytesIO(members[_PLAYED])),
                 released=arrays["released"],
-                people=np.frombuffer(arrays["people"].tobytes(), dtype=f"V{NAME_BYTES}"),
+                people=np.frombuffer(arrays["people"].tobytes(), dtype=f"S{NAME_BYTES}"),
                 clear=members.get(_CLEAR),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
