@@ -102,15 +102,15 @@ def prefect_server(
     started = time.monotonic()
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _start_from_template(home)
+    start_from_template(home)
     results = results or home / "results"
-    _discard_foreign_results(results)
+    discard_foreign_results(results)
     with ExitStack() as stack:
         stack.enter_context(_sigterm_unwinds())
         listening = stack.enter_context(closing(socket.socket()))
         listening.bind(("127.0.0.1", 0))
         settings = _settings(home, results, listening.getsockname()[1])
-        stack.enter_context(_environment(settings))
+        stack.enter_context(environment_of(settings))
         process = _spawn(home, listening)
         stack.callback(_stop, process)
         listening.close()
@@ -146,7 +146,7 @@ def _settings(home: Path, results: Path, port: int) -> dict[str, str]:
 
 
 @contextmanager
-def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+def environment_of(settings: Mapping[str, str]) -> Iterator[None]:
     """Replace every Prefect variable of the environment by these settings, for a while."""
     before = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_") or name in settings}
     try:
@@ -249,7 +249,8 @@ def _sigterm_unwinds() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _start_from_template(home: Path) -> None:
+def start_from_template(home: Path) -> None:
+    """Give a home without a database a copy of the one with all migrations applied, where that was made."""
     database = home / "prefect.db"
     if not database.exists() and template_database().exists():
         copy = home / f"prefect.db.{os.getpid()}"
@@ -273,7 +274,7 @@ def make_template_database() -> None:
             made.backup(copy)
 
 
-def _discard_foreign_results(storage: Path) -> None:
+def discard_foreign_results(storage: Path) -> None:
     """Remove stored results that could run code when Prefect reads them.
 
     A stored result names the serializer that reads it, and the JSON one builds any class that the text names. Whoever

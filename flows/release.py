@@ -10,6 +10,7 @@ from prefect import Task, flow
 
 from flows.progress import step
 from flows.reporting import render_reports
+from flows.solving import solver_slot
 from tasks.artifact import Artifact, is_intact
 from tasks.decision.task import Found, decide_release, gates_open
 from tasks.decoys.task import place_decoys
@@ -149,7 +150,8 @@ def _generalized(
     for recipient, found in every.items():
         step(f"generalizing for {recipient}")
         try:
-            played[recipient] = _done(generalize, release_id, request, recipient, prepared, folder)
+            with solver_slot():
+                played[recipient] = _done(generalize, release_id, request, recipient, prepared, folder)
         except StageCrashed:
             raise
         except StageFailed as failure:
@@ -175,7 +177,8 @@ def _with_decoys(  # noqa: PLR0917
     step("placing decoys")
     prepared = next(iter(every.values()))["prepared"]
     try:
-        placed = _done(place_decoys, release_id, request, roots, prepared, played, masked, decoys, key_file, folder)
+        with solver_slot():
+            placed = _done(place_decoys, release_id, request, roots, prepared, played, masked, decoys, key_file, folder)
     except StageCrashed:
         raise
     except StageFailed as failure:

@@ -21,6 +21,11 @@ def end_with_parent(parent: int) -> None:
     SIGKILL, which works even while another child of the parent still holds the pipe.
     """
     threading.Thread(target=_exit_at_end_of_input, name="parent-watch", daemon=True).start()
+    end_with(parent)
+
+
+def end_with(parent: int) -> None:
+    """End this process as soon as its parent ends: at once on Linux, elsewhere if it has ended already."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

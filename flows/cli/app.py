@@ -28,6 +28,7 @@ _MODULES = {
     "audit": "audit",
     "trace": "trace",
     "verify": "verify",
+    "serve": "serve",
     "key": "key",
     "account": "account",
 }

@@ -24,7 +24,7 @@ from flows.workspace import Workspace
 from tasks.decision.record import digest
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
-from tasks.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
+from tasks.errors import BadInput, RequestError, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -211,8 +211,3 @@ def _drop(queue: Queue, entry: Entry) -> None:
     others = (*queue.open_entries(), *queue.done_entries())
     if not any(one.request_sha256 == entry.request_sha256 and one.state is not State.REFUSED for one in others):
         shutil.rmtree(queue.document(entry.request_sha256).parent, ignore_errors=True)
-
-
-def end_as(entry: Entry, state: State, error: ReleasegateError, at: datetime) -> Entry:
-    """An entry that has come to its end without a decision."""
-    return entry.model_copy(update={"state": state, "reason": error.fields(), "finished_at": at, "not_before": None})

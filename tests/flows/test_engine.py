@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from flows.engine import _discard_foreign_results, prefect_server
+from flows.engine import discard_foreign_results, prefect_server
 from tasks.errors import StageFailed
 
 ROOT = Path(__file__).parents[2]
@@ -185,5 +185,5 @@ def test_planted_results_that_would_run_code_are_removed(tmp_path: Path) -> None
     (tmp_path / "said_twice").write_text(json.dumps(record({}))[:-1] + ', "result": "{}"}')
     (tmp_path / "elsewhere").symlink_to("/etc/passwd")
     (tmp_path / "sound").write_text(json.dumps(record({"path": "a", "sha256": "b"})))
-    _discard_foreign_results(tmp_path)
+    discard_foreign_results(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["sound"]

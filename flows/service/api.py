@@ -1,0 +1,123 @@
+"""What the service answers over HTTP: requests are handed in, and looked after; health; figures.
+
+Who hands in a request bears the token that the environment of the service has; without one nobody can. Health and
+figures tell nothing of anybody, and need none.
+"""
+
+import hmac
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+
+from flows.service.config import Service
+from flows.service.intake import Arrival, receive
+from flows.service.logs import log
+from flows.service.metrics import CONTENT_TYPE, Metrics
+from flows.service.queue import Entry, Queue, State
+from flows.workspace import Workspace
+from tasks.errors import ReleasegateError, WorkspaceError
+from tasks.request.document import MAXIMUM_BYTES
+
+TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
+SHORTEST_TOKEN = 24
+_ID_DIGITS = frozenset("0123456789abcdef")
+Health = Callable[[], tuple[bool, Mapping[str, str]]]
+
+
+def requests_router(service: Service, token: str | None = None) -> APIRouter:
+    """``POST /api/requests`` and ``GET /api/requests/{id}``.
+
+    Parameters
+    ----------
+    service : Service
+    token : str, optional
+        What callers bear; that of the environment where not given.
+    """
+    expected = token if token is not None else os.environ.get(TOKEN, "")
+    router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
+
+    @router.post("")
+    async def hand_in(request: Request) -> JSONResponse:
+        content = await _limited_body(request)
+        arrival = Arrival(content, "http", "request", service.roots)
+        try:
+            received = await run_in_threadpool(_received, service.workspace, arrival, service)
+        except WorkspaceError as error:
+            return JSONResponse({"error": error.fields()}, 503, {"Retry-After": "30"})
+        except ReleasegateError as error:
+            return JSONResponse({"error": error.fields()}, 500)
+        entry = received.entry
+        log(f"a request was {entry.state.value}", request=entry.id, source="http", folded=received.folded or None)
+        status = 422 if entry.state is State.REFUSED else 200 if received.folded else 202
+        return JSONResponse(_shown(entry) | {"folded": received.folded}, status)
+
+    @router.get("/{name}")
+    def look(name: str) -> JSONResponse:
+        entry = _found(Queue(service.workspace), name)
+        return JSONResponse(_shown(entry))
+
+    return router
+
+
+def status_router(health: Health, metrics: Metrics) -> APIRouter:
+    """``GET /health`` and ``GET /metrics``."""
+    router = APIRouter()
+
+    @router.get("/health")
+    def well() -> JSONResponse:
+        good, parts = health()
+        return JSONResponse({"ok": good, **parts}, 200 if good else 503)
+
+    @router.get("/metrics")
+    def figures() -> Response:
+        try:
+            return Response(metrics.scrape(), media_type=CONTENT_TYPE)
+        except ReleasegateError as error:
+            return JSONResponse({"error": error.fields()}, 503)
+
+    return router
+
+
+def _received(workspace: Workspace, arrival: Arrival, service: Service) -> Any:
+    return receive(workspace, arrival, most_queued=service.settings.limits.queued)
+
+
+def _bearing(expected: str) -> Callable[..., None]:
+    """Let nobody in who does not bear the token."""
+
+    def check(request: Request) -> None:
+        if len(expected) < SHORTEST_TOKEN:
+            raise HTTPException(403, f"{TOKEN} is not set to {SHORTEST_TOKEN} characters or more; nobody is let in")
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), expected.encode()):
+            raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
+
+    return check
+
+
+async def _limited_body(request: Request) -> bytes:
+    """The body, so far as a request may be long; one that is longer is not read on."""
+    content = bytearray()
+    async for part in request.stream():
+        content += part
+        if len(content) > MAXIMUM_BYTES:
+            raise HTTPException(413, f"a request has at most {MAXIMUM_BYTES} bytes")
+    return bytes(content)
+
+
+def _found(queue: Queue, name: str) -> Entry:
+    entry = queue.get(name) if len(name) == 64 and set(name) <= _ID_DIGITS else None
+    if entry is None:
+        raise HTTPException(404, "there is no such request")
+    return entry
+
+
+def _shown(entry: Entry) -> dict[str, Any]:
+    """What a caller sees of a request."""
+    return entry.model_dump(
+        mode="json", include={"id", "state", "release_id", "verdicts", "reason", "accepted_at", "finished_at"}
+    )

@@ -1,0 +1,129 @@
+"""The work of a run: one request to its verdict, and what schedules ask for. No orchestrator is known here."""
+
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from flows.actor import Clock, utc_now
+from flows.cases import open_release
+from flows.gate import EngineFor, Outcome, run_release
+from flows.ledger import open_ledger
+from flows.service.config import Service
+from flows.service.intake import check_inputs, record_end
+from flows.service.queue import Entry, Queue, State
+from flows.workspace import Workspace
+from tasks.decision.states import State as Release
+from tasks.delivery.manifest import printable
+from tasks.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
+from tasks.guard import guarded
+from tasks.ledger.entry import Event
+
+_FIRST_PAUSE = 5.0
+_LONGEST_PAUSE = 900.0
+
+
+def decide(
+    queue: Queue, service: Service, entry: Entry, engine: EngineFor, *, clock: Clock = utc_now
+) -> tuple[Entry, Outcome | None]:
+    """Take a request to its verdict, or to its reviewers, and write down what it came to.
+
+    Only what may pass by itself is tried again, later and so often as the settings allow: a busy database or workspace,
+    a full disk, a run out of memory. A decision is never tried again.
+
+    Returns
+    -------
+    entry : Entry
+        As it is in the queue now.
+    outcome : Outcome or None
+        None where nothing was decided.
+    """
+    begun, before = time.monotonic(), _last_entry(service.workspace)
+    outcome, usable = None, entry.release_id is not None
+    try:
+        with guarded("service"):
+            if not usable:
+                check_inputs(entry)
+                usable = True
+            outcome = run_release(
+                Path(entry.request),
+                service.workspace.root,
+                [Path(root) for root in entry.roots],
+                clock=clock,
+                engine=engine,
+            )
+        changes = _decided(outcome, clock())
+    except ReleasegateError as error:
+        told = _is_told(service.workspace, error, before)
+        passing = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
+        if passing and entry.lost + 1 < service.settings.limits.attempts:
+            changes = lost(entry, error, clock())
+        else:
+            refused = isinstance(error, BadInput) and not passing
+            changes = {
+                "state": State.REFUSED if refused else State.FAILED,
+                "reason": error.fields(),
+                "finished_at": clock(),
+                "not_before": None,
+                "recorded": told,
+            }
+    changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - begun
+    after = queue.change(entry.id, entry.token, lambda now: now.model_copy(update=changes)) or entry
+    if after.state in {State.REFUSED, State.FAILED} and not after.recorded:
+        with open_ledger(service.workspace) as ledger:
+            record_end(queue, ledger, after)
+    return after, outcome
+
+
+def _decided(outcome: Outcome, at: datetime) -> dict[str, object]:
+    verdicts = {
+        who: "lapsed" if who in outcome.lapsed else standing.state.value for who, standing in outcome.standings.items()
+    }
+    waits = Release.AWAITING_REVIEW.value in verdicts.values()
+    return {
+        "state": State.AWAITING_REVIEW if waits else State.DECIDED,
+        "release_id": outcome.release_id,
+        "verdicts": verdicts,
+        "reason": {},
+        "finished_at": None if waits else at,
+        "not_before": None,
+        "recorded": not waits,
+    }
+
+
+def lost(entry: Entry, error: ReleasegateError, at: datetime) -> dict[str, object]:
+    """Changes of an entry whose run has ended without a verdict, and that is tried again later."""
+    pause = min(_FIRST_PAUSE * 2.0**entry.lost, _LONGEST_PAUSE)
+    return {
+        "attempt": entry.attempt + 1,
+        "lost": entry.lost + 1,
+        "reason": error.fields(),
+        "not_before": at + timedelta(seconds=pause),
+    }
+
+
+def _last_entry(workspace: Workspace) -> int:
+    with open_ledger(workspace) as ledger:
+        return ledger.head().sequence
+
+
+def _is_told(workspace: Workspace, error: ReleasegateError, before: int) -> bool:
+    """Whether the gate itself has told the ledger of an error."""
+    what = printable(error.what)
+    with open_ledger(workspace) as ledger:
+        return any(
+            entry.sequence > before and entry.body.get("what") == what
+            for event in (Event.REFUSED, Event.FAILED)
+            for entry in ledger.entries(event=event)
+        )
+
+
+def expire_all(workspace: Workspace, *, clock: Clock = utc_now) -> tuple[int, int]:
+    """Open every release, which notes what has expired; how many were looked at, and how many could not be."""
+    looked, wrong = 0, 0
+    for bundle in sorted(workspace.releases.iterdir()):
+        try:
+            with guarded("expiry"), open_release(bundle.name, workspace, clock()):
+                looked += 1
+        except ReleasegateError:
+            wrong += 1
+    return looked, wrong
