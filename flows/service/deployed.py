@@ -57,6 +57,7 @@ def deployments(service: Service) -> list[RunnerDeployment]:
     return [
         _deployment(release_request, service),
         _deployment(receive_request, service, triggers=[asked]),
+        _deployment(reassess, service, cron=schedules.reassess),
         _deployment(expire, service, cron=schedules.expire),
         _deployment(audit, service, cron=schedules.audit),
     ]
@@ -124,6 +125,17 @@ def receive_request(request: str) -> RunState[None]:
         received = receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
         known = " before" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{known} as {received.entry.id}")
+
+
+@flow(name="reassess", persist_result=False, retries=0)
+def reassess() -> RunState[None]:
+    """Assess again what has left and is due, as its policy has it."""
+    with _run() as service, guarded("service"):
+        from flows.reassessing import Options, reassess_all  # noqa: PLC0415 - imports every method
+
+        made = reassess_all(service.workspace, options=Options(roots=service.roots), due_only=True)
+        changed = sum(one.changed for one in made)
+        return Completed(message=f"{len(made)} assessed again, {changed} with another verdict")
 
 
 @flow(name="expire", persist_result=False, retries=0)

@@ -63,7 +63,7 @@ class Metrics:
         with open_ledger(self._service.workspace) as ledger:
             if ledger.head().sequence == self._seen:
                 return
-            entries = [entry for entry in ledger.entries() if entry.sequence > self._seen]
+            entries = ledger.entries(after=self._seen)
         for entry in entries:
             news = news_of(entry)
             if news is not None:

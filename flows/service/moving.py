@@ -66,9 +66,13 @@ class Mover:
         self._deployment = None
         self._prepare_solvers(client)
         self._record_ends()
+        entries = {self._key(entry): entry for entry in self._queue.open_entries()}
         for run in self._found(client, StateType.RUNNING, StateType.PENDING, StateType.CANCELLING):
-            if not self._queue.is_worked_on(run.name):
+            entry = entries.get(str(run.idempotency_key))
+            if entry is None or not self._queue.is_worked_on(entry.id):
                 self._end_orphan(client, run)
+                if entry is not None:
+                    self._try_again(entry)
 
     def tick(self, client: "SyncPrefectClient", runner_started_at: float) -> None:
         """Move every open request on.
@@ -85,17 +89,22 @@ class Mover:
         with ExitStack() as stack:
             if any(entry.state is State.AWAITING_REVIEW for entry in entries):
                 self._look_at(stack.enter_context(open_ledger(self._service.workspace)), entries)
+        room = self._service.settings.limits.releases - sum(_is_under_way(run) for run in runs.values())
         for entry in entries:
-            self._move(client, entry, runs.get(self._key(entry)), runner_started_at)
+            run = runs.get(self._key(entry))
+            if run is not None:
+                self._move(client, entry, run, runner_started_at)
+            elif room > 0 and (entry.not_before is None or entry.not_before <= self._clock()):
+                self._start(client, entry)
+                room -= 1
         if time.monotonic() - self._looked_for_crashes > _CRASHES_SECONDS:
             self._looked_for_crashes = time.monotonic()
             self._repeat_crashed(client)
 
-    def _move(self, client: "SyncPrefectClient", entry: Entry, run: "FlowRun | None", runner_started_at: float) -> None:
-        if run is None or run.state is None:
-            if entry.not_before is None or entry.not_before <= self._clock():
-                self._start(client, entry)
-        elif run.state.is_paused():
+    def _move(self, client: "SyncPrefectClient", entry: Entry, run: "FlowRun", runner_started_at: float) -> None:
+        if run.state is None:
+            return
+        if run.state.is_paused():
             long = time.time() - run.state.timestamp.timestamp() > _GRACE_RUNNING
             if not self._waiting.get(entry.id, True) or (entry.state is State.ACCEPTED and long):
                 client.resume_flow_run(run.id)
@@ -252,6 +261,11 @@ class Mover:
             client.update_global_concurrency_limit(name, update)
         except ObjectNotFound:
             client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit, active=True))
+
+
+def _is_under_way(run: "FlowRun") -> bool:
+    """Whether a run has, or will have, a process; one that waits for reviewers has none."""
+    return run.state is not None and not run.state.is_final() and not run.state.is_paused()
 
 
 def _if_same(now: Entry, seen: Entry, changes: Mapping[str, object]) -> Entry:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
 
 POLL_SECONDS = 1.0
+OTHERS = 4
+"""Runs that may be under way beside releases: what events ask for, schedules, and releases after their last vote."""
 
 
 def main(parent: int) -> None:
@@ -25,7 +27,7 @@ def main(parent: int) -> None:
 
     os.environ[RUNNER] = str(os.getpid())
     service = of_environment()
-    asyncio.run(_run(service.name, service.settings.limits.releases, deployments(service)))
+    asyncio.run(_run(service.name, service.settings.limits.releases + OTHERS, deployments(service)))
 
 
 async def _run(name: str, limit: int, made: "list[RunnerDeployment]") -> None:

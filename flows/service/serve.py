@@ -24,6 +24,7 @@ from flows.service.health import Pulse, health
 from flows.service.inbox import Inbox
 from flows.service.logs import log, log_problem
 from flows.service.queue import Queue
+from flows.web.settings import Settings
 from tasks.errors import WorkspaceError
 
 _TICK_SECONDS = 1.0
@@ -78,6 +79,7 @@ class _Serving:
         self._mover, self._herald = Mover(service), Herald(service)
         self._inbox = None if service.inbox is None else Inbox(service, service.inbox)
         self._preparing = threading.Lock()
+        self._page = Settings(**service.settings.page.model_dump())
 
     def run(self) -> None:
         parts: list[tuple[str, Callable[[], None]]] = [
@@ -152,7 +154,12 @@ class _Serving:
         import uvicorn  # noqa: PLC0415
 
         config = uvicorn.Config(
-            self._app(), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
+            self._app(),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=5,
         )
         host, port = self._socket.getsockname()[:2]
         log("the service answers", address=f"http://{host}:{port}", workspace=str(self._service.workspace.root))
@@ -161,9 +168,10 @@ class _Serving:
     def _app(self) -> Any:
         from flows.service.api import requests_router, status_router  # noqa: PLC0415
         from flows.service.metrics import Metrics  # noqa: PLC0415
+        from flows.web.app import create_app  # noqa: PLC0415
 
         routers = [requests_router(self._service), status_router(self._health, Metrics(self._service))]
-        return _made(self._service, routers)
+        return create_app(self._service.workspace.root, settings=self._page, routers=routers)
 
     def _health(self) -> tuple[bool, dict[str, str]]:
         from flows.service.backend import is_healthy  # noqa: PLC0415
@@ -175,16 +183,6 @@ class _Serving:
             prefect_answers=lambda: is_healthy(backend.api_url, backend.settings),
             runner_runs=lambda: backend.is_ready,
         )
-
-
-def _made(_service: Service, routers: list[Any]) -> Any:
-    """The application with these routers."""
-    from fastapi import FastAPI  # noqa: PLC0415
-
-    app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
-    for router in routers:
-        app.include_router(router)
-    return app
 
 
 @contextmanager
@@ -217,6 +215,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
+            listening.listen()
         except OSError as error:
             raise WorkspaceError(
                 "the service cannot answer at this address",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _NAMESPACE = uuid.UUID("6f0c3f0e-63f8-4f5e-9a55-0d7a6b0f2d11")
 _MOST_AT_ONCE = 50
+_BY_NAME = {one.value: one for one in Told}
 _BY_EVENT = {
     Event.REJECTED: Told.REJECTED,
     Event.RELEASED: Told.RELEASED,
@@ -63,9 +64,11 @@ class News:
 def news_of(entry: Entry) -> News | None:
     """What an entry is news of; None for one that changes no verdict."""
     if entry.event is Event.DECIDED:
-        what = {one.value: one for one in Told}.get(str(entry.body.get("decision")))
+        what = _BY_NAME.get(str(entry.body.get("decision")))
+    elif entry.event is Event.REASSESSED:
+        what = None if entry.body.get("verdict") == entry.body.get("before") else Told.REASSESSED
     else:
-        what = _BY_EVENT.get(entry.event) or {one.value: one for one in Told}.get(entry.event.value)
+        what = _BY_EVENT.get(entry.event)
     if what is None:
         return None
     return News(what, entry.release_id, entry.recipient, entry.at, entry.sequence, entry.sha256)
@@ -98,7 +101,7 @@ class Herald:
                 return 0
             if head <= told:
                 return 0
-            entries = [entry for entry in ledger.entries() if entry.sequence > told][:_MOST_AT_ONCE]
+            entries = ledger.entries(after=told)[:_MOST_AT_ONCE]
         found = [(entry, news_of(entry)) for entry in entries]
         for entry, news in found:
             if news is not None:

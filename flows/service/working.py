@@ -111,9 +111,9 @@ def _is_told(workspace: Workspace, error: ReleasegateError, before: int) -> bool
     what = printable(error.what)
     with open_ledger(workspace) as ledger:
         return any(
-            entry.sequence > before and entry.body.get("what") == what
+            entry.body.get("what") == what
             for event in (Event.REFUSED, Event.FAILED)
-            for entry in ledger.entries(event=event)
+            for entry in ledger.entries(event=event, after=before)
         )
 
 

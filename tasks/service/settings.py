@@ -40,7 +40,9 @@ Cron = Annotated[str, AfterValidator(_cron)]
 class Schedules(Part):
     """When the service acts by itself."""
 
-    reassess: Cron | None = Field("0 3 * * 0", description="What has left is assessed again; null for never.")
+    reassess: Cron | None = Field(
+        "0 3 * * *", description="What has left and is due by its policy is assessed again; null for never."
+    )
     expire: Cron | None = Field("15 0 * * *", description="Ended decisions are noted in the ledger; null for never.")
     audit: Cron | None = Field("30 0 1 * *", description="The month before is audited; null for never.")
     timezone: Annotated[str, AfterValidator(_timezone)] = Field("UTC", description="Time zone of the three.")
@@ -69,6 +71,20 @@ class Orchestrator(Part):
 
     port: int | None = Field(None, ge=1, le=65_535, description="Its port on the loopback interface; null for any.")
     ui: bool = Field(False, description="Whether it has its pages, for operators.")
+
+
+class Page(Part):
+    """The reviewer's page."""
+
+    hosts: tuple[str, ...] = Field(
+        ("localhost", "127.0.0.1", "[::1]"), min_length=1, description="Names that the service is asked for by."
+    )
+    https: bool = Field(False, description="Whether readers reach it by TLS, its own or a proxy's.")
+    proxy_header: str | None = Field(None, description="Header by which a proxy names whom it has signed in.")
+    proxies: tuple[str, ...] = Field((), description="Addresses or networks of such proxies.")
+    signed_only: bool = Field(False, description="Whether votes of people without a registered key are refused.")
+    idle_minutes: int = Field(15, ge=1, le=240, description="After which a session ends that is not used.")
+    longest_hours: int = Field(8, ge=1, le=24, description="After which it ends in any case.")
 
 
 class Told(StrEnum):
@@ -115,6 +131,7 @@ class ServiceSettings(Part):
     limits: Limits = Field(Limits(), description="What is done at once, and how often it is tried.")
     inbox: Inbox = Field(Inbox(), description="How the inbox is watched.")
     orchestrator: Orchestrator = Field(Orchestrator(), description="The service's own Prefect server.")
+    page: Page = Field(Page(), description="The reviewer's page.")
     notifications: tuple[Notification, ...] = Field((), description="Who is told of what.")
 
 

@@ -1,0 +1,261 @@
+"""The service for real: three ways in, one verdict each, waiting for reviewers through every kind of death.
+
+One service serves the whole module, in the order of the tests; starting one costs seconds.
+"""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from flows.actor import utc_now
+from flows.cases import open_release
+from flows.ledger import open_ledger
+from flows.reviewing import cast_vote
+from flows.service.intake import Arrival, receive
+from flows.service.queue import Queue
+from flows.workspace import open_workspace
+from tasks.ledger.entry import Entry, Event
+from tests.support.search import files_holding_each
+from tests.support.serving import TOKEN, Serving, kill
+from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+REVIEW = {"review": {"required": 2, "reviewers": ["First Reviewer", "Second Reviewer"]}}
+EXPIRY = "2040-12-31"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("service") / "world")
+
+
+@pytest.fixture(scope="module")
+def serving(world: World) -> Iterator[Serving]:
+    inbox = world.folder.parent / "inbox"
+    inbox.mkdir()
+    shutil.copy(world.data, inbox)
+    shutil.copy(world.population, inbox)
+    shutil.copy(world.ages, inbox)
+    open_workspace(world.workspace.root)
+    one = Serving(world.workspace, inbox, (world.folder,))
+    (world.workspace.root / "service.yaml").write_text(
+        "schema_version: releasegate/service/1\ninbox: {settle_seconds: 0.5, poll_seconds: 0.2}\n"
+    )
+    one.start()
+    yield one
+    one.stop()
+    one.wait_until_nothing_is_left()
+
+
+def asking(world: World, title: str, **changes: Any) -> bytes:
+    """A request that asks for something of its own."""
+    return world.ask(title=title, **changes).read_bytes()
+
+
+def entries(world: World, event: Event | None = None) -> tuple[Entry, ...]:
+    with open_ledger(world.workspace) as ledger:
+        ledger.verify()
+        return ledger.entries(event=event)
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, str]:
+    """Ids of requests that tests before have handed in."""
+    return {}
+
+
+def test_requests_come_in_three_ways_and_twice_and_are_decided_once(
+    serving: Serving, world: World, names: dict[str, str]
+) -> None:
+    dropped = asking(world, "Dropped", policy=REVIEW)
+    draft = serving.inbox / ".request.yaml"
+    draft.write_bytes(dropped)
+    draft.rename(serving.inbox / "dropped.yaml")
+    handed = asking(world, "Handed in")
+    status, _, body = serving.ask("/api/requests", content=handed, token=TOKEN)
+    assert status == 202
+    names["handed"] = json.loads(body)["id"]
+    status, _, body = serving.ask("/api/requests", content=handed, token=TOKEN)
+    assert (status, json.loads(body)["folded"], json.loads(body)["id"]) == (200, True, names["handed"])
+    (serving.inbox / "again.yaml").write_bytes(handed)
+
+    aside = serving.inbox / "accepted"
+    serving.wait(lambda: len(list(aside.glob("*.yaml"))) == 2, "both files are moved aside")
+    (entry,) = [one for one in Queue(world.workspace).open_entries() if one.id != names["handed"]]
+    names["dropped"] = entry.id
+
+    serving.wait_until_ready()
+    (world.folder / "standing.yaml").write_bytes(asking(world, "Asked for by an event"))
+    serving.wait(lambda: serving.prefect("/deployments/count", {}) == 5, "five deployments")
+    serving.prefect(
+        "/events",
+        [
+            {
+                "id": "00000000-0000-4000-8000-00000000000" + str(number),
+                "occurred": utc_now().isoformat(),
+                "event": "releasegate.release.requested",
+                "resource": {"prefect.resource.id": "export.visits"},
+                "payload": {"request": "standing.yaml"},
+            }
+            for number in range(2)
+        ],
+    )
+
+    def by_event() -> list[str]:
+        every = (*Queue(world.workspace).open_entries(), *Queue(world.workspace).done_entries())
+        return [one.id for one in every if one.source == "event"]
+
+    (names["event"],) = serving.wait(by_event, "the event's request is taken in")
+    for name in ("handed", "event"):
+        done = serving.wait_for(names[name], "decided")
+        assert done.verdicts == {"university": "released"}
+        assert done.attempt == 1
+    waiting = serving.wait_for(names["dropped"], "awaiting review")
+    assert waiting.verdicts == {"university": "awaiting review"}
+    decided = [one.release_id for one in entries(world, Event.DECIDED)]
+    assert sorted(decided) == sorted(names.values())  # type: ignore[type-var]
+
+
+def test_deployments_have_their_schedules(serving: Serving) -> None:
+    found = {
+        one["entrypoint"].rsplit(".", 1)[1]: [each["schedule"].get("cron") for each in one["schedules"]]
+        for one in serving.prefect("/deployments/filter", {})
+    }
+    assert found == {
+        "release_request": [],
+        "receive_request": [],
+        "reassess": ["0 3 * * *"],
+        "expire": ["15 0 * * *"],
+        "audit": ["30 0 1 * *"],
+    }
+    wanted = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
+    assert serving.wait(lambda: serving.prefect("/flow_runs/filter", wanted), "runs of the schedules")
+
+
+def test_operators_see_verdicts_and_gates_without_figures(serving: Serving, names: dict[str, str]) -> None:
+    key = f"release-{names['handed'][:12]}"
+    found = {one["key"]: one for one in serving.prefect("/artifacts/filter", {}) if one["key"].startswith(key)}
+    assert set(found) == {key, f"{key}-gates", f"{key}-bundle", f"{key}-progress"}
+    assert "| university | released |" in found[key]["data"]
+    gates = json.loads(found[f"{key}-gates"]["data"])
+    assert {gate["passed"] for gate in gates} == {"yes"}
+    assert {part for gate in gates for part in gate} == {"recipient", "gate", "passed"}
+    assert found[f"{key}-progress"]["data"] == 100.0
+
+
+def test_decisions_are_events(serving: Serving, names: dict[str, str]) -> None:
+    wanted = {"filter": {"event": {"prefix": ["releasegate.release."]}}}
+
+    def told() -> set[tuple[str, str]]:
+        found = serving.prefect("/events/filter", wanted)["events"]
+        return {
+            (one["event"].rsplit(".", 1)[1], one["resource"]["prefect.resource.id"].rsplit(".", 1)[1]) for one in found
+        }
+
+    expected = {("approved", names["handed"]), ("released", names["event"]), ("awaiting-review", names["dropped"])}
+    serving.wait(lambda: expected <= told(), "decisions are told")
+
+
+def test_health_and_figures(serving: Serving) -> None:
+    status, _, body = serving.ask("/health")
+    assert (status, json.loads(body)) == (
+        200,
+        {"ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok"},
+    )
+    _, headers, body = serving.ask("/metrics")
+    assert headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = body.decode().splitlines()
+    assert 'releasegate_queue_requests{state="awaiting review"} 1.0' in lines
+    assert 'releasegate_verdicts_total{verdict="approved"} 2.0' in lines
+    assert 'releasegate_requests_total{state="decided"} 2.0' in lines
+    assert "releasegate_request_seconds_count 2.0" in lines
+
+
+def test_who_bears_no_token_is_not_let_in(serving: Serving, world: World) -> None:
+    content = asking(world, "Nobody's")
+    for token in (None, "", TOKEN[:-1], TOKEN + "x"):
+        assert serving.ask("/api/requests", content=content, token=token)[0] == 401
+    assert serving.ask("/api/requests/" + "0" * 64)[0] == 401
+    assert serving.ask("/api/requests/" + "0" * 64, token=TOKEN)[0] == 404
+    assert serving.ask("/api/requests/..%2f.lock", token=TOKEN)[0] == 404
+    assert serving.ask("/api/requests", content=b"#" * 1_000_001, token=TOKEN)[0] == 413
+
+
+def test_what_cannot_be_used_is_refused_with_its_reason(serving: Serving, world: World) -> None:
+    status, _, body = serving.ask("/api/requests", content=b"title: [", token=TOKEN)
+    assert status == 422
+    assert json.loads(body)["reason"]["what"]
+    (serving.inbox / "wrong.yml").write_text(f"{ID_MARK}: 1\n")
+    serving.wait(lambda: list((serving.inbox / "refused").glob("wrong.*.reason.txt")), "a reason")
+    (reason,) = (serving.inbox / "refused").glob("wrong.*.reason.txt")
+    assert "not a release request" in reason.read_text()
+    assert ID_MARK not in reason.read_text()
+    outside = asking(world, "Outside", dataset={"path": "../inbox/data.csv"})
+    status, _, body = serving.ask("/api/requests", content=outside, token=TOKEN)
+    assert (status, json.loads(body)["reason"]["what"]) == (422, "a path outside the workspace")
+    assert len(entries(world, Event.REFUSED)) == 3
+
+
+def test_a_review_goes_on_through_the_death_of_everything(
+    serving: Serving, world: World, names: dict[str, str]
+) -> None:
+    name = names["dropped"]
+    serving.wait(lambda: serving.run_states(name) == ["Suspended"], "its run is suspended")
+    serving.kill()
+    vote(world, name, "First Reviewer")
+    serving.start()
+    serving.wait_until_ready()
+    kill(serving.process_of("the Prefect server answers"))
+    serving.wait(lambda: serving.told("the Prefect server has ended"), "its end is seen")
+    before = len(serving.logged())
+    serving.wait(
+        lambda: any("the runner of flows was started" in line["event"] for line in serving.logged()[before:]),
+        "another runner",
+    )
+    time.sleep(1.5)
+    assert serving.run_states(name) == ["Suspended"]
+    vote(world, name, "Second Reviewer")
+    done = serving.wait_for(name, "decided")
+    assert done.verdicts == {"university": "released"}
+    serving.wait(lambda: serving.run_states(name) == ["Completed"], "its run has ended")
+    assert [one.event for one in entries(world) if one.release_id == name] == [
+        Event.REQUESTED, Event.DECIDED, Event.PUBLISHED, Event.VOTED, Event.VOTED, Event.REVIEWED, Event.REVIEWED,
+        Event.APPROVED, Event.RELEASED,
+    ]  # fmt: skip
+
+
+def vote(world: World, name: str, reviewer: str) -> None:
+    cast_vote(name, world.workspace, reviewer=reviewer, vote="approve", reason="Figures recounted.")
+
+
+def test_a_run_that_is_killed_is_made_again(serving: Serving, world: World) -> None:
+    asking(world, "Killed")
+    workspace = world.workspace
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    name = receive(workspace, arrival).entry.id
+    step = serving.wait(lambda: list(workspace.run(name).glob("masked.npz")), "it is under way")
+    assert step
+    for process in serving.runs():
+        kill(process)
+    done = serving.wait_for(name, "decided")
+    assert (done.verdicts, done.attempt, done.lost) == ({"university": "released"}, 2, 1)
+    assert serving.run_states(name) == ["Crashed", "Completed"]
+    assert [one.event for one in entries(world) if one.release_id == name] == [
+        Event.REQUESTED, Event.DECIDED, Event.RELEASED, Event.PUBLISHED,
+    ]  # fmt: skip
+
+
+def test_nothing_of_the_data_is_kept_outside_deliveries(serving: Serving, world: World) -> None:
+    with open_release(Queue(world.workspace).done_entries()[0].release_id or "", world.workspace, utc_now()):
+        pass
+    found = files_holding_each(world.workspace.root, (ID_MARK, SENSITIVE_MARK))
+    assert found[ID_MARK] == []
+    assert [name for name in found[SENSITIVE_MARK] if "/delivery/university/" not in name] == []
+    for line in serving.logged(every=True):
+        assert ID_MARK not in json.dumps(line)
