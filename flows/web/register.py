@@ -44,10 +44,9 @@ class Listed:
 
     @property
     def title(self) -> str:
-        """Of the data."""
-        if self.case.kept is not None:
-            return self.case.kept.dataset
-        return (text(self.case.requested, "title") if self.case.requested else None) or "not recorded"
+        """Of the request; of its data, where the ledger has no request."""
+        title = text(self.case.requested, "title") if self.case.requested else None
+        return title or (self.case.kept.dataset if self.case.kept is not None else "not recorded")
 
     @property
     def organisation(self) -> str:

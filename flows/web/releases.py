@@ -19,6 +19,7 @@ from reports import statements
 from reports.figures import figures
 from reports.gates import gate_rows
 from tasks.decision.people import reviewer_of, revoking_roles
+from tasks.decision.record import Verdict
 from tasks.decision.states import Change, State, can_follow
 from tasks.errors import BadInput
 
@@ -70,6 +71,7 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
         found=found,
         record=record,
         verdict=statements.verdict_text(record),
+        blocked=record.decision is Verdict.BLOCKED,
         gates=gate_rows(record),
         overridden=[gate for gate in record.gates if gate.overridden],
         missing=statements.not_assessed(record),

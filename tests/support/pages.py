@@ -1,0 +1,229 @@
+"""A workspace for the reviewer's page: releases in several states, made without running the gate, and its accounts.
+
+The clock can be moved. Reports are PDFs of one empty page; the delivery that awaits review is sealed as the gate seals
+it.
+"""
+
+import io
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+from fastapi.testclient import TestClient
+
+from flows.accounts import Accounts, Duty
+from flows.cases import pending_key
+from flows.ledger import open_ledger
+from flows.signing import create_key
+from flows.web import Settings, create_app
+from flows.workspace import Workspace, open_workspace
+from tasks.decision.record import DecisionRecord, Verdict, canonical_json
+from tasks.decision.states import Role
+from tasks.delivery.bundle import publish, seal
+from tasks.delivery.pending import seal_folder
+from tasks.ledger import bodies
+from tasks.ledger.entry import Entry, Event
+from tests.support import records
+
+NOW = datetime(2026, 3, 16, 10, 0, tzinfo=UTC)
+PASSWORD = "plain horses stack staples"
+PASSPHRASE = "a passphrase of several words"
+FIRST, SECOND, THIRD = "Mary Okafor", "Jan Brandt", "Lise Sand"
+STEWARD, OFFICER, REGULATOR = "Ana Ruiz", "Paul Officer", "Inspector of Data"
+LOGINS = {
+    FIRST: ("okafor", {Duty.REVIEWER}),
+    SECOND: ("brandt", {Duty.REVIEWER}),
+    STEWARD: ("ruiz", {Duty.REQUESTER}),
+    OFFICER: ("officer", {Duty.OFFICER}),
+    REGULATOR: ("inspector", {Duty.REGULATOR}),
+}
+DATA = b"age,zip\n20-29,372**\n"
+DECOY_WORDS = ("canarydecoy", "canaryclass")
+"""Would stand in a page that shows of a trace what only the incident responder is to know."""
+
+WAITING, EARLIER, BLOCKED = (sha256(name).hexdigest() for name in (b"waiting", b"earlier", b"blocked"))
+
+
+@dataclass
+class Time:
+    """A clock that tests move."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+class Visitor:
+    """Somebody at the page, with the cookies of one browser."""
+
+    def __init__(self, app: Any, *, https: bool = False, address: str = "testclient", **headers: str) -> None:
+        base = "https://localhost" if https else "http://localhost"
+        self.client = TestClient(
+            app, base_url=base, follow_redirects=False, client=(address, 50000), headers=headers or None
+        )
+
+    def get(self, place: str, **options: Any) -> Any:
+        return self.client.get(place, **options)
+
+    def post(self, place: str, data: dict[str, str] | None = None, **options: Any) -> Any:
+        return self.client.post(place, data=data, **options)
+
+    def fields(self, place: str, form: int = -1) -> dict[str, str]:
+        """The hidden fields of the last form of a page, or of another one."""
+        shown = self.get(place)
+        assert shown.status_code == 200, (place, shown.status_code)
+        return hidden(re.findall(r"<form.*?</form>", shown.text, re.DOTALL)[form])
+
+    def sign_in(self, login: str, password: str = PASSWORD, **headers: str) -> Any:
+        data = self.fields("/sign-in") | {"login": login, "password": password}
+        return self.post("/sign-in", data, headers=headers or None)
+
+
+def hidden(html: str) -> dict[str, str]:
+    """Hidden fields by name."""
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', html))
+
+
+@dataclass
+class Pages:
+    """The workspace, and the page over it."""
+
+    workspace: Workspace
+    time: Time = field(default_factory=Time)
+    changed: list[str] = field(default_factory=list)
+
+    def app(self, **settings: Any) -> Any:
+        return create_app(
+            self.workspace.root, clock=self.time, settings=Settings(**settings), changed=self.changed.append
+        )
+
+    def visitor(self, login: str = "", **options: Any) -> Visitor:
+        """Somebody at a page of his own, signed in where a login is given."""
+        address = options.pop("address", "testclient")
+        visitor = Visitor(self.app(**options), https=bool(options.get("https")), address=address)
+        if login:
+            assert visitor.sign_in(login).status_code == 303
+        return visitor
+
+    def entries(self, **terms: Any) -> tuple[Entry, ...]:
+        with open_ledger(self.workspace) as ledger:
+            ledger.verify()
+            return ledger.entries(**terms)
+
+    def key(self, name: str, *roles: Role) -> Path:
+        """Register a key for somebody; its file is his own."""
+        path = self.workspace.root.parent / f"{name.split(maxsplit=1)[0]}.pem"
+        create_key(self.workspace, name, roles or (Role.REVIEWER,), path, lambda: PASSPHRASE, clock=self.time)
+        return path
+
+
+def make_pages(root: Path) -> Pages:
+    """A copy of the workspace: it is made once in a process."""
+    shutil.copytree(_made(), root)
+    return Pages(Workspace(root))
+
+
+@cache
+def _home() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="releasegate-pages-")
+
+
+@cache
+def _made() -> Path:
+    """A release that awaits two votes, an earlier one to the same recipient, one that was blocked; and the accounts."""
+    root = Path(_home().name) / "workspace"
+    workspace = open_workspace(root)
+    accounts = Accounts(workspace)
+    for name, (login, duties) in LOGINS.items():
+        accounts.add(login, name, duties, PASSWORD, clock=lambda: NOW)
+    earlier = records.changed(records.approved(), title="Income of adults, first half of the year")
+    _publish(workspace, EARLIER, earlier, NOW - timedelta(days=40))
+    blocked = records.blocked()
+    broker = blocked.recipient.model_copy(update={"id": "broker", "organisation": "Cumberland Data Brokers"})
+    _publish(workspace, BLOCKED, records.changed(blocked, recipient=broker), NOW - timedelta(days=3))
+    _publish(workspace, WAITING, records.awaiting_review(), NOW - timedelta(days=1))
+    with open_ledger(workspace) as ledger:
+        ledger.append(
+            Event.TRACED,
+            release_id=EARLIER,
+            recipient=None,
+            actor="responder",
+            body={"verdict": DECOY_WORDS[0], "named": [DECOY_WORDS[1]]},
+            at=NOW - timedelta(hours=2),
+        )
+    return root
+
+
+def _empty_page(title: str) -> bytes:
+    buffer = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page()
+        pdf.docinfo["/Title"] = title
+        pdf.save(buffer, deterministic_id=True)
+    return buffer.getvalue()
+
+
+def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: datetime) -> None:
+    """Bundle, entries and sealed delivery of one recipient's release."""
+    made = record.dataset.output_sha256 is not None
+    delivered = record.decision is Verdict.APPROVED
+    who = record.recipient.id
+    with open_ledger(workspace, create=True) as ledger, ledger.transaction():
+
+        def enter(event: Event, body: dict[str, object], recipient: str | None, moment: datetime = at) -> None:
+            ledger.append(event, release_id=name, recipient=recipient, actor="gate", body=body, at=moment)
+
+        asked = {
+            "title": record.title,
+            "requested_by": STEWARD,
+            "request_path": "/srv/requests/request.yaml",
+            "recipients": [who],
+            "dataset_sha256": record.dataset.source_sha256,
+            "decoys": False,
+        }
+        enter(Event.REQUESTED, asked, None, at - timedelta(minutes=4))
+        decided = records.changed(
+            record,
+            release_id=name,
+            dataset=record.dataset.model_copy(update={"output_sha256": sha256(DATA).hexdigest() if made else None}),
+            requested_by=STEWARD,
+            requested_at=at - timedelta(minutes=4),
+            decided_at=at,
+            valid_from=at.date(),
+            valid_until=date(2027, 2, 1),
+            reviewers=(FIRST, SECOND, THIRD, STEWARD),
+            officers=(OFFICER,),
+            reviews=(),
+            prev_record_sha256=ledger.head().sha256,
+        )
+        staged, content = workspace.staging / name, canonical_json(decided)
+        for part in ("decision", "report"):
+            (staged / part).mkdir(parents=True)
+        (staged / f"decision/{who}.json").write_bytes(content)
+        (staged / f"report/{who}.pdf").write_bytes(_empty_page(f"{record.title} for {who}"))
+        if delivered:
+            (staged / f"delivery/{who}").mkdir(parents=True)
+            (staged / f"delivery/{who}/data.csv").write_bytes(DATA)
+        elif decided.decision is Verdict.AWAITING_REVIEW:
+            kept = workspace.private / "kept-delivery"
+            (staged / "delivery").mkdir()
+            kept.mkdir()
+            (kept / "data.csv").write_bytes(DATA)
+            seal_folder(kept, workspace.pending(name, who), pending_key(workspace, name))
+        manifest = seal(staged)
+        enter(Event.DECIDED, bodies.decided(decided), who)
+        if delivered:
+            enter(Event.RELEASED, bodies.released(sha256(DATA).hexdigest()), who)
+        enter(Event.PUBLISHED, bodies.published(manifest.sha256), None)
+    publish(staged, workspace.bundle(name))

@@ -1,0 +1,324 @@
+"""Votes and revocations on the page: blind, once, signed, by those who may; and everything that is refused."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from flows.accounts import Accounts, Duty
+from flows.ledger import open_ledger
+from flows.reviewing import overview
+from flows.signing import PASSPHRASE as VARIABLE
+from tasks.decision.states import Role, State
+from tasks.delivery.verification import verify_bundle
+from tasks.ledger.entry import Event
+from tests.support.pages import (
+    FIRST,
+    OFFICER,
+    PASSPHRASE,
+    PASSWORD,
+    SECOND,
+    STEWARD,
+    WAITING,
+    Pages,
+    Visitor,
+    hidden,
+)
+from tests.support.search import files_holding
+
+RELEASE = f"/releases/{WAITING}/university"
+REASON = "Zwölfreason: risks are below our bound"
+VOTE = {"vote": "approve", "reason": REASON}
+
+
+def cast(visitor: Visitor, *, key: Path | None = None, **fields: str) -> Any:
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE | fields
+    files = {"key": ("key.pem", key.read_bytes(), "application/x-pem-file")} if key else None
+    return visitor.post(f"{RELEASE}/vote", data, files=files)
+
+
+def revoke(visitor: Visitor, **fields: str) -> Any:
+    data = visitor.fields(f"{RELEASE}/revoke") | {"reason": "Agreement broken", "sure": "yes"} | fields
+    return visitor.post(f"{RELEASE}/revoke", data)
+
+
+def state(pages: Pages) -> State:
+    (one,) = overview(WAITING, pages.workspace, clock=pages.time)
+    return one.case.standing.state
+
+
+def events(pages: Pages) -> list[str]:
+    return [entry.event.value for entry in pages.entries(release_id=WAITING)]
+
+
+def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
+    app = pages.app()
+    first, second = Visitor(app), Visitor(app)
+    first.sign_in("okafor")
+    second.sign_in("brandt")
+    answer = cast(first)
+    assert (answer.status_code, answer.headers["location"]) == (303, RELEASE)
+    told = first.get(RELEASE).text
+    assert "Your vote is in: 1 of 2." in told
+    assert "Your vote is in" not in first.get(RELEASE).text, "it is told once"
+    for visitor, place in ((first, RELEASE), (second, RELEASE), (second, "/ledger"), (second, f"{RELEASE}/vote")):
+        page = visitor.get(place).text
+        assert "Zwölfreason" not in page
+        assert f"{FIRST}</strong> voted" not in page
+    assert FIRST in second.get(RELEASE).text
+    assert files_holding(pages.workspace.root, "Zwölfreason") == []
+    assert "Nothing awaits review." not in first.get("/releases").text
+    assert "your vote is not missing" in first.get("/releases").text
+    assert cast(second).status_code == 303
+    last = second.get(RELEASE).text
+    assert "With it the release is released." in last
+    assert "Zwölfreason" in last
+    assert state(pages) is State.RELEASED
+    assert events(pages)[-6:] == ["voted", "voted", "reviewed", "reviewed", "approved", "released"]
+    assert pages.changed == [WAITING, WAITING]
+    with open_ledger(pages.workspace) as ledger:
+        assert verify_bundle(pages.workspace.bundle(WAITING), ledger).delivered == ("university",)
+    certificate = second.get(f"{RELEASE}/documents/certificate.pdf")
+    assert certificate.content.startswith(b"%PDF")
+    assert second.get(f"{RELEASE}/documents/approval.json").status_code == 200
+    (pages.workspace.bundle(WAITING) / "certificate/university.pdf").write_bytes(b"%PDF another")
+    assert second.get(f"{RELEASE}/documents/certificate.pdf").status_code == 500
+
+
+def test_one_vote_to_reject_rejects(pages: Pages) -> None:
+    assert cast(pages.visitor("okafor"), vote="reject").status_code == 303
+    assert cast(pages.visitor("brandt")).status_code == 303
+    assert state(pages) is State.BLOCKED
+
+
+def test_the_ledger_names_the_account_beside_the_person(pages: Pages) -> None:
+    cast(pages.visitor("okafor"))
+    (entry,) = pages.entries(event=Event.VOTED)
+    assert (entry.body["reviewer"], entry.actor, entry.signer) == (FIRST, "okafor (reviewer's page)", None)
+    assert entry.at == pages.time()
+
+
+def test_a_vote_may_be_replaced_until_all_are_in(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    cast(visitor, vote="reject")
+    assert "Another vote replaces it." in visitor.get(f"{RELEASE}/vote").text
+    cast(visitor)
+    assert "Your new vote is in: 1 of 2." in visitor.get(RELEASE).text
+    cast(pages.visitor("brandt"))
+    assert state(pages) is State.RELEASED
+
+
+def test_a_form_that_is_sent_twice_counts_once(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE
+    assert visitor.post(f"{RELEASE}/vote", data).status_code == 303
+    again = visitor.post(f"{RELEASE}/vote", data | {"vote": "reject"})
+    assert again.status_code == 409
+    assert "sent already" in again.text
+    assert len(pages.entries(event=Event.VOTED)) == 1
+
+
+def test_a_form_of_another_session_is_refused(pages: Pages) -> None:
+    app = pages.app()
+    first, second = Visitor(app), Visitor(app)
+    first.sign_in("okafor")
+    second.sign_in("brandt")
+    data = first.fields(f"{RELEASE}/vote") | VOTE
+    assert second.post(f"{RELEASE}/vote", data).status_code == 403
+    own = second.fields(f"{RELEASE}/vote")
+    assert second.post(f"{RELEASE}/vote", data | {"csrf": own["csrf"]}).status_code == 409
+    for spoiled in ({"csrf": ""}, {"csrf": "ümlaut"}):
+        assert first.post(f"{RELEASE}/vote", data | spoiled).status_code == 403
+    evil = {"origin": "https://evil.example"}
+    assert first.post(f"{RELEASE}/vote", data, headers=evil).status_code == 403
+    assert first.post(f"{RELEASE}/vote", data, headers={"sec-fetch-site": "same-site"}).status_code == 403
+    assert first.post(f"{RELEASE}/vote", data, headers={"origin": "null"}).status_code == 403
+    assert events(pages) == ["requested", "decided", "published"]
+    assert first.post(f"{RELEASE}/vote", data, headers={"origin": "http://localhost"}).status_code == 303
+
+
+def test_a_vote_is_about_the_record_that_was_shown(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    answer = cast(visitor, record="0" * 64)
+    assert answer.status_code == 409
+    assert "another record" in answer.text
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_who_may_not_vote_is_refused_whatever_is_sent(pages: Pages) -> None:
+    accounts = Accounts(pages.workspace)
+    accounts.add("stranger", "Somebody Else", [Duty.REVIEWER], PASSWORD)
+    accounts.remove("ruiz")
+    accounts.add("ruiz", "ana  RUIZ", [Duty.REQUESTER, Duty.REVIEWER], PASSWORD)
+    app = pages.app()
+    template = Visitor(app)
+    template.sign_in("okafor")
+    record = template.fields(f"{RELEASE}/vote")["record"]
+    for login, status in (("inspector", 403), ("officer", 403), ("stranger", 422), ("ruiz", 422)):
+        visitor = Visitor(app)
+        visitor.sign_in(login)
+        assert visitor.get(f"{RELEASE}/vote").status_code == 403
+        csrf = visitor.fields("/releases", 0)["csrf"]
+        session = next(iter(s for s in app.state.site.sessions._sessions.values() if s.csrf == csrf))
+        data = VOTE | {"csrf": csrf, "once": session.issue(), "record": record}
+        answer = visitor.post(f"{RELEASE}/vote", data)
+        assert answer.status_code == status, login
+        if login == "ruiz":
+            assert "Whoever asks for a release does not review it." in answer.text
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"vote": ""}, "There is no vote."),
+        ({"vote": "abstain"}, "There is no vote."),
+        ({"reason": "  "}, "A reason is needed that can be kept."),
+        ({"reason": "x" * 2001}, "A reason is needed that can be kept."),
+        ({"reason": "a\x00b"}, "A reason is needed that can be kept."),
+    ],
+)
+def test_what_cannot_be_a_vote_is_told_and_may_be_corrected(pages: Pages, fields: dict[str, str], told: str) -> None:
+    visitor = pages.visitor("okafor")
+    answer = cast(visitor, **fields)
+    assert answer.status_code == 422
+    assert told in answer.text
+    assert 'role="alert"' in answer.text
+    form = answer.text[answer.text.index('<form method="post" enctype') :]
+    assert visitor.post(f"{RELEASE}/vote", hidden(form) | VOTE).status_code == 303
+
+
+def test_whoever_has_a_key_signs_with_it(pages: Pages) -> None:
+    key = pages.key(FIRST)
+    visitor = pages.visitor("okafor")
+    assert "recorded with your signature only" in visitor.get(f"{RELEASE}/vote").text
+    assert cast(visitor, key=key, passphrase=PASSPHRASE).status_code == 303
+    (entry,) = pages.entries(event=Event.VOTED)
+    assert entry.signer == FIRST
+    assert files_holding(pages.workspace.root, PASSPHRASE) == []
+    content = key.read_text().splitlines()[2]
+    assert files_holding(pages.workspace.root, content) == []
+
+
+def test_a_key_that_does_not_fit_signs_nothing(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, other = pages.key(FIRST), pages.key(SECOND)
+    monkeypatch.setenv(VARIABLE, PASSPHRASE)
+    visitor = pages.visitor("okafor")
+    for sent, passphrase, told in (
+        (None, PASSPHRASE, "The private key is missing."),
+        (key, "qualm passphrase", "The private key cannot be opened."),
+        (other, PASSPHRASE, "The private key is not the registered one."),
+    ):
+        answer = cast(visitor, key=sent, passphrase=passphrase)
+        assert answer.status_code == 422
+        assert told in answer.text
+        assert passphrase not in answer.text
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_a_key_on_the_gates_own_disk_is_not_used(pages: Pages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A key that lies where the command would look for it signs nobody's vote on the page."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(VARIABLE, PASSPHRASE)
+    key = pages.key(FIRST)
+    (tmp_path / ".releasegate").mkdir(exist_ok=True)
+    key.rename(tmp_path / ".releasegate" / "mary-okafor.pem")
+    assert cast(pages.visitor("okafor")).status_code == 422
+
+
+def test_a_key_of_another_role_does_not_vote(pages: Pages) -> None:
+    key = pages.key(FIRST, Role.OFFICER)
+    answer = cast(pages.visitor("okafor"), key=key, passphrase=PASSPHRASE)
+    assert answer.status_code == 422
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_only_signed_votes_where_the_page_is_set_so(pages: Pages) -> None:
+    visitor = pages.visitor("okafor", signed_only=True)
+    assert "only signed votes" in visitor.get(f"{RELEASE}/vote").text
+    assert cast(visitor).status_code == 422
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_too_large_or_odd_forms_are_refused(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE
+    big = {"key": ("key.pem", b"x" * 40_000, "application/x-pem-file")}
+    assert visitor.post(f"{RELEASE}/vote", data, files=big).status_code == 413
+    two = [("key", ("a.pem", b"a")), ("other", ("b.pem", b"b"))]
+    assert visitor.post(f"{RELEASE}/vote", data, files=two).status_code == 400
+    assert visitor.client.post(f"{RELEASE}/vote", json=data).status_code == 415
+    twice = [*data.items(), ("vote", "reject")]
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert visitor.client.post(f"{RELEASE}/vote", content=urlencode(twice), headers=form).status_code == 400
+    streamed = visitor.client.post(f"{RELEASE}/vote", content=iter([urlencode(data).encode()]), headers=form)
+    assert streamed.status_code == 411
+    many = urlencode({f"field{number}": "x" for number in range(50)} | data)
+    assert visitor.client.post(f"{RELEASE}/vote", content=many, headers=form).status_code == 400
+    broken = {"content-type": "multipart/form-data; boundary=x"}
+    assert visitor.client.post(f"{RELEASE}/vote", content=b"--y nothing", headers=broken).status_code in {400, 403}
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_votes_are_limited(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    told = [cast(visitor, vote="").status_code for _ in range(21)]
+    assert told == [422] * 20 + [429]
+    pages.time.passes(minutes=10)
+    assert cast(visitor).status_code == 303
+
+
+def test_an_expired_session_votes_on_nothing(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE
+    pages.time.passes(minutes=16)
+    answer = visitor.post(f"{RELEASE}/vote", data)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+    assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_a_release_that_has_expired_takes_no_votes(pages: Pages) -> None:
+    pages.time.passes(days=400)
+    visitor = pages.visitor("okafor")
+    assert visitor.get(f"{RELEASE}/vote").status_code == 403
+    assert "expired" in visitor.get(RELEASE).text
+
+
+def test_a_vote_counts_whether_or_not_anybody_could_be_told(pages: Pages) -> None:
+    def fails(_release: str) -> None:
+        raise RuntimeError("a value 4711")
+
+    app = pages.app()
+    object.__setattr__(app.state.site, "changed", fails)
+    visitor = Visitor(app)
+    visitor.sign_in("okafor")
+    assert cast(visitor).status_code == 303
+    assert len(pages.entries(event=Event.VOTED)) == 1
+
+
+@pytest.mark.parametrize(("login", "who", "role"), [("officer", OFFICER, "officer"), ("ruiz", STEWARD, "requester")])
+def test_those_who_may_revoke_do_so_with_a_reason(pages: Pages, login: str, who: str, role: str) -> None:
+    visitor = pages.visitor(login)
+    assert revoke(visitor).status_code == 303
+    assert "is revoked. Nothing more is delivered under it." in visitor.get(RELEASE).text
+    (entry,) = pages.entries(event=Event.REVOKED)
+    assert entry.body == {"by": who, "role": role, "reason": "Agreement broken"}
+    assert state(pages) is State.REVOKED
+    assert visitor.get(f"{RELEASE}/revoke").status_code == 403
+    assert pages.changed == [WAITING]
+
+
+def test_others_do_not_revoke(pages: Pages) -> None:
+    app = pages.app()
+    officer = Visitor(app)
+    officer.sign_in("officer")
+    record = officer.fields(f"{RELEASE}/revoke")["record"]
+    for login in ("okafor", "inspector"):
+        visitor = Visitor(app)
+        visitor.sign_in(login)
+        assert visitor.get(f"{RELEASE}/revoke").status_code == 403
+        data = {"csrf": visitor.fields("/releases", 0)["csrf"], "once": "x", "record": record, "sure": "yes"}
+        assert visitor.post(f"{RELEASE}/revoke", data | {"reason": "No"}).status_code == 403
+    assert revoke(officer, sure="").status_code == 422
+    assert pages.entries(event=Event.REVOKED) == ()
