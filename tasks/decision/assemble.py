@@ -219,6 +219,7 @@ def assemble(
             risk_threshold=request.policy.risk_threshold,
             validity_days=request.policy.validity_days,
             small_cell=request.policy.small_cell,
+            reassess_days=request.policy.reassessment.every_days,
         ),
         code=circumstances.code,
         seed_commitment_sha256=circumstances.seed_commitment_sha256,

@@ -120,6 +120,9 @@ class PolicyFact(Fact):
     risk_threshold: float
     validity_days: int
     small_cell: int
+    reassess_days: int | None = Field(
+        default=None, description="Days after which the release is assessed again; None in records of earlier versions."
+    )
 
 
 class CodeFact(Fact):

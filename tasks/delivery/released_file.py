@@ -173,11 +173,16 @@ def read_cells(path: Source, names: Sequence[str], table: Table) -> Codes:
     StageFailed
         If the file cannot be read, or a label is none of the hierarchy's.
     """
+    return cells_by_labels(path, names, table.axis_labels)
+
+
+def cells_by_labels(path: Source, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> Codes:
+    """Cells of the rows of a released file, by the labels of the positions of each axis; as ``read_cells``."""
     released = read_columns(path, names)
     cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
     for axis, name in enumerate(names):
         position_of: dict[str, int] = {}
-        for position, label in enumerate(table.axis_labels[axis]):
+        for position, label in enumerate(axis_labels[axis]):
             position_of.setdefault(label, position)
         codes, labels = pd.factorize(released[name].to_pandas())
         positions = np.array([position_of.get(label, -1) for label in labels], dtype=np.int32)

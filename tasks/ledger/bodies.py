@@ -28,6 +28,10 @@ after review    ``certificate_sha256``,                     into ``delivery/``, 
 of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be released with
 ``expired``     ``valid_until``                             ``standing``
 ``superseded``  ``by_release``                              ``standing``
+``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessing`` and ``tasks.audit``
+                ``reassessment_sha256``, ``gates``,
+                ``because``, ``due``, ``next_due``,
+                ``repeated``
 ==============  ==========================================  ============================================
 
 All carry a recipient but ``published``, which concerns the whole release. For one release, ``decided`` precedes
@@ -43,6 +47,9 @@ from tasks.decision.record import DecisionRecord, GateResult, digest
 from tasks.decision.states import Role
 from tasks.decision.votes import Ballot
 from tasks.ledger.determined import determined
+
+_MOST_REASONS = 40
+_LONGEST_REASON = 1000
 
 
 def decided(record: DecisionRecord) -> dict[str, object]:
@@ -157,3 +164,47 @@ def superseded(by_release: str) -> dict[str, object]:
 def expired(valid_until: date) -> dict[str, object]:
     """Body of ``expired``: the last day that has passed."""
     return {"valid_until": valid_until.isoformat()}
+
+
+def reassessed(  # noqa: PLR0917
+    record_sha256: str,
+    verdict: str,
+    before: str,
+    reassessment_sha256: str | None,
+    gates: Sequence[str],
+    because: Sequence[str],
+    due: date,
+    next_due: date,
+    *,
+    repeated: bool,
+) -> dict[str, object]:
+    """Body of ``reassessed``: what is said of a copy that has left, and what the re-assessment before it said.
+
+    Parameters
+    ----------
+    record_sha256 : str
+        Of the decision.
+    verdict, before : str
+        Today's, and that of the re-assessment before; the first one follows on the decision.
+    reassessment_sha256 : str or None
+        Of the record of the re-assessment; None where nothing could be read that one could be made of.
+    gates : sequence of str
+        Ids of the gates that are not as they were when the release was decided.
+    because : sequence of str
+        Reasons, a sentence each.
+    due, next_due : date
+        The last day for this one, and for the next.
+    repeated : bool
+        Whether nothing has changed since a re-assessment whose record is there already.
+    """
+    return {
+        "record_sha256": record_sha256,
+        "verdict": verdict,
+        "before": before,
+        "reassessment_sha256": reassessment_sha256,
+        "gates": list(gates),
+        "because": [text[:_LONGEST_REASON] for text in because[:_MOST_REASONS]],
+        "due": due.isoformat(),
+        "next_due": next_due.isoformat(),
+        "repeated": repeated,
+    }

@@ -33,6 +33,7 @@ class KeptPolicy(Fact):
     version: str
     sha256: Sha256
     small_cell: int
+    reassess_days: int | None = Field(default=None, description="Days after which the release is assessed again.")
 
 
 class KeptGate(Fact):

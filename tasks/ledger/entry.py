@@ -58,6 +58,8 @@ class Event(StrEnum):
     """A later release took the place of this one."""
     EXPIRED = "expired"
     """Somebody looked after the last day of a decision, which had ended it whether or not anybody looked."""
+    REASSESSED = "reassessed"
+    """What has left was assessed again; changes no state of it."""
     TRACED = "traced"
     """Somebody opened a release's manifest of decoys to trace an incident, or tried to."""
     KEY_REGISTERED = "key registered"

@@ -152,7 +152,7 @@ def _effective(copies: Sequence[Copy], held: NDArray[np.intp], people: Counts) -
     patterns, pattern_of = np.unique(held >= 0, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(pattern_of.ravel() == number)
-        having = [copies[place] for place in np.flatnonzero(pattern)]
+        having = [copies[place] for place in np.flatnonzero(pattern).tolist()]
         places = held[rows][:, pattern]
         cells = np.hstack([copy.cells[places[:, place]] for place, copy in enumerate(having)])
         own = np.hstack([copy.own for copy in having])

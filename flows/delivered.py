@@ -1,0 +1,215 @@
+"""Going back to what has left: which copies did, their bytes, what was kept of them, and which are of the same people.
+
+That two releases are of the same people is known where their data are the same by SHA-256, or where one continues or
+supersedes the other or names it among the recipient's earlier releases. Record ids are then taken to mean the same.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from flows.workspace import Workspace
+from tasks.decision.record import DecisionRecord
+from tasks.decoys.vault import Vault
+from tasks.delivery.parquet_file import Source
+from tasks.delivery.pending import open_members
+from tasks.delivery.seed import derive_seed
+from tasks.delivery.verification import DECISIONS, verify_bundle
+from tasks.errors import StageFailed, TamperingFound
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.read import file_sha256
+from tasks.reassessment.kept import Kept, kept_key, unpacked
+from tasks.reassessment.scoring import Delivered
+from tasks.request.load import LoadedRequest, request_of_bytes
+
+
+@dataclass(frozen=True)
+class Left:
+    """A copy that has left."""
+
+    release_id: str
+    recipient: str
+    released: Entry
+    """The entry with which it left."""
+
+    @property
+    def name(self) -> str:
+        """Release and recipient in one."""
+        return f"{self.release_id}/{self.recipient}"
+
+
+class Departures:
+    """Every copy that has left, as the ledger tells."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._released = ledger.entries(event=Event.RELEASED)
+        self._asked = {str(one.release_id): one.body for one in ledger.entries(event=Event.REQUESTED)}
+        self._decided = {
+            (str(one.release_id), str(one.recipient)): one.body for one in ledger.entries(event=Event.DECIDED)
+        }
+
+    @cached_property
+    def copies(self) -> tuple[Left, ...]:
+        """In the order in which they left; one that left twice, as after an override, counts once."""
+        found = {(str(one.release_id), str(one.recipient)): one for one in self._released}
+        return tuple(Left(release, recipient, entry) for (release, recipient), entry in found.items())
+
+    def of(self, release_id: str) -> tuple[Left, ...]:
+        """The copies of one release."""
+        return tuple(one for one in self.copies if one.release_id == release_id)
+
+    def hands(self, copy: Left) -> frozenset[str]:
+        """Ids of the recipients that are one with a copy's: the same id, or the same organisation under another."""
+        own = self._organisation(copy)
+        return frozenset(
+            one.recipient
+            for one in self.copies
+            if one.recipient == copy.recipient or (own and self._organisation(one) == own)
+        )
+
+    def beside(self, copy: Left, prior: Mapping[str, Sequence[str]]) -> tuple[Left, ...]:
+        """Other copies that have left of the same people.
+
+        Parameters
+        ----------
+        copy : Left
+        prior : mapping of str to sequence of str
+            By release, the earlier releases that its request names.
+        """
+        known = self._connected(copy.release_id, prior)
+        return tuple(one for one in self.copies if one.release_id in known and one.name != copy.name)
+
+    def _organisation(self, copy: Left) -> str:
+        body = self._decided.get((copy.release_id, copy.recipient), {})
+        kept = body.get("determined")
+        return str(kept.get("organisation", "")).casefold() if isinstance(kept, dict) else ""
+
+    def _connected(self, release: str, prior: Mapping[str, Sequence[str]]) -> set[str]:
+        """The releases that are connected with one, through others too."""
+        releases = {one.release_id for one in self.copies}
+        edges: dict[str, set[str]] = {one: set() for one in releases}
+        for one in releases:
+            body = self._asked.get(one, {})
+            named = [body.get("continues"), *prior.get(one, ())]
+            named += [decided.get("supersedes") for (name, _), decided in self._decided.items() if name == one]
+            same = [
+                other
+                for other in releases
+                if body.get("dataset_sha256")
+                and self._asked.get(other, {}).get("dataset_sha256") == body["dataset_sha256"]
+            ]
+            for other in (*same, *(str(name) for name in named if name)):
+                if other in releases and other != one:
+                    edges[one].add(other)
+                    edges[other].add(one)
+        found, waiting = {release}, [release]
+        while waiting:
+            for other in edges.get(waiting.pop(), set()) - found:
+                found.add(other)
+                waiting.append(other)
+        return found
+
+
+def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]:
+    """Where the request of a release lay, and the folders that it could name files in; it need not be there still."""
+    entries = ledger.entries(release_id=release_id, event=Event.REQUESTED)
+    body = entries[0].body if entries else {}
+    roots = body.get("roots")
+    return Path(str(body.get("request_path", ""))), [Path(str(root)) for root in roots] if isinstance(
+        roots, list
+    ) else []
+
+
+def request_of(kept: Kept, path: Path, roots: Sequence[Path]) -> LoadedRequest:
+    """The request of a release, from the bytes that were kept."""
+    return request_of_bytes(kept.request, path, roots)
+
+
+def kept_of(workspace: Workspace, copy: Left) -> Kept:
+    """What was kept of a copy.
+
+    Raises
+    ------
+    StageFailed
+        If nothing was, as of releases of earlier versions.
+    TamperingFound
+        If it is not as it was sealed.
+    """
+    path = workspace.kept(copy.release_id, copy.recipient)
+    if not path.is_file():
+        raise StageFailed(
+            "nothing was kept of the release to assess it again",
+            where=str(path),
+            expected="what is sealed when a file is written",
+            got="no such file",
+            fix="restore it from a backup; an earlier version kept nothing: ask for the release anew",
+        )
+    return unpacked(open_members(path, kept_key(workspace.key_file, copy.release_id, copy.recipient)))
+
+
+def delivered_of(workspace: Workspace, copy: Left, record: DecisionRecord) -> Delivered:
+    """A copy as it left: its bytes, checked against record and ledger, and what was kept of it.
+
+    Raises
+    ------
+    TamperingFound
+        If bundle, file or what was kept is not as recorded.
+    StageFailed
+        If nothing was kept.
+    """
+    bundle, kept = workspace.bundle(copy.release_id), kept_of(workspace, copy)
+    if record.delivery is None:
+        raise StageFailed(
+            "the record does not tell how the file was delivered",
+            where=f"release {copy.release_id[:12]} to {copy.recipient}",
+            expected="its name and hash",
+            got="none",
+            fix="releases of earlier versions are to be asked for anew",
+        )
+    path = bundle / "delivery" / copy.recipient / record.delivery.file
+    recorded = {str(copy.released.body.get("output_sha256")), str(record.dataset.output_sha256)}
+    _check(path, file_sha256(path), {str(record.delivered_sha256)})
+    source: Source = path
+    if record.delivery.encrypted_to:
+        clear = kept.clear or b""
+        _check(path, hashlib.sha256(clear).hexdigest(), recorded)
+        source = pa.py_buffer(clear)
+    else:
+        _check(path, file_sha256(path), recorded)
+    decoys: tuple[Mapping[str, str | None], ...] = ()
+    order = derive_seed(workspace.key_file, copy.release_id, f"row order {copy.recipient}")
+    if record.decoys is not None:
+        vault = Vault.beside(workspace.key_file)
+        manifest = vault.open(copy.release_id, record.decoys.commitment_sha256)
+        decoys = next(tuple(one.rows) for one in manifest.holders if one.recipient == copy.recipient)
+        order = vault.order_seed(copy.release_id, copy.recipient)
+    return Delivered(record, kept, source, decoys, order, workspace.key_file)
+
+
+def record_of(workspace: Workspace, ledger: Ledger, copy: Left) -> DecisionRecord:
+    """The decision on a copy, from its verified bundle."""
+    bundle = workspace.bundle(copy.release_id)
+    verify_bundle(bundle, ledger)
+    return DecisionRecord.model_validate_json((bundle / DECISIONS / f"{copy.recipient}.json").read_bytes())
+
+
+def left_at(copy: Left) -> datetime:
+    """When a copy left."""
+    return copy.released.at
+
+
+def _check(path: Path, found: str, recorded: set[str]) -> None:
+    if recorded != {found}:
+        raise TamperingFound(
+            "the delivered file is not the one that was decided on",
+            where=str(path),
+            expected="the SHA-256 of record and ledger",
+            got="another",
+            fix="restore the bundle and .releasegate/kept from a backup; find out what changed them",
+        )

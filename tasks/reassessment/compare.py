@@ -1,0 +1,267 @@
+"""Then and today: gates side by side, what differs, and what is said of a copy that has left.
+
+A verdict is one of three. A gate that is closed today is named whatever else could not be measured. What could not be
+measured closes no gate and opens none: it is a verdict of its own, which has to be told to somebody, and condemns
+nothing. Pure; nothing here measures anything or reads a clock.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from tasks.decision.gates import ALWAYS_ON, DECOYS_DETECTABLE, judge_gates
+from tasks.decision.measures import write_result
+from tasks.decision.record import CodeFact, DecisionRecord, GateResult, digest
+from tasks.decision.veil import count, downward, upward
+from tasks.decision.verdict import is_excused
+from tasks.reassessment.record import Again, Cause, GateAgain, Hand
+from tasks.request.model import Measure, Policy, Recipient, ReleaseRequest
+
+
+def gates_again(
+    then: Sequence[GateResult], now: Sequence[GateResult], unmeasured: Collection[str] = ()
+) -> tuple[GateAgain, ...]:
+    """Gates of then and of today, side by side; those of today first, in their order.
+
+    Parameters
+    ----------
+    then, now : sequence of GateResult
+    unmeasured : collection of str
+        Gates of today whose figures could not be had for want of something that they rest on; not closed, not judged.
+    """
+    before = {gate.id: gate for gate in then}
+    after = {gate.id: gate for gate in now}
+    both = [_pair(before.get(gate.id), gate, gate.id in unmeasured) for gate in now]
+    return (*both, *(_pair(gate, None, True) for gate in then if gate.id not in after))
+
+
+def _pair(then: GateResult | None, now: GateResult | None, unmeasured: bool) -> GateAgain:
+    known = now or then
+    if known is None:
+        raise ValueError("a pair of no gates")
+    return GateAgain(
+        id=known.id,
+        title=known.title,
+        unit=known.unit,
+        comparison=known.comparison,
+        measured_then=None if then is None else then.measured,
+        threshold_then=None if then is None else then.threshold,
+        open_then=None if then is None else is_open(then),
+        measured=None if now is None else now.measured,
+        threshold=None if now is None else now.threshold,
+        open=None if now is None or unmeasured else is_open(now),
+        overridden=now is not None and is_excused(now),
+        because="" if now is None else now.because,
+    )
+
+
+def is_open(gate: GateResult) -> bool:
+    """Whether a gate has passed, or an officer answers for it."""
+    return gate.passed or is_excused(gate)
+
+
+def judged_alone(
+    policy: Policy, figures: Mapping[Measure, float], conditions: Sequence[GateResult], *, decoyed: bool
+) -> tuple[tuple[GateResult, ...], tuple[str, ...]]:
+    """Gates on figures of the file's bytes alone, and which of them could not be measured.
+
+    Parameters
+    ----------
+    policy : Policy
+    figures : mapping of Measure to float
+    conditions : sequence of GateResult
+        Gates that need no figure.
+    decoyed : bool
+        Whether figures are rounded as those of a copy with decoys.
+    """
+    results = [rounded(gate) if decoyed else gate for gate in judge_gates(policy.gates, figures)]
+    return (*conditions, *results), tuple(gate.id for gate in results if gate.measured is None)
+
+
+def rounded(gate: GateResult) -> GateResult:
+    """A gate whose figure tells nothing of how many of a copy's records are decoys; it stays as open as it is."""
+    if gate.measured is None or gate.comparison == "is":
+        return gate
+    at_most = gate.comparison == "at most"
+    figure = upward(gate.measured) if at_most else downward(gate.measured)
+    holds = figure <= gate.threshold if at_most else figure >= gate.threshold
+    return gate.model_copy(update={"measured": figure if holds or not gate.passed else gate.threshold})
+
+
+def told_count(number: int, *, decoyed: bool) -> int:
+    """A number of records, rounded where it would tell how many of a copy's are decoys."""
+    return count(number) if decoyed else number
+
+
+def verdict_of(gates: Iterable[GateAgain], hands: Iterable[Hand], not_measured: Collection[object]) -> Again:
+    """What is said of a copy: the worst of what is known of it."""
+    judged = [hand for hand in hands if hand.judged]
+    every = [*gates, *(gate for hand in judged for gate in hand.gates)]
+    if any(gate.open is False for gate in every):
+        return Again.BLOCKED
+    unjudged = any(gate.threshold is not None and gate.open is None for gate in every)
+    if unjudged or not_measured or any(hand.cannot for hand in judged):
+        return Again.CANNOT
+    return Again.HOLDS
+
+
+def causes(
+    record: DecisionRecord,
+    *,
+    then: ReleaseRequest,
+    now: ReleaseRequest,
+    population: tuple[str, int] | None,
+    code: Mapping[str, object],
+    dataset_sha256: str | None,
+    external: tuple[str | None, str | None],
+    further: Sequence[str],
+    in_force: bool,
+) -> tuple[Cause, ...]:
+    """What is not as it was when a release was decided, in words.
+
+    Parameters
+    ----------
+    record : DecisionRecord
+        Of the release.
+    then, now : ReleaseRequest
+        The request as it was, and as it is judged today.
+    population : (str, int) or None
+        SHA-256 of today's population, and its people; None where it could not be read.
+    code : mapping
+        The program of today.
+    dataset_sha256 : str or None
+        Of the data in the place of the originals; None where there are none.
+    external : pair of str or None
+        SHA-256 of the external register, then and today; None without one.
+    further : sequence of str
+        Releases of the same people to the same recipient, or to those who are taken to share with it.
+    in_force : bool
+        Whether the agreement is in force.
+    """
+    found: list[Cause] = []
+    if population is not None and population[0] != record.population.sha256:
+        found.append(Cause(kind="population", text=_people(record.population.people, population[1])))
+    if digest(then.policy) != digest(now.policy):
+        found.append(Cause(kind="policy", text=_policy(then.policy, now.policy)))
+    prices = _prices(then.recipient(record.recipient.id), now.recipients[0])
+    if prices:
+        found.append(Cause(kind="prices", text=prices))
+    if external[0] != external[1]:
+        found.append(Cause(kind="register", text="The external register is another than when the release was decided."))
+    if code != record.code.model_dump(mode="json"):
+        found.append(Cause(kind="code", text=_code(record.code, code)))
+    if dataset_sha256 != record.dataset.source_sha256:
+        text = "are gone" if dataset_sha256 is None else "have changed"
+        found.append(Cause(kind="data", text=f"The original data {text}: what needs them is not measured."))
+    if not in_force:
+        found.append(Cause(kind="agreement", text=f"The agreement {now.recipients[0].agreement.id} has ended."))
+    found.extend(
+        Cause(kind="further release", text=f"Another release of the same people is out: {release[:12]}.")
+        for release in further
+    )
+    return tuple(found)
+
+
+def _code(then: CodeFact, now: Mapping[str, object]) -> str:
+    named = f"version {now['version']} ({str(now['commit'])[:12]})"
+    return f"The program is another: {named}, before {then.version} ({then.commit[:12]})."
+
+
+def _people(before: int, now: int) -> str:
+    if before == now:
+        return "The population has changed; it has as many people as before."
+    return f"The population has {'grown' if now > before else 'shrunk'} from {before:,} to {now:,} people."
+
+
+def _policy(then: Policy, now: Policy) -> str:
+    parts = [
+        name
+        for name in Policy.model_fields
+        if name not in ("id", "version") and getattr(then, name) != getattr(now, name)
+    ]
+    named = f"{now.id} {now.version}"
+    other = f"The policy is {named} now, before {then.id} {then.version}"
+    if named == f"{then.id} {then.version}":
+        other = f"The policy {named} reads otherwise than before"
+    return f"{other}{'' if not parts else ' (' + ', '.join(parts) + ')'}."
+
+
+def _prices(then: Recipient, now: Recipient) -> str:
+    """Terms on which an attack pays or not."""
+    changed = [
+        f"{part}.{name}"
+        for part in ("stakes", "agreement", "adversary")
+        for name in sorted(_fields(then, part) | _fields(now, part))
+        if name not in ("id", "expires") and _term(then, part, name) != _term(now, part, name)
+    ]
+    return f"Terms of the recipient are others: {', '.join(changed)}." if changed else ""
+
+
+def _fields(recipient: Recipient, part: str) -> set[str]:
+    value = getattr(recipient, part)
+    return set() if value is None else set(type(value).model_fields)
+
+
+def _term(recipient: Recipient, part: str, name: str) -> object:
+    return getattr(getattr(recipient, part), name, None)
+
+
+def reasons(
+    verdict: Again,
+    gates: Sequence[GateAgain],
+    hands: Sequence[Hand],
+    not_measured: Sequence[str],
+    causes_found: Sequence[Cause],
+    *,
+    records: int | None = None,
+    small_cell: int = 11,
+) -> tuple[str, ...]:
+    """Why a copy is said to hold or not, a sentence each: the gates that have closed, then what lies behind it."""
+    told = [_closed(gate, "", records, small_cell) for gate in gates if gate.open is False]
+    for hand in (hand for hand in hands if hand.judged):
+        who = f" of {len(hand.releases)} releases in one hand ({', '.join(hand.recipients)})"
+        told += [_closed(gate, who, records, small_cell) for gate in hand.gates if gate.open is False]
+        if hand.cannot:
+            told.append(f"Releases to {', '.join(hand.recipients)} could not be laid beside each other: {hand.cannot}.")
+    told += [f"Not measured: {text}" for text in not_measured]
+    if verdict is Again.HOLDS:
+        changed = sum(gate.figure_changed for gate in gates)
+        told.append(
+            "Every gate is open, and every figure is that of the release."
+            if not changed
+            else f"Every gate is open; {changed} of {len(gates)} figures are others than when it was released."
+        )
+    return (*told, *(cause.text for cause in causes_found))
+
+
+def _closed(gate: GateAgain, of: str, records: int | None, small_cell: int) -> str:
+    if gate.comparison == "is" or gate.threshold is None:
+        return f"{gate.title}{of}: no. {gate.because}".strip()
+    figure, threshold = _written(gate, gate.measured, gate.threshold, records, small_cell)
+    sentence = f"{gate.title}{of}: {figure}, {gate.comparison} {threshold} allowed"
+    if gate.threshold_then is None:
+        return f"{sentence}; no gate when it was released."
+    if gate.threshold != gate.threshold_then:
+        before = _written(gate, gate.measured_then, gate.threshold_then, records, small_cell)
+        return f"{sentence}; when it was released {before[0]}, and {gate.comparison} {before[1]} allowed."
+    if gate.measured_then is None:
+        return f"{sentence}."
+    return f"{sentence}; {_written(gate, gate.measured_then, gate.threshold, records, small_cell)[0]} when released."
+
+
+def _written(
+    gate: GateAgain, measured: float | None, threshold: float, records: int | None, small_cell: int
+) -> tuple[str, str]:
+    result = GateResult(
+        id=gate.id,
+        title=gate.title,
+        unit=gate.unit,
+        measured=measured,
+        comparison=gate.comparison,
+        threshold=threshold,
+        passed=False,
+        because="",
+    )
+    return write_result(result, records=records, small_cell=small_cell)
+
+
+CONDITIONS = frozenset(ALWAYS_ON) | {DECOYS_DETECTABLE}
+"""Gates that are none of the policy's measures."""

@@ -1,0 +1,85 @@
+"""What ends, and when a release is to be assessed again."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import get_args
+
+from tasks.decision.record import DecisionRecord
+from tasks.decision.verdict import is_over
+from tasks.reassessment.record import LapseAgain, Within
+from tasks.request.model import Agreement
+
+NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
+"""When populations of ZIP code areas of the 2020 Census came out; the table that ships with the program is of 2010."""
+WITHIN: tuple[Within, ...] = get_args(Within)
+
+
+def lapses(record: DecisionRecord, agreement: Agreement, next_due: date, today: date) -> tuple[LapseAgain, ...]:
+    """What a release rests on that ends within 90 days or has ended, the first to end first.
+
+    Parameters
+    ----------
+    record : DecisionRecord
+    agreement : Agreement
+        As it is today.
+    next_due : date
+        When the release is to be assessed again after today.
+    today : date
+        In UTC.
+    """
+    found = [
+        _lapse(
+            "agreement",
+            agreement.id,
+            agreement.expires,
+            today,
+            "The copy is to be destroyed, or the agreement renewed.",
+        ),
+        _lapse(
+            "determination",
+            record.release_id,
+            record.valid_until,
+            today,
+            "Nothing more is delivered under it; what was delivered is not condemned.",
+        ),
+    ]
+    if record.risk is not None and record.risk.zip_table is not None:
+        found.append(
+            _lapse(
+                "ZIP code table",
+                record.risk.zip_table.census,
+                NEXT_CENSUS_PUBLISHED,
+                today,
+                "Safe Harbor asks for the current public census data; those of 2020 are out since this day.",
+            )
+        )
+    if next_due <= today:
+        found.append(_lapse("re-assessment", record.release_id, next_due, today, "It is to be assessed again."))
+    return tuple(sorted((one for one in found if one.within or one.days_left < 0), key=lambda one: one.last_day))
+
+
+def _lapse(what: str, name: str, last_day: date, today: date, explained: str) -> LapseAgain:
+    left = (last_day - today).days
+    within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
+    return LapseAgain.model_validate(
+        {
+            "what": what,
+            "name": name,
+            "last_day": last_day,
+            "days_left": left,
+            "within": within,
+            "explained": explained,
+        }
+    )
+
+
+def named(found: Sequence[LapseAgain]) -> tuple[str, ...]:
+    """What ends and how soon, without the days that are left: the same for as long as nothing more is to be told."""
+    return tuple(
+        f"{one.what} {one.name}: {'ended' if one.within is None else f'within {one.within} days'}" for one in found
+    )
+
+
+def due_on(last: date, every_days: int) -> date:
+    """The last day on which a release may be assessed again without being late."""
+    return last + timedelta(days=every_days)

@@ -1,0 +1,187 @@
+"""Copies in one hand: each laid on the population of the first, and the gates' figures at the groups that are left."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decision.fact import Bin
+from tasks.decision.record import RiskView, TransparentRisk
+from tasks.delivery.released_file import cells_by_labels, keyed_order
+from tasks.errors import StageFailed
+from tasks.generalization.setting import payoffs_of
+from tasks.microdata.hierarchy import Codes
+from tasks.reassessment.intersection import Bools
+from tasks.reassessment.kept import Kept
+from tasks.reassessment.population import Ground, found_in, leaves_in, rule_of, table_of
+from tasks.reassessment.scoring import Delivered, Today
+from tasks.reassessment.together import Copy, Together, laid_together
+from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient
+from tasks.risk.groups import groups
+from tasks.risk.identity import risk_view, transparent_risk
+from tasks.risk.profile import derive_profile
+from tasks.risk.sequential import beliefs
+from tasks.risk.sequential import gate_figures as sequential_figures
+
+MEASURED_TOGETHER = (
+    Measure.TRANSPARENT_MAXIMUM,
+    Measure.TRANSPARENT_MEAN,
+    Measure.TRANSPARENT_ATTACKED,
+    Measure.TRANSPARENT_EXPECTED,
+    Measure.PROSECUTOR_MAXIMUM,
+    Measure.PROSECUTOR_MEAN,
+    Measure.JOURNALIST_MAXIMUM,
+    Measure.JOURNALIST_MEAN,
+    Measure.SMALLEST_CLASS,
+    Measure.SEQUENTIAL_MAXIMUM,
+    Measure.SEQUENTIAL_MEAN,
+    Measure.SEQUENTIAL_ATTACKED,
+    Measure.SEQUENTIAL_EXPECTED,
+)
+"""What follows from the groups alone, so that it can be measured of several copies."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What somebody learns who has several copies."""
+
+    figures: dict[Measure, float]
+    """Of the records of the first copy; the worst of those who share them."""
+    together: Together
+    marketer: float
+    """Expected share of the records that are linked rightly, where people of the population are told apart no more."""
+    histogram: tuple[Bin, ...]
+    """Records by risk from somebody who knows the rules."""
+
+
+def held_together(copies: Sequence[Copy], today: Today, holders: Iterable[Recipient]) -> Held:
+    """The figures of copies in one hand, at the groups that are left.
+
+    Parameters
+    ----------
+    copies : sequence of Copy
+        The one in question first.
+    today : Today
+        Of the copy in question: population, policy.
+    holders : iterable of Recipient
+        Those who share the copies, with their terms; the figures are the worst of them.
+
+    Raises
+    ------
+    StageFailed
+        If the cells have too many intersections to be counted.
+    """
+    policy, table = today.request.policy, table_of(today.ground, today.request)
+    population = today.ground.population
+    found = laid_together(copies, population.codes, population.counts, table.listed, table.memory_limit)
+    residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
+    all_figures, informed = [], None
+    for holder in holders:
+        informed = transparent_risk(found.people, found.effective, found.records, payoffs_of(holder))
+        profile = derive_profile(holder, *_densest(found)).profile
+        planned = beliefs(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
+        all_figures.append(_figures(residual, informed) | sequential_figures(planned))
+    if informed is None:
+        raise StageFailed("copies without a holder", expected="at least one", got="none", fix="report this message")
+    worst = {
+        name: (min if name in LARGER_IS_BETTER else max)(one[name] for one in all_figures) for name in MEASURED_TOGETHER
+    }
+    return Held(worst, found, residual.marketer, informed.histogram)
+
+
+def copy_of(delivered: Delivered, ground: Ground) -> Copy:
+    """A delivered copy on the population of another one.
+
+    Raises
+    ------
+    StageFailed
+        If the population does not have its attributes, or has them in other values, or the file cannot be read.
+    """
+    kept, names = delivered.kept, tuple(ground.hierarchies)
+    missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
+    if missing:
+        raise _not_beside(delivered, f"its {', '.join(missing)}", "a population without")
+    values = {name: tree.labels[0] for name, tree in ground.hierarchies.items()}
+    codes = leaves_in(kept, values, ground.population.codes)
+    if (codes.max(axis=0, initial=-1) < 0).any():
+        raise _not_beside(delivered, "the values of its quasi-identifiers", "others, such as another way to write them")
+    place = found_in(kept, codes)
+    there = place >= 0
+    if kept.played.counted is not None:
+        there[there] = kept.played.counted[place[there]]
+    rule = rule_of(kept)
+    cells = cells_by_labels(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
+    held, people = _real(delivered, len(cells))
+    members, released, own = [], np.empty_like(cells[held]), np.full((len(codes), cells.shape[1]), -1, dtype=np.int32)
+    for axis, name in enumerate(kept.hierarchies):
+        used, numbers = np.unique(cells[held, axis], return_inverse=True)
+        released[:, axis] = numbers.ravel()
+        members.append(_members(kept, axis, used, values[name]))
+        given = rule[place[there], axis]
+        found = np.minimum(np.searchsorted(used, given), len(used) - 1)
+        own[there, axis] = np.where(used[found] == given, found, -1)
+    return Copy(tuple(names.index(name) for name in kept.hierarchies), tuple(members), released, people, own)
+
+
+def _real(delivered: Delivered, rows: int) -> tuple[NDArray[np.intp], NDArray[np.bytes_]]:
+    """The rows of the file that are records, and whose each is."""
+    named, decoys = len(delivered.kept.people), len(delivered.decoys)
+    if rows != named + decoys:
+        raise StageFailed(
+            "what was kept of the release does not fit its file",
+            where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
+            expected="a name for each record",
+            got="more or fewer",
+            fix="restore .releasegate/kept from a backup",
+        )
+    kept = np.concatenate([np.arange(named), np.full(decoys, -1)])[keyed_order(rows, delivered.order)]
+    real = np.flatnonzero(kept >= 0)
+    return real, delivered.kept.people[kept[real]]
+
+
+def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> Bools:
+    """Which values of the other population each group holds."""
+    tree = list(kept.hierarchies.values())[axis]
+    leaf = tree.encode(np.asarray(values, dtype=object))
+    known = leaf >= 0
+    members = np.zeros((len(positions), len(values)), dtype=np.bool_)
+    for row, position in enumerate(positions):
+        if position < tree.axis_length:
+            holds = tree.positions[:, tree.axis_levels[position]] == position
+        else:
+            holds = kept.grouped[axis] == position
+        members[row, known] = holds[leaf[known]]
+    return members
+
+
+def _figures(residual: RiskView, informed: TransparentRisk) -> dict[Measure, float]:
+    return {
+        Measure.TRANSPARENT_MAXIMUM: informed.maximum_risk,
+        Measure.TRANSPARENT_MEAN: informed.mean_risk,
+        Measure.TRANSPARENT_ATTACKED: informed.attacked_share,
+        Measure.TRANSPARENT_EXPECTED: informed.expected_reidentifications,
+        Measure.PROSECUTOR_MAXIMUM: residual.prosecutor.maximum,
+        Measure.PROSECUTOR_MEAN: residual.prosecutor.mean,
+        Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
+        Measure.JOURNALIST_MEAN: residual.journalist.mean,
+        Measure.SMALLEST_CLASS: float(residual.smallest_class),
+    }
+
+
+def _densest(found: Together) -> tuple[int | None, int]:
+    if found.listed is None:
+        return None, 1
+    people = np.maximum(found.effective, 1)
+    place = int(np.argmax(found.listed / people))
+    return int(found.listed[place]), int(people[place])
+
+
+def _not_beside(delivered: Delivered, expected: str, got: str) -> StageFailed:
+    return StageFailed(
+        "a release cannot be laid beside this one",
+        where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
+        expected=f"a population that has {expected}",
+        got=got,
+        fix="name a population with the quasi-identifiers of all of them with --population",
+    )

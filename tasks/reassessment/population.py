@@ -1,0 +1,216 @@
+"""What a release was made of, laid on the population of today: groups by their labels, people by their values.
+
+Nothing is generalized again. Hierarchies stay those of the release; one by prefixes takes in values that the population
+has only now. The rule stays as well: people of combinations of values that it was never applied to count among those
+who match a cell, and among nobody's own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.errors import HierarchyError, PopulationError, StageFailed
+from tasks.generalization.safe_harbor import safe_harbor_axis
+from tasks.generalization.table import Table
+from tasks.generalization.zip3 import zip_table
+from tasks.microdata.build import from_prefixes
+from tasks.microdata.coded import Prepared, Register
+from tasks.microdata.columns import code_columns
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.read import read_population
+from tasks.microdata.register import read_register
+from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
+from tasks.reassessment.kept import Kept
+from tasks.request.load import LoadedRequest
+from tasks.request.model import ReleaseRequest
+
+_MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """The rule of a release on some combinations of values."""
+
+    own: Codes
+    """Cell that it gives each, in axis positions of today; where it was never applied, the values themselves."""
+    counted: NDArray[np.bool_]
+    """Whether a record of each would have been released, as far as the rule tells."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The population of today, under the hierarchies of a release."""
+
+    hierarchies: dict[str, Hierarchy]
+    population: Tuples
+    register: Register | None
+    strangers: int
+    """People left out since the hierarchies of the release do not have their values."""
+
+
+def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
+    """Read the population and the register of today.
+
+    Parameters
+    ----------
+    loaded : LoadedRequest
+        Names them.
+    kept : Kept
+        Of the release.
+
+    Raises
+    ------
+    BadInput
+        If they cannot be read, or have nobody of the values that the release knows.
+    """
+    request, names = loaded.request, tuple(kept.hierarchies)
+    path = loaded.resolve(request.population.path, "population.path")
+    values, counts = read_population(path, request.population, names)
+    hierarchies = {name: _extended(hierarchy, request, values) for name, hierarchy in kept.hierarchies.items()}
+    known = counts > 0
+    for name, hierarchy in hierarchies.items():
+        known &= values[name].isin(hierarchy.labels[0]).to_numpy(dtype=np.bool_)
+    strangers = int(counts[~known].sum())
+    if not known.any():
+        raise PopulationError(
+            "the population has nobody of the values that the release has",
+            where=request.population.path,
+            expected="a population with the values of the release's hierarchies",
+            got="other values alone",
+            fix="name a population of the same people with --population",
+        )
+    codes = encode(values[known], hierarchies, request.population.path, PopulationError)
+    population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
+    return Ground(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
+
+
+def prepared_on(ground: Ground, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
+    """The microdata coded on the population of today, as ``tasks.microdata.prepared.prepare`` does."""
+    codes = encode(frame, ground.hierarchies, request.dataset.path)
+    data, tuple_of_record = distinct_tuples(codes, list(ground.hierarchies.values()))
+    return Prepared(
+        ground.hierarchies,
+        data,
+        ground.population,
+        tuple_of_record.astype(np.int32),
+        {name: int(frame[name].nunique()) for name in frame.columns},
+        columns=code_columns(frame, request),
+        register=ground.register,
+    )
+
+
+def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None) -> Table:
+    """A table to count on; without demands, for nothing is played. No data where the originals are not at hand."""
+    n_attributes = len(ground.hierarchies)
+    nobody = Tuples(np.empty((0, n_attributes), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
+    return Table(
+        hierarchies=tuple(ground.hierarchies.values()),
+        safe_harbor=tuple(
+            safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
+            for name, hierarchy in ground.hierarchies.items()
+        ),
+        data=nobody if data is None else data,
+        population=ground.population,
+        memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
+        listed=None if ground.register is None else ground.register.listed,
+    )
+
+
+def ruled(kept: Kept, table: Table) -> Ruled:
+    """The rule of a release on the population of today."""
+    codes = leaves_in(kept, {tree.name: tree.labels[0] for tree in table.hierarchies}, table.population.codes)
+    place = found_in(kept, codes)
+    own, there = table.population.codes.copy(), place >= 0
+    rule = rule_of(kept)
+    own[there] = positions_today(kept, table, rule[place[there]])
+    counted = there.copy()
+    if kept.played.counted is not None:
+        counted[there] = kept.played.counted[place[there]]
+    return Ruled(own, counted)
+
+
+def rule_of(kept: Kept) -> Codes:
+    """Cell that the rule gives each combination of the population of then.
+
+    Raises
+    ------
+    StageFailed
+        If the rule was not kept.
+    """
+    if kept.played.own is None:
+        raise StageFailed(
+            "the rule of the release was not kept",
+            where="what was kept of the release",
+            expected="the cell of every combination of values of its population",
+            got="none",
+            fix="restore .releasegate/kept from a backup",
+        )
+    return kept.played.own
+
+
+def leaves_in(kept: Kept, values: Mapping[str, Sequence[str]], codes: Codes) -> Codes:
+    """Leaf codes of a release's own hierarchies for codes into other lists of values; −1 for a value it has not.
+
+    Parameters
+    ----------
+    values : mapping of str to sequence of str
+        By attribute, the values that the columns of ``codes`` number; in that order.
+    codes : array of shape (n_tuples, n_attributes)
+    """
+    axis_of = {name: axis for axis, name in enumerate(values)}
+    return np.column_stack(
+        [
+            tree.encode(np.asarray(values[name], dtype=object))[codes[:, axis_of[name]]]
+            for name, tree in kept.hierarchies.items()
+        ]
+    ).astype(np.int32)
+
+
+def found_in(kept: Kept, codes: Codes) -> NDArray[np.intp]:
+    """Number of the combination of the population of then with each row of leaf codes; −1 where it had none."""
+    known: NDArray[np.bool_] = (codes >= 0).all(axis=1)
+    keys = leaf_keys(np.where(known[:, None], codes, 0), list(kept.hierarchies.values()))
+    return np.where(known, kept.population.find(keys), -1)
+
+
+def positions_today(kept: Kept, table: Table, cells: Codes) -> Codes:
+    """Cells of a release in axis positions of today, by their labels.
+
+    Raises
+    ------
+    StageFailed
+        If a group is none of today's, which a damaged file alone can cause.
+    """
+    positions = np.empty_like(cells)
+    for axis, labels in enumerate(kept.axis_labels):
+        today: dict[str, int] = {}
+        for position, label in enumerate(table.axis_labels[axis]):
+            today.setdefault(label, position)
+        mapped = np.array([today.get(label, -1) for label in labels], dtype=np.int32)
+        positions[:, axis] = mapped[cells[:, axis]]
+    if (positions < 0).any():
+        raise StageFailed(
+            "groups of the release are none of its hierarchies'",
+            where="what was kept of the release",
+            expected="the groups that it was released in",
+            got="others",
+            fix="restore .releasegate/kept from a backup",
+        )
+    return positions
+
+
+def _extended(hierarchy: Hierarchy, request: ReleaseRequest, values: pd.DataFrame) -> Hierarchy:
+    """A hierarchy of the release; one by prefixes with values that the population has only now."""
+    source = request.attributes[hierarchy.name].hierarchy
+    if source is None or source.prefixes is None:
+        return hierarchy
+    now = (str(value) for value in values[hierarchy.name].dropna().unique())
+    try:
+        extended = from_prefixes(hierarchy.name, source.prefixes, chain(hierarchy.labels[0], now))
+    except HierarchyError:
+        return hierarchy
+    return extended

@@ -1,0 +1,145 @@
+"""The record of a re-assessment: what was found of one copy, beside what was decided of it.
+
+Like the decision record it holds figures, counts, hashes and names alone. It is named by the digest of its inputs, so
+that the same world gives the same record, and a changed one never takes the place of another.
+"""
+
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from tasks.decision.fact import Fact
+from tasks.decision.record import CodeFact, NotAssessed, PolicyFact, Sha256
+
+SCHEMA_VERSION: Literal["releasegate/reassessment/1"] = "releasegate/reassessment/1"
+Within = Literal[30, 60, 90]
+
+
+class Again(StrEnum):
+    """What is said today of a copy that has left."""
+
+    HOLDS = "holds"
+    """Every gate that was open is open today."""
+    BLOCKED = "would be blocked"
+    """It would not be released today."""
+    CANNOT = "cannot be re-assessed"
+    """Nothing speaks against it, and something could not be measured; it condemns nothing."""
+
+
+class GateAgain(Fact):
+    """One gate then and today."""
+
+    id: str
+    title: str
+    unit: str = ""
+    comparison: Literal["at most", "at least", "is"]
+    measured_then: float | None = Field(description="None where it was not measured, or no gate of then.")
+    threshold_then: float | None = Field(description="None where it was no gate of then.")
+    open_then: bool | None
+    measured: float | None = Field(description="None where it could not be measured today.")
+    threshold: float | None = Field(description="None where it is no gate of today's policy.")
+    open: bool | None = Field(description="None where it is not judged today.")
+    overridden: bool = Field(default=False, description="Whether an officer answers for it.")
+    because: str = Field(description="Of today's gate; empty where there is none.")
+
+    @property
+    def changed(self) -> bool:
+        """Whether it was open then and is closed today, or the other way round; or is not judged any more."""
+        return self.threshold is not None and self.open != self.open_then
+
+    @property
+    def figure_changed(self) -> bool:
+        """Whether both days have a figure, and not the same."""
+        return None not in (self.measured, self.measured_then) and self.measured != self.measured_then
+
+
+class Hand(Fact):
+    """Copies that are in one hand, or may be."""
+
+    kind: Literal["same recipient", "declared", "compared"] = Field(
+        description="Given to one recipient; named by the policy; or laid beside each other without being judged."
+    )
+    recipients: tuple[str, ...]
+    releases: tuple[str, ...] = Field(description="This one first.")
+    judged: bool
+    gates: tuple[GateAgain, ...] = Field(default=(), description="Those that can be judged of several copies.")
+    shared: int | None = Field(default=None, description="Records that another copy has too.")
+    narrowed: int | None = Field(default=None, description="Of these, those that fewer people match than before.")
+    cannot: str = Field(default="", description="Why they could not be laid beside each other; empty where they were.")
+
+
+class LapseAgain(Fact):
+    """Something that ends, or has ended."""
+
+    what: Literal["agreement", "determination", "ZIP code table", "re-assessment"]
+    name: str
+    last_day: date
+    days_left: int = Field(description="Negative once it has ended.")
+    within: Within | None = Field(description="Fewest of 30, 60 and 90 days within which it ends.")
+    explained: str
+
+
+class Cause(Fact):
+    """Something that differs from when the release was decided."""
+
+    kind: Literal["population", "policy", "prices", "code", "data", "register", "agreement", "further release", "day"]
+    text: str
+
+
+class InputsAgain(Fact):
+    """What a re-assessment rests on; equal inputs are the same re-assessment."""
+
+    record_sha256: Sha256 = Field(description="Of the decision.")
+    delivered_sha256: Sha256
+    request_sha256: Sha256 = Field(description="Digest of the request as it is judged today.")
+    dataset_sha256: Sha256 | None = Field(description="None where the original data were not at hand.")
+    population_sha256: Sha256 | None
+    external_sha256: Sha256 | None
+    code: CodeFact
+    in_force: bool = Field(description="Whether the agreement is in force.")
+    lapsing: tuple[str, ...] = Field(description="What ends soon or has ended, and within how many days.")
+    others: tuple[str, ...] = Field(description="Copies laid beside it, as release/recipient.")
+    hindrances: tuple[str, ...] = Field(description="What could not be measured, and why.")
+
+
+class Reassessment(Fact):
+    """What was found of one copy that has left."""
+
+    schema_version: Literal["releasegate/reassessment/1"] = SCHEMA_VERSION
+    release_id: Sha256
+    recipient: str
+    organisation: str
+    title: str
+    released_at: datetime
+    reassessed_at: datetime = Field(description="When a re-assessment of these inputs was first made.")
+    verdict: Again
+    before: Again = Field(description="What the re-assessment before it found; “holds” before the first one.")
+    because: tuple[str, ...]
+    causes: tuple[Cause, ...] = Field(description="What is not as it was when the release was decided.")
+    gates: tuple[GateAgain, ...]
+    hands: tuple[Hand, ...] = Field(description="Copies in one hand.")
+    not_beside: tuple[str, ...] = Field(
+        default=(), description="Releases to the same recipient that nothing says are of the same people."
+    )
+    lapses: tuple[LapseAgain, ...]
+    not_measured: tuple[NotAssessed, ...]
+    people_then: int
+    people: int | None = Field(description="People of today's population; None where it could not be read.")
+    strangers: int = Field(
+        default=0, description="People of today's population whose values the hierarchies of the release do not have."
+    )
+    rows: int | None = Field(description="Rows that left.")
+    decoyed: bool = Field(description="Whether figures are rounded, as those of a copy with decoys are.")
+    policy: PolicyFact
+    policy_then: PolicyFact
+    every_days: int
+    due: date = Field(description="When it was to be made.")
+    next_due: date
+    inputs: InputsAgain
+
+    @property
+    def changed(self) -> bool:
+        """Whether it says something else than the one before."""
+        return self.verdict is not self.before

@@ -1,0 +1,132 @@
+"""The request that a copy is judged by today: how the file was made is of then, how it is judged is of today."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tasks.errors import RequestError, WorkspaceError
+from tasks.request.document import NotYaml, read_document
+from tasks.request.load import LoadedRequest
+from tasks.request.model import Policy, Recipient, ReleaseRequest
+
+_AS_MADE = ("id", "method", "delivery_format", "encrypt_to", "decoys")
+"""What of a recipient says how its copy was made."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is of today."""
+
+    request: LoadedRequest | None = None
+    """Policy, terms of the recipient, population and register; None for those of then."""
+    policy: Policy | None = None
+    """In place of the request's."""
+    population: Path | None = None
+    """File in place of the request's."""
+
+
+def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRequest:
+    """The request that a copy is judged by, for its one recipient.
+
+    Raises
+    ------
+    RequestError
+        If today's policy does not fit the release.
+    KeyError
+        If the release has no such recipient.
+    """
+    made, now = then.request, then if wanted.request is None else wanted.request
+    whom = made.recipient(recipient)
+    terms = next((one for one in now.request.recipients if one.id == recipient), whom)
+    policy = wanted.policy or now.request.policy
+    population = now.request.population.model_copy(
+        update={"path": _absolute(now, now.request.population.path, "population.path")}
+    )
+    roots = [*then.roots, now.base, *now.roots]
+    if wanted.population is not None:
+        population = population.model_copy(update={"path": str(wanted.population.resolve())})
+        roots.append(wanted.population.resolve().parent)
+    external = now.request.external_data
+    if external is not None:
+        external = external.model_copy(update={"path": _absolute(now, external.path, "external_data.path")})
+    asked = made.model_copy(
+        update={
+            "policy": policy.model_copy(update={"generalization": made.policy.generalization}),
+            "recipients": (_on_terms(whom, terms, made),),
+            "population": population,
+            "external_data": external,
+        }
+    )
+    _check(asked, then, made)
+    return replace(then, request=asked, roots=tuple(roots))
+
+
+def policy_from(path: Path) -> Policy:
+    """A policy from a YAML document: the policy itself, or a request that has one.
+
+    Raises
+    ------
+    RequestError
+        If it is none.
+    """
+    try:
+        document = read_document(path.read_bytes().decode())
+        data: Any = document.data
+        part = data.get("policy", data) if isinstance(data, Mapping) else data
+        if document.mistakes:
+            raise ValueError
+        return Policy.model_validate_json(json.dumps(part), strict=True)
+    except ValidationError as error:
+        places = sorted({".".join(map(str, one["loc"])) or "policy" for one in error.errors(include_input=False)})
+        raise _no_policy(path, f"mistakes in {', '.join(places[:5])}") from None
+    except (OSError, NotYaml, ValueError, TypeError) as error:
+        raise _no_policy(path, type(error).__name__) from None
+
+
+def _no_policy(path: Path, got: str) -> RequestError:
+    return RequestError(
+        "the policy cannot be used",
+        where=str(path),
+        expected="a YAML document with the keys of policy, as a request has them",
+        got=got,
+        fix="correct it; docs/request.md lists the keys",
+    )
+
+
+def _absolute(loaded: LoadedRequest, relative: str, name: str) -> str:
+    """A path that means the same from the folder of another request; one that leads nowhere is left as it is."""
+    try:
+        return str(loaded.resolve(relative, name))
+    except WorkspaceError:  # whoever reads the file says what is wrong with it
+        return str((loaded.base / relative).absolute())
+
+
+def _on_terms(whom: Recipient, terms: Recipient, made: ReleaseRequest) -> Recipient:
+    """A recipient on the terms of today, its copy as it was made."""
+    kept = {name: getattr(whom, name) for name in _AS_MADE}
+    return terms.model_copy(update={**kept, "method": made.method_for(whom)})
+
+
+def _check(asked: ReleaseRequest, then: LoadedRequest, made: ReleaseRequest) -> None:
+    """Let the rules that relate several parts of a request judge the new whole, its paths as they were."""
+    document = asked.model_dump(mode="json", exclude_defaults=True)
+    document["population"]["path"] = made.population.path
+    if "external_data" in document:
+        document["external_data"]["path"] = "register" if made.external_data is None else made.external_data.path
+    try:
+        ReleaseRequest.model_validate(document)
+    except ValidationError as error:
+        told = "; ".join(
+            sorted({str(one["msg"]).removeprefix("Value error, ") for one in error.errors(include_input=False)})
+        )
+        raise RequestError(
+            "today's policy does not fit the release",
+            where=str(then.path),
+            expected="a policy that the release's columns and recipients can be judged by",
+            got=told,
+            fix="name a policy that does with --policy",
+        ) from None
