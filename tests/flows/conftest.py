@@ -1,4 +1,7 @@
-"""A world for each test, one orchestration server for the tests of a module, and the command line in this process."""
+"""A world for each test, one orchestration server for all of them, and the command line in this process.
+
+Reports are brief, but in modules that say ``WHOLE_REPORTS = True``.
+"""
 
 import json
 import sys
@@ -11,12 +14,13 @@ from typing import Any
 import pytest
 
 from flows.engine import prefect_server
+from tests.support.brief_reports import brief_reports
 from tests.support.world import World, make_world
 
 
 @dataclass(frozen=True)
 class SharedEngine:
-    """A server that is running already, for every release of a module's tests."""
+    """A server that is running already, for every release of these tests."""
 
     home: Path
 
@@ -45,7 +49,13 @@ def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "world")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
+def _reports(request: pytest.FixtureRequest) -> Iterator[None]:
+    with nullcontext() if getattr(request.module, "WHOLE_REPORTS", False) else brief_reports():
+        yield
+
+
+@pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEngine]:
     home = tmp_path_factory.mktemp("engine")
     with prefect_server(home):

@@ -35,6 +35,8 @@ from tests.support.world import (
     write_table,
 )
 
+WHOLE_REPORTS = True
+
 FINED = recipient("fined")
 FREE = recipient("free", agreement={"id": "DUA-free", "expires": "2030-12-31"})
 UNSOLVABLE = recipient("unsolvable", adversary={"prior": 1e-300, "penalty": 1e12})

@@ -14,6 +14,8 @@ from tests.support import world as worlds
 from tests.support.search import files_holding, holds
 from tests.support.world import World, make_world, recipient
 
+WHOLE_REPORTS = True
+
 MARK = "QuollMark"
 PLANTED = {
     "visits": {3: f"{MARK} times", 4: f"9{MARK}"},

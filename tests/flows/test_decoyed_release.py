@@ -17,6 +17,8 @@ from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed
 from tests.support.search import files_holding, files_holding_each, holds
 from tests.support.world import COLUMNS, QUASI_IDENTIFIERS, World, recipient, write_table
 
+WHOLE_REPORTS = True
+
 MARK = "QuollMark"
 UNIVERSITY = recipient("university", stakes=STAKES)
 

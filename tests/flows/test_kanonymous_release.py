@@ -23,6 +23,8 @@ from tests.support.world import (
     recipient,
 )
 
+WHOLE_REPORTS = True
+
 CLINIC = recipient("clinic", method="k-anonymity")
 DEMANDS = {
     "k": 5,

@@ -1,7 +1,5 @@
 """SIGKILL of a release that rests on an override and takes the place of another, between ledger and rename."""
 
-import signal
-import subprocess
 import sys
 from typing import Any
 
@@ -12,24 +10,15 @@ from flows.overriding import override_gates
 from flows.reviewing import overview
 from tasks.decision.states import State
 from tasks.ledger.entry import Event
-from tests.flows.test_killed_release import KILLED_AT, line
-from tests.support.world import BROKER, ROOT, World, command, recipient
+from tests.flows.test_killed_release import killed_at
+from tests.support.forked_commands import forked_commands
+from tests.support.world import BROKER, World, recipient
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as for other releases that are killed")
 
 OFFICER = "P. Officer"
 LISTED = ["transparent.maximum_risk", "transparent.attacked_share", "sequential.maximum_risk"]
 REVIEW = {"review": {"officers": [OFFICER], "overridable": LISTED}}
-
-
-def killed(point: str, world: World) -> None:
-    """Run the command in a process of its own until it kills itself."""
-    _, environment = command()
-    arguments = [sys.executable, "-c", KILLED_AT, point, *line(world)]
-    done = subprocess.run(
-        arguments, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, timeout=400, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 def test_what_is_recorded_is_finished_and_counts_once(world: World, engine: Any) -> None:
@@ -42,7 +31,8 @@ def test_what_is_recorded_is_finished_and_counts_once(world: World, engine: Any)
     closed = [gate.id for gate in blocked.records[0].gates if not gate.passed]
     override_gates(blocked.release_id, place, officer=OFFICER, reason="the registry closes", gates=closed)
 
-    killed("after the ledger", world)
+    with forked_commands() as commands:
+        killed_at("after the ledger", world, commands)
     with open_ledger(place) as ledger:
         events = [(entry.event, entry.release_id) for entry in ledger.entries()]
     assert events[-1][0] is Event.PUBLISHED

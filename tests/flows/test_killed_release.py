@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,16 +12,16 @@ from flows.workspace import Workspace
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tests.support.world import ROOT, World, command, make_world, releasegate
+from tests.support.forked_commands import Commands, forked_commands, until
+from tests.support.world import World, make_world, releasegate
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 KILLED_AT = """
-import os, signal, sys
+import os, signal
 import flows.cli.release, flows.gate
-from flows.cli import main
 
-point = sys.argv.pop(1)
+point = {point!r}
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -40,9 +39,8 @@ if point == "after sealing":
     flows.gate.seal = lambda folder: (seal(folder), die())
 if point == "after the ledger":
     flows.gate.publish = die
-main()
 """
-"""The command, killed by itself at a point: the beginning of a step, or one of two moments between steps."""
+"""Lets a command kill itself at a point: the beginning of a step, or one of two moments between steps."""
 
 STEPS = {
     "validating": {"prepared.npz"},
@@ -66,31 +64,18 @@ def line(world: World) -> list[str]:
     return ["release", str(world.request), "--workspace", str(world.workspace.root)]
 
 
-def killed_at(point: str, world: World) -> None:
+def killed_at(point: str, world: World, commands: Commands) -> None:
     """Run the command until it kills itself."""
-    _, environment = command()
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED_AT, point, *line(world)],
-        env=environment,
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    running = commands.start(*line(world), before=KILLED_AT.format(point=point))
+    assert running.wait() == -signal.SIGKILL, running.said()
 
 
-def killed_from_outside(step: str, seconds: float, world: World) -> None:
+def killed_from_outside(step: str, seconds: float, world: World, commands: Commands) -> None:
     """Run the command and kill it some time after it says that a step has begun."""
-    arguments, environment = command(*line(world))
-    with subprocess.Popen(arguments, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert any(said.startswith(f"· {step}") for said in process.stderr)
-        time.sleep(seconds)
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
+    running = commands.start(*line(world))
+    assert until(lambda: f"· {step}" in running.said(), running), running.said()
+    time.sleep(seconds)
+    assert running.kill(), running.said()
 
 
 def servers(workspace: Workspace) -> list[int]:
@@ -130,27 +115,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def test_a_release_killed_at_every_stage_is_finished_by_the_same_command(world: World) -> None:
-    workspace = world.workspace
-    killed_from_outside("starting", 1.0, world)
-    no_server_is_left(workspace)
-    finished: dict[str, tuple[int, int]] = {}
-    for point, files in STEPS.items():
-        killed_at(point, world)
-        no_server_is_left(workspace)
-        now = files_of_the_run(workspace)
-        assert finished.keys() | files <= now.keys(), point
-        assert {name: now[name] for name in finished.keys() - MADE_ANEW} == {
-            name: told for name, told in finished.items() if name not in MADE_ANEW
-        }, f"killed at {point}, a finished stage was repeated"
-        assert list(workspace.releases.iterdir()) == []
-        assert events(workspace) == (ALL_EVENTS if point == "after the ledger" else ALL_EVENTS[:1])
-        finished = now
-        if point == "deciding":
-            killed_from_outside("deciding", 0.5, world)
-            no_server_is_left(workspace)
-    (staged,) = workspace.staging.glob("*/*")
-    assert (staged / "manifest.json").is_file()
+    with forked_commands() as commands:
+        killed_at_every_stage(world, commands)
 
+    workspace = world.workspace
     told = releasegate(*line(world))
     assert told.returncode == 0, told.stderr
     assert "APPROVED" in told.stdout
@@ -163,6 +131,30 @@ def test_a_release_killed_at_every_stage_is_finished_by_the_same_command(world: 
     assert list(workspace.staging.iterdir()) == []
     no_server_is_left(workspace)
     assert not [path for path in workspace.root.rglob("*") if "partial" in path.name or path.name.startswith(".ledger")]
+
+
+def killed_at_every_stage(world: World, commands: Commands) -> None:
+    """Stages that were finished are not repeated, and nothing leaves."""
+    workspace = world.workspace
+    killed_from_outside("starting", 1.0, world, commands)
+    no_server_is_left(workspace)
+    finished: dict[str, tuple[int, int]] = {}
+    for point, files in STEPS.items():
+        killed_at(point, world, commands)
+        no_server_is_left(workspace)
+        now = files_of_the_run(workspace)
+        assert finished.keys() | files <= now.keys(), point
+        assert {name: now[name] for name in finished.keys() - MADE_ANEW} == {
+            name: told for name, told in finished.items() if name not in MADE_ANEW
+        }, f"killed at {point}, a finished stage was repeated"
+        assert list(workspace.releases.iterdir()) == []
+        assert events(workspace) == (ALL_EVENTS if point == "after the ledger" else ALL_EVENTS[:1])
+        finished = now
+        if point == "deciding":
+            killed_from_outside("deciding", 0.1, world, commands)
+            no_server_is_left(workspace)
+    (staged,) = workspace.staging.glob("*/*")
+    assert (staged / "manifest.json").is_file()
 
 
 def test_the_files_of_the_private_folder_are_the_owners_alone(world: World) -> None:

@@ -140,7 +140,7 @@ def released(tmp_path_factory: pytest.TempPathFactory, engine: SharedEngine) -> 
     world = make_world(tmp_path_factory.mktemp("linkage") / "world")
     rows = [{**row, "visits": str(place * 7 % RECORDS)} for place, row in enumerate(drawn_rows())]
     world.write_rows(rows)
-    masked(world, policy={"id": "standard", "version": "1", "gates": GATES})
+    masked(world, policy={"gates": GATES, "linkage": {"learned": True}})
     (record,) = world.run(engine).records
     assert record.decision is Verdict.BLOCKED
     return world

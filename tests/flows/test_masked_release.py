@@ -34,6 +34,8 @@ from tests.support.world import (
     recipient,
 )
 
+WHOLE_REPORTS = True
+
 PARTNER = recipient("partner", stakes={"benefit": 1200, "loss": 300, "cost": 1})
 """A quarter of the cost of an attempt asks for groups four times as large: in them, fewer are linked."""
 UNLUCKY = recipient("unlucky")

@@ -41,6 +41,8 @@ from tests.support.world import (
     population_rows,
 )
 
+WHOLE_REPORTS = True
+
 
 @dataclass(frozen=True)
 class Published:
@@ -71,7 +73,7 @@ class Published:
 @pytest.fixture(scope="module")
 def published(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Published:
     world = make_world(tmp_path_factory.mktemp("published") / "world")
-    world.ask(recipients=[UNIVERSITY, LAPSED])
+    world.ask(recipients=[UNIVERSITY, LAPSED], policy={"linkage": {"learned": True}})
     return Published(world, world.run(engine))
 
 

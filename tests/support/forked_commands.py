@@ -1,6 +1,6 @@
 """The command in processes of its own, forked from one that has imported everything: each starts seconds sooner.
 
-Every one is a process like any other, with its own orchestration server; it can be killed.
+Every one is a process like any other, with its own orchestration server; it can be killed. Its reports are brief.
 """
 
 import json
@@ -24,6 +24,7 @@ import json, os, select, sys, threading
 import flows.cli.app, flows.gate, flows.release, flows.reviewing, great_expectations
 import reports.certificate, reports.determination, reports.validation_page
 import prefect, prefect.context, prefect.events.worker
+from tests.support.brief_reports import brief_reports
 assert threading.active_count() == 1, threading.enumerate()
 
 def run(order):
@@ -35,7 +36,9 @@ def run(order):
     sys.stdin, sys.argv = open(0), ["releasegate", *order["arguments"]]
     code = 1
     try:
-        flows.cli.app.main()
+        with brief_reports():
+            exec(order["before"], {})
+            flows.cli.app.main()
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
     finally:
@@ -104,14 +107,15 @@ class Commands:
         self._heard = threading.Thread(target=self._hear, daemon=True)
         self._heard.start()
 
-    def start(self, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> Running:
-        """Begin a command."""
+    def start(self, *arguments: str | Path, environment: Mapping[str, str] | None = None, before: str = "") -> Running:
+        """Begin a command; Python that its process runs first may be given."""
         number = len(self._running)
         running = self._running[number] = Running(self._folder / f"{number}.out")
         order = {
             "number": number,
             "arguments": [str(argument) for argument in arguments],
             "environment": dict(environment or {}),
+            "before": before,
             "out": str(running.output),
         }
         assert self._process.stdin is not None
