@@ -16,6 +16,9 @@ def start_logging(*, as_json: bool) -> None:
     _LOGGER.handlers[:] = [handler]
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
+    # What it has to say of an address that does not work names that address.
+    logging.getLogger("apprise").addHandler(logging.NullHandler())
+    logging.getLogger("apprise").propagate = False
 
 
 def log(event: str, **fields: Any) -> None:

@@ -1,0 +1,127 @@
+"""Requests handed in over HTTP, health and figures, without a server beside."""
+
+import time
+from collections.abc import Mapping
+
+import pytest
+from fastapi.testclient import TestClient
+
+from flows.ledger import open_ledger
+from flows.service.api import requests_router, status_router
+from flows.service.config import Service, service_of
+from flows.service.health import Pulse, health
+from flows.service.metrics import Metrics
+from flows.service.queue import Queue, State
+from flows.web.app import create_app
+from tasks.ledger.entry import Event
+from tests.support.world import NOW, World
+
+TOKEN = "a token of more than 24 characters"
+
+
+@pytest.fixture
+def service(world: World) -> Service:
+    return service_of(world.workspace.root, (world.folder,))
+
+
+def client(service: Service, token: str = TOKEN, pulse: Pulse | None = None, *, answers: bool = True) -> TestClient:
+    beating = pulse or Pulse({"queue": time.monotonic()})
+
+    def well() -> tuple[bool, Mapping[str, str]]:
+        return health(service, beating, prefect_answers=lambda: answers, runner_runs=lambda: answers)
+
+    routers = [requests_router(service, token), status_router(well, Metrics(service))]
+    return TestClient(create_app(service.workspace.root, routers=routers), base_url="http://localhost")
+
+
+def bearing(token: str = TOKEN) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_a_request_is_accepted_folded_and_shown(service: Service, world: World) -> None:
+    page = client(service)
+    content = world.request.read_bytes()
+    first = page.post("/api/requests", content=content, headers=bearing())
+    assert (first.status_code, first.json()["folded"]) == (202, False)
+    second = page.post("/api/requests", content=content, headers=bearing())
+    assert (second.status_code, second.json()["folded"]) == (200, True)
+    assert second.json()["id"] == first.json()["id"]
+    shown = page.get(f"/api/requests/{first.json()['id']}", headers=bearing())
+    assert shown.json()["state"] == "accepted"
+    assert "request" not in shown.json()
+
+
+def test_files_outside_the_roots_cannot_be_named(service: Service, world: World) -> None:
+    world.ask(dataset={"path": str(service.workspace.key_file)})
+    answer = client(service).post("/api/requests", content=world.request.read_bytes(), headers=bearing())
+    assert answer.status_code == 422
+    assert answer.json()["reason"]["what"] == "a path outside the workspace"
+
+
+@pytest.mark.parametrize("given", [{}, {"Authorization": "Bearer "}, {"Authorization": f"Basic {TOKEN}"}])
+def test_nobody_without_the_token_is_let_in(service: Service, world: World, given: dict[str, str]) -> None:
+    answer = client(service).post("/api/requests", content=world.request.read_bytes(), headers=given)
+    assert answer.status_code == 401
+    assert Queue(service.workspace).open_entries() == ()
+
+
+def test_without_a_token_in_the_environment_nobody_is_let_in(service: Service) -> None:
+    for token in ("", "short"):
+        answer = client(service, token).post("/api/requests", content=b"", headers=bearing(token))
+        assert answer.status_code == 403
+
+
+def test_a_body_that_is_too_long_is_refused(service: Service) -> None:
+    answer = client(service).post("/api/requests", content=b"#" * 1_000_001, headers=bearing())
+    assert answer.status_code == 413
+    assert not service.workspace.ledger.exists()
+
+
+def test_a_full_queue_asks_to_come_back(service: Service, world: World) -> None:
+    small = service.settings.model_copy(update={"limits": service.settings.limits.model_copy(update={"queued": 1})})
+    service.__dict__["settings"] = small
+    page = client(service)
+    assert page.post("/api/requests", content=world.request.read_bytes(), headers=bearing()).status_code == 202
+    world.ask(title="Another")
+    answer = page.post("/api/requests", content=world.request.read_bytes(), headers=bearing())
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "30")
+
+
+def test_health_names_what_is_not_well(service: Service) -> None:
+    assert client(service).get("/health").json() == {
+        "ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok",
+    }  # fmt: skip
+    down = client(service, answers=False).get("/health")
+    assert (down.status_code, down.json()["prefect"]) == (503, "does not answer")
+    stalled = client(service, pulse=Pulse({"queue": time.monotonic() - 200})).get("/health")
+    assert stalled.json()["queue"] == "has not been looked at for two minutes"
+    queue = service.workspace.private / "queue"
+    queue.mkdir(exist_ok=True)
+    (queue / f"{'0' * 64}.json").write_text("")
+    assert client(service).get("/health").json()["queue"] == "an entry is damaged"
+    service.workspace.ledger.write_bytes(b"no ledger at all" * 100)
+    assert client(service).get("/health").json()["ledger"] != "ok"
+
+
+def test_figures_count_what_is_in_ledger_and_queue(service: Service, world: World) -> None:
+    page = client(service)
+    name = page.post("/api/requests", content=world.request.read_bytes(), headers=bearing()).json()["id"]
+    assert page.post("/api/requests", content=b"nothing", headers=bearing()).status_code == 422
+    text = page.get("/metrics").text
+    assert 'releasegate_queue_requests{state="accepted"} 1.0' in text
+    assert 'releasegate_requests_total{state="refused"} 1.0' in text
+    assert 'releasegate_verdicts_total{verdict="refused"} 1.0' in text
+    with open_ledger(service.workspace) as ledger:
+        ledger.append(Event.REVOKED, release_id=name, recipient="a", actor="tests", body={"by": "x"}, at=NOW)
+    queue = Queue(service.workspace)
+    entry = queue.get(name)
+    assert entry is not None
+    queue.change(name, entry.token, lambda one: one.model_copy(update={"state": State.DECIDED, "seconds": 20.0}))
+    for _ in range(2):
+        text = page.get("/metrics").text
+    assert 'releasegate_queue_requests{state="accepted"} 0.0' in text
+    assert 'releasegate_verdicts_total{verdict="revoked"} 1.0' in text
+    assert 'releasegate_requests_total{state="decided"} 1.0' in text
+    assert 'releasegate_request_seconds_bucket{le="60.0"} 1.0' in text
+    assert "releasegate_request_seconds_sum 20.0" in text
+    assert "university" not in text

@@ -1,0 +1,157 @@
+"""What is dropped into the inbox is taken in once it has settled, and moved aside."""
+
+import os
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from flows.service.config import Service, service_of
+from flows.service.inbox import Inbox
+from flows.service.queue import Queue, State
+from tasks.errors import WorkspaceError
+from tests.support.world import World
+
+
+@dataclass
+class Seconds:
+    """A clock that the tests move."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def service(world: World) -> Service:
+    folder = world.folder.parent / "inbox"
+    folder.mkdir()
+    return service_of(world.workspace.root, (world.folder,), folder)
+
+
+@pytest.fixture
+def inbox(service: Service, clock: Seconds) -> Inbox:
+    assert service.inbox is not None
+    made = Inbox(service, service.inbox, monotonic=clock)
+    made.prepare()
+    return made
+
+
+def drop(world: World, service: Service, name: str = "visits.yaml") -> Path:
+    assert service.inbox is not None
+    path = service.inbox / name
+    path.write_bytes(world.request.read_bytes())
+    return path
+
+
+def test_a_file_is_read_once_its_size_has_been_the_same_for_a_while(
+    world: World, service: Service, inbox: Inbox, clock: Seconds
+) -> None:
+    path = drop(world, service)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    assert inbox.tick() == []
+    clock.now += 1.9
+    path.write_bytes(whole)
+    assert inbox.tick() == []
+    clock.now += 1.9
+    assert inbox.tick() == []
+    clock.now += 0.2
+    (received,) = inbox.tick()
+    assert received.entry.state is State.ACCEPTED
+    assert not path.exists()
+    (moved,) = (path.parent / "accepted").iterdir()
+    assert moved.read_bytes() == whole
+    assert moved.name == f"visits.{received.entry.token[:8]}.yaml"
+    clock.now += 10
+    assert inbox.tick() == []
+
+
+def test_what_cannot_be_used_is_moved_aside_with_its_reason(
+    world: World, service: Service, inbox: Inbox, clock: Seconds
+) -> None:
+    path = drop(world, service, "wrong.yml")
+    path.write_text("title: [\n")
+    inbox.tick()
+    clock.now += 3
+    (received,) = inbox.tick()
+    assert received.entry.state is State.REFUSED
+    moved = sorted(one.name for one in (path.parent / "refused").iterdir())
+    stem = f"wrong.{received.entry.token[:8]}.yml"
+    assert moved == [stem, f"{stem}.reason.txt"]
+    reason = (path.parent / "refused" / moved[1]).read_text()
+    assert reason.startswith("what: ")
+    assert "wrong.yml:2" in reason
+
+
+def test_a_file_that_was_taken_in_and_not_moved_counts_once(
+    world: World, service: Service, inbox: Inbox, clock: Seconds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = drop(world, service)
+    inbox.tick()
+    clock.now += 3
+    with monkeypatch.context() as patch:
+
+        def fail(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(Inbox, "_move", fail)
+        assert inbox.tick() == []
+    (entry,) = Queue(service.workspace).open_entries()
+    clock.now += 3
+    (received,) = Inbox.tick(inbox)
+    assert (received.folded, received.entry) == (True, entry)
+    assert not path.exists()
+
+
+def test_links_folders_hidden_files_and_data_are_left_alone(
+    world: World, service: Service, inbox: Inbox, clock: Seconds
+) -> None:
+    path = drop(world, service, ".hidden.yaml")
+    folder = path.parent
+    (folder / "link.yaml").symlink_to(world.request)
+    (folder / "folder.yaml").mkdir()
+    os.mkfifo(folder / "pipe.yaml")
+    (folder / "data.csv").write_text("a,b\n")
+    for _ in range(3):
+        clock.now += 3
+        assert inbox.tick() == []
+    assert len(list(folder.iterdir())) == 5 + 2
+
+
+def test_what_cannot_be_taken_in_now_is_tried_again_later_and_later(
+    world: World, service: Service, inbox: Inbox, clock: Seconds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = drop(world, service)
+    tries: list[float] = []
+
+    def busy(*_: object, **__: object) -> None:
+        tries.append(clock.now)
+        raise WorkspaceError("the ledger is busy")
+
+    inbox.tick()
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.service.inbox.receive", busy)
+        for _ in range(40):
+            clock.now += 1
+            assert inbox.tick() == []
+    pauses = [later - earlier for earlier, later in pairwise(tries)]
+    assert pauses == sorted(pauses)
+    assert len(tries) < 8
+    assert path.exists()
+    clock.now += 400
+    assert len(inbox.tick()) == 1
+
+
+def test_folders_that_are_none_are_refused(world: World) -> None:
+    with pytest.raises(WorkspaceError, match="no such folder"):
+        service_of(world.workspace.root, (world.folder / "none",))
+    with pytest.raises(WorkspaceError, match="private folder"):
+        service_of(world.workspace.root, (), world.workspace.private)
