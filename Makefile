@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. `make setup` puts everything else into .venv.
 .POSIX:
 .SUFFIXES:
-.PHONY: help setup demo test crashes lint format bench docs schemas lock clean
+.PHONY: help setup demo browser test crashes lint format bench docs schemas lock clean
 
 BIN = .venv/bin
 READY = .venv/.ready
@@ -10,6 +10,7 @@ help:
 	@echo "make setup    install everything into .venv, by hash"
 	@echo "make demo     take the Adult-TN example through the gate: decision, bundle and PDF in build/demo"
 	@echo "make test     run the tests"
+	@echo "make browser  see to a Chromium, for the tests of the reviewer's page that need one"
 	@echo "make crashes  kill releases and votes fifty times at random moments; half an hour and more (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make bench    reproduce the papers' figures, time them, write build/bench/*.json"
@@ -31,6 +32,9 @@ demo: setup
 
 test: setup
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+browser:
+	@sh deployments/browser.sh
 
 TIMES = 50
 SEED = 1

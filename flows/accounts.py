@@ -35,6 +35,9 @@ SHORTEST_PASSWORD = 15
 LONGEST_PASSWORD = 256
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
+HASHER = PasswordHasher()
+"""Argon2id with the parameters of RFC 9106 for little memory; a hash carries its own."""
+
 _WAIT = 10.0
 _AT_ONCE = threading.BoundedSemaphore(2)
 """Each check takes 64 MiB and most of a core for some 50 ms."""
@@ -95,8 +98,7 @@ class Accounts:
     def __init__(self, workspace: Workspace) -> None:
         self._path = workspace.private / "accounts.json"
         self._lock = workspace.private / "accounts.lock"
-        self._hasher = PasswordHasher()
-        self._decoy = self._hasher.hash(secrets.token_hex(16))
+        self._decoy = HASHER.hash(secrets.token_hex(16))
 
     def all(self) -> tuple[Account, ...]:
         """All accounts, by login.
@@ -124,7 +126,7 @@ class Accounts:
             right = self._is_right(kept or self._decoy, _normal(password))
         if account is None or kept is None or not right:
             return None
-        if self._hasher.check_needs_rehash(kept):
+        if HASHER.check_needs_rehash(kept):
             account = Account(account.login, account.name, account.duties, self._hash(password), account.since)
             self._replace(account, only=kept)
         return account
@@ -207,7 +209,7 @@ class Accounts:
 
     def _is_right(self, kept: str, password: str) -> bool:
         try:
-            return self._hasher.verify(kept, password)
+            return HASHER.verify(kept, password)
         except (VerificationError, InvalidHashError):
             return False
 
@@ -222,7 +224,7 @@ class Accounts:
                 fix="choose several words",
             )
         with _AT_ONCE:
-            return self._hasher.hash(normal)
+            return HASHER.hash(normal)
 
     def _replace(self, changed: Account, *, only: str | None = None) -> None:
         """Put a changed account in the place of its login's, if it still has the password that it was changed from."""

@@ -38,7 +38,6 @@ def create_app(
     clock: Clock = utc_now,
     settings: Settings | None = None,
     routers: Sequence[APIRouter] = (),
-    changed: Callable[[str], None] = lambda _release_id: None,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
@@ -51,11 +50,11 @@ def create_app(
     routers : sequence of APIRouter
         Further routes, each with a guard of its own: sessions and forms of the page say nothing of them. The headers
         of every answer, the check of the host and the silence about faults hold for them too.
-    changed : callable
-        Told the id of a release after a vote on it or its revocation is in the ledger.
 
     Notes
     -----
+    Whoever waits for a vote reads the ledger, where it is once the page has answered.
+
     The server must give the address of its peer as it is (``uvicorn --no-proxy-headers``): `settings` says which
     proxies are believed. Sessions are in memory, so that there is one process.
     """
@@ -69,7 +68,6 @@ def create_app(
         accounts=Accounts(place),
         sessions=Sessions(chosen),
         register=Register(place),
-        changed=changed,
     )
     for router in (_own, *(one.router for one in (signing_in, releases, deeds, ledger_pages, audit_pages)), *routers):
         app.include_router(router)

@@ -156,7 +156,6 @@ def _done(  # noqa: PLR0917
         return _form(request, site, visitor, deed, listed, found, form=form, error=error, status=status)
     log.info("%s by %s", deed.name, visitor.account.login)
     visitor.session.notice = notice
-    _tell_others(site, listed.release_id)
     return see_other(f"/releases/{listed.release_id}/{listed.recipient}")
 
 
@@ -206,11 +205,3 @@ def _told(voted: Voted) -> str:
     if voted.standing.state is State.AWAITING_REVIEW:
         return f"{counted} It stays closed until all are in; until then you may vote again, which replaces it."
     return f"{counted} With it the release is {voted.standing.state.value}."
-
-
-def _tell_others(site: Site, release_id: str) -> None:
-    """Tell whoever waits for it; what is in the ledger stands, whether or not anybody could be told."""
-    try:
-        site.changed(release_id)
-    except Exception as error:
-        log.error("nobody could be told of a change: %s", type(error).__name__)

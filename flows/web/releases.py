@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -27,6 +26,8 @@ router = APIRouter()
 
 ReleaseId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 Recipient = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+_DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+"""For a figure that is opened alone: its shapes carry their styles themselves, and it can do nothing else."""
 _FIGURE = re.compile(r"[a-z_]{1,40}")
 _ROWS = 25
 
@@ -111,7 +112,7 @@ def figure(site: TheSite, visitor: Present, release_id: ReleaseId, recipient: Re
     drawn = site.drawings.svg(found.record, found.record_sha256, name) if _FIGURE.fullmatch(name) else None
     if drawn is None:
         raise not_found()
-    return Response(drawn, HTTPStatus.OK, media_type="image/svg+xml")
+    return Response(drawn, media_type="image/svg+xml", headers={"Content-Security-Policy": _DRAWING})
 
 
 def visible(site: Site, visitor: Visitor) -> tuple[Listed, ...]:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -101,8 +101,6 @@ class Site:
     accounts: Accounts
     sessions: Sessions
     register: Register
-    changed: Callable[[str], None]
-    """Told the id of a release that was voted on or revoked, once it is in the ledger."""
     limits: Limits = field(default_factory=Limits)
     drawings: Drawings = field(default_factory=Drawings)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)

@@ -101,12 +101,9 @@ class Pages:
 
     workspace: Workspace
     time: Time = field(default_factory=Time)
-    changed: list[str] = field(default_factory=list)
 
     def app(self, **settings: Any) -> Any:
-        return create_app(
-            self.workspace.root, clock=self.time, settings=Settings(**settings), changed=self.changed.append
-        )
+        return create_app(self.workspace.root, clock=self.time, settings=Settings(**settings))
 
     def visitor(self, login: str = "", **options: Any) -> Visitor:
         """Somebody at a page of his own, signed in where a login is given."""

@@ -22,7 +22,6 @@ PLACES = (
     f"/releases/{WAITING}/university",
     f"/releases/{WAITING}/university/vote",
     f"/releases/{WAITING}/university/documents/report.pdf",
-    f"/releases/{WAITING}/university/figures/risk.svg",
     "/ledger",
     "/audit",
     "/nothing",
@@ -44,6 +43,13 @@ def test_every_answer_has_the_headers(pages: Pages) -> None:
         assert headers["referrer-policy"] == "same-origin"
         assert headers["cache-control"] == "no-store"
         assert "server" not in headers
+
+
+def test_a_figure_by_itself_can_do_nothing_but_be_seen(pages: Pages) -> None:
+    headers = pages.visitor("okafor").get(f"/releases/{WAITING}/university/figures/risk.svg").headers
+    policy = headers["content-security-policy"]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+    assert headers["cache-control"] == "no-store"
 
 
 def test_no_template_needs_what_the_policy_forbids() -> None:
