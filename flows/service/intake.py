@@ -130,7 +130,7 @@ def inputs_digest(inputs: Inputs) -> str:
     return digest(asdict(inputs))
 
 
-def check_inputs(entry: Entry) -> None:
+def check_inputs(queue: Queue, entry: Entry) -> None:
     """Refuse to decide on other files than were there when the request was accepted.
 
     Raises
@@ -138,7 +138,7 @@ def check_inputs(entry: Entry) -> None:
     BadInput
         If one of them has changed since, or cannot be used any more.
     """
-    loaded = load_request(Path(entry.request), [Path(root) for root in entry.roots])
+    loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
     if loaded.sha256 != entry.request_sha256 or inputs_digest(read_inputs(loaded)) != entry.inputs:
         raise BadInput(
             "a file that the request names was changed since it was accepted",
@@ -156,7 +156,7 @@ def _named(place: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> Entry
         id=sha256,
         state=State.ACCEPTED,
         source=arrival.source,
-        request=str(place),
+        name=printable(arrival.name),
         request_sha256=sha256,
         roots=tuple(str(folder.resolve()) for folder in arrival.folders),
         arrival=arrival.id or new_token(),
@@ -169,9 +169,8 @@ def _named(place: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> Entry
             loaded = load_request(place, arrival.folders)
             inputs = read_inputs(loaded)
     except BadInput as error:
-        shown = printable(arrival.name)
-        reason = {part: text.replace(str(place), shown) for part, text in error.fields().items()}
-        refused = {"state": State.REFUSED, "request": shown, "reason": reason, "finished_at": at}
+        reason = {part: text.replace(str(place), new.name) for part, text in error.fields().items()}
+        refused = {"state": State.REFUSED, "reason": reason, "finished_at": at}
         return new.model_copy(update=refused)
     name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
     return new.model_copy(update={"id": name, "inputs": inputs_digest(inputs)})

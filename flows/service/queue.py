@@ -57,8 +57,8 @@ class Entry(BaseModel):
     id: str
     state: State
     source: Literal["inbox", "http", "event"]
-    request: str
-    """Path of the document; of a refused one, the name it came under."""
+    name: str
+    """What the document was called when it came."""
     request_sha256: str
     roots: tuple[str, ...] = ()
     """Folders that it may name files in."""

@@ -42,10 +42,10 @@ def decide(
     try:
         with guarded("service"):
             if not usable:
-                check_inputs(entry)
+                check_inputs(queue, entry)
                 usable = True
             outcome = run_release(
-                Path(entry.request),
+                queue.document(entry.request_sha256),
                 service.workspace.root,
                 [Path(root) for root in entry.roots],
                 clock=clock,

@@ -37,7 +37,7 @@ def test_an_accepted_request_is_named_by_its_release_id(world: World) -> None:
     assert received.entry.id == release_id(loaded, read_inputs(loaded), code_fact())
     assert received.entry.state is State.ACCEPTED
     assert not received.folded
-    assert Path(received.entry.request).read_bytes() == world.request.read_bytes()
+    assert Queue(world.workspace).document(received.entry.request_sha256).read_bytes() == world.request.read_bytes()
     assert Queue(world.workspace).open_entries() == (received.entry,)
 
 
@@ -149,16 +149,16 @@ def test_a_request_that_is_too_large_is_refused(world: World) -> None:
 
 def test_files_that_change_after_acceptance_are_found(world: World) -> None:
     entry = take_in(world).entry
-    check_inputs(entry)
+    check_inputs(Queue(world.workspace), entry)
     world.spoil(note={3: "another"})
     with pytest.raises(BadInput, match="changed since it was accepted"):
-        check_inputs(entry)
+        check_inputs(Queue(world.workspace), entry)
 
 
 def test_the_gate_decides_on_the_kept_document_as_on_the_original(world: World, engine: object) -> None:
     entry = take_in(world).entry
     outcome = run_release(
-        Path(entry.request),
+        Queue(world.workspace).document(entry.request_sha256),
         world.workspace.root,
         [Path(root) for root in entry.roots],
         clock=lambda: NOW,
