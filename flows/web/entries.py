@@ -97,6 +97,10 @@ def _overridden(entry: Entry) -> str:
     return f"{text(entry, 'by')} {what}: {text(entry, 'reason')}"
 
 
+def _reassessed(entry: Entry) -> str:
+    return f"{(text(entry, 'verdict') or '').capitalize()}. {' '.join(texts(entry, 'because'))}".strip()
+
+
 def _key(entry: Entry) -> str:
     roles = ", ".join(texts(entry, "roles"))
     return (text(entry, "name") or "") + (f", as {roles}" if roles else "")
@@ -120,6 +124,7 @@ _WORDS: Mapping[Event, tuple[str, Callable[[Entry], str]]] = {
     Event.OVERRIDDEN: ("Overridden", _overridden),
     Event.SUPERSEDED: ("Superseded", _field("by_release", "By the release ")),
     Event.EXPIRED: ("Expired", _field("valid_until", "Last day: ")),
+    Event.REASSESSED: ("Assessed again", _reassessed),
     Event.TRACED: ("Trace made", _nothing),
     Event.KEY_REGISTERED: ("Key registered", _key),
     Event.KEY_RETIRED: ("Key retired", _key),

@@ -92,7 +92,10 @@ class Register:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._lock = threading.Lock()
-        self._begin()
+        self._head, self._last = GENESIS, 0
+        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        self._listed: dict[str, list[Listed]] = {}
+        self._day: date | None = None
 
     def all(self, today: date) -> tuple[Listed, ...]:
         """Every decided release for each of its recipients, the newest decision first.
@@ -124,18 +127,13 @@ class Register:
             (one for one in self.all(today) if one.release_id == release_id and one.recipient == recipient), None
         )
 
-    def _begin(self) -> None:
-        self._head, self._last = GENESIS, 0
-        self._entries: dict[str, list[Entry]] = defaultdict(list)
-        self._listed: dict[str, list[Listed]] = {}
-        self._day: date | None = None
-
     def _gained(self, ledger: Ledger) -> tuple[Entry, ...]:
         gained = ledger.entries(after=self._last - 1 if self._last else None)
         if self._last:
             if gained and gained[0].sha256 == self._head:
                 return gained[1:]
-            self._begin()
+            self._entries.clear()
+            self._listed.clear()
             return ledger.entries()
         return gained
 

@@ -21,6 +21,7 @@ from tasks.decision.people import reviewer_of, revoking_roles
 from tasks.decision.record import Verdict
 from tasks.decision.states import Change, State, can_follow
 from tasks.errors import BadInput
+from tasks.ledger.entry import Event
 
 router = APIRouter()
 
@@ -62,7 +63,7 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
     listed = one_of(site, visitor, release_id, recipient)
     found = read(site, visitor, listed)
     everything = site.register.all(site.clock().date())
-    record = found.record
+    record, history = found.record, [told(entry) for entry in found.entries]
     return site.page(
         request,
         "release.html",
@@ -83,7 +84,8 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
             if one.recipient == recipient and one.release_id != release_id and one.case.released is not None
         ],
         others=[one for one in everything if one.release_id == release_id and one.recipient != recipient],
-        history=[told(entry) for entry in found.entries],
+        history=history,
+        again=[one for one in history if one.event == Event.REASSESSED][-1:],
         barred=barred(visitor, found),
         has_voted=found.has_voted(visitor.account.name),
         may_revoke=may_revoke(visitor, found),

@@ -232,6 +232,18 @@ def test_the_history_is_the_ledgers_without_what_a_trace_found(pages: Pages) -> 
     assert not any(word in told for word in DECOY_WORDS)
 
 
+def test_the_last_reassessment_stands_at_the_top(pages: Pages) -> None:
+    with open_ledger(pages.workspace) as ledger:
+        for verdict in ("holds", "blocked"):
+            body = {"verdict": verdict, "because": [f"The reason of {verdict}."]}
+            ledger.append(Event.REASSESSED, release_id=EARLIER, recipient="university", actor="gate", body=body, at=NOW)
+    told = words(pages.visitor("okafor").get(BEFORE).text)
+    top = told[: told.index("Verdict of the gate")]
+    assert "Assessed again, 16 March 2026: Blocked. The reason of blocked." in top
+    assert "The reason of holds." not in top
+    assert "The reason of holds." in told
+
+
 def test_the_register_follows_the_ledger_and_its_replacement(pages: Pages) -> None:
     app = pages.app()
     visitor = Visitor(app)
