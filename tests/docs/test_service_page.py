@@ -1,0 +1,109 @@
+"""The page of the service says what the service does: its settings, states, events and figures."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from flows.service.health import health
+from flows.service.metrics import Metrics
+from flows.service.queue import State
+from tasks.service.load import load_settings
+from tasks.service.settings import ServiceSettings, Told
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+UNSET = {None: "none", (): "none", True: "true", False: "false"}
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """Cells of a table by its first, without marks."""
+    match = re.search(rf"^\| {re.escape(heading)} \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    assert match, heading
+    lines = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in match.group(1).splitlines()]
+    return {cells[0]: cells[1:] for cells in lines}
+
+
+def settings(model: type[BaseModel], place: str = "") -> dict[str, Any]:
+    """Defaults of all settings by their place."""
+    found: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            found |= settings(field.annotation, f"{place}{name}.")
+        elif name != "schema_version":
+            found[f"{place}{name}"] = field.default
+    return found
+
+
+def test_every_setting_is_listed_with_its_default() -> None:
+    listed = {name: cells[0] for name, cells in rows("key").items()}
+    expected = {
+        name: UNSET[value]
+        if isinstance(value, bool | tuple | None) and value in UNSET
+        else ", ".join(value)
+        if isinstance(value, tuple)
+        else str(value)
+        for name, value in settings(ServiceSettings).items()
+    }
+    assert listed == expected
+
+
+def test_the_settings_that_are_shown_can_be_used(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "service.yaml"
+    path.write_text(shown)
+    assert len(load_settings(path).notifications) == 2
+
+
+def test_every_state_of_a_request_is_listed() -> None:
+    assert set(rows("state")) == {state.value for state in State}
+    (diagram,) = re.findall(r"^```mermaid\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert {state.value.replace(" ", "_") for state in State} == set(re.findall(r"[a-z_]{6,}(?=:| -->)", diagram))
+
+
+def test_every_deployment_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    from flows.service import deployed
+
+    flows = (deployed.release_request, deployed.receive_request, deployed.reassess, deployed.expire, deployed.audit)
+    assert list(rows("deployment")) == [flow.name for flow in flows]
+
+
+def test_every_kind_of_news_is_named() -> None:
+    (sentence,) = re.findall(r"`releasegate\.release\.` and one of ([^.]*), with release", PAGE.replace("\n", " "))
+    assert set(re.split(r", | and ", sentence)) == {told.value.replace(" ", "-") for told in Told}
+
+
+def test_every_figure_is_listed(tmp_path: Path) -> None:
+    from flows.service.config import service_of
+
+    service = service_of(tmp_path / "workspace")
+    text = Metrics(service).scrape().decode()
+    names = {
+        line.split()[2]
+        + (
+            "{" + label[0] + "}"
+            if (label := re.findall(rf"^{line.split()[2]}{{(\w+)=", text, re.M)) and label[0] != "le"
+            else ""
+        )
+        for line in text.splitlines()
+        if line.startswith("# TYPE")
+    }
+    assert set(rows("figure")) == names
+
+
+def test_the_parts_of_health_are_named(tmp_path: Path) -> None:
+    from flows.service.config import service_of
+    from flows.service.health import Pulse
+
+    service = service_of(tmp_path / "workspace")
+    _, parts = health(service, Pulse(), prefect_answers=lambda: True, runner_runs=lambda: True)
+    signs = " ".join(rows("sign"))
+    assert [part for part in parts if part not in signs] == []
+
+
+def test_the_schema_is_there() -> None:
+    assert json.loads((ROOT / "schemas" / "service.schema.json").read_text())["title"] == "releasegate service settings"

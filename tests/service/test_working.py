@@ -1,0 +1,142 @@
+"""What a run comes to is written down: what may pass by itself is tried again, a decision never."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.ledger import open_ledger
+from flows.service.config import Service, service_of
+from flows.service.intake import Arrival, receive
+from flows.service.queue import Entry, Queue, State
+from flows.service.working import decide, expire_all
+from tasks.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
+from tasks.ledger.entry import Event
+from tests.support.world import NOW, World
+
+CANARY = "QJXCANARY"
+
+
+@pytest.fixture
+def service(world: World) -> Service:
+    return service_of(world.workspace.root, (world.folder,))
+
+
+@pytest.fixture
+def entry(service: Service, world: World) -> Entry:
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+
+
+def failing(error: Exception) -> Callable[[Path, Path], Any]:
+    """An engine that no flow runs on."""
+
+    @contextmanager
+    def engine(*_: Path) -> Iterator[None]:
+        raise error
+        yield
+
+    return engine
+
+
+def work(service: Service, entry: Entry, error: Exception) -> Entry:
+    queue = Queue(service.workspace)
+    after, outcome = decide(queue, service, entry, failing(error), clock=lambda: NOW)
+    assert outcome is None
+    kept = queue.get(entry.id)
+    assert kept is not None
+    assert kept.model_copy(update={"recorded": after.recorded}) == after
+    return after
+
+
+def told(service: Service, event: Event) -> list[dict[str, Any]]:
+    with open_ledger(service.workspace) as ledger:
+        ledger.verify()
+        return [dict(one.body) for one in ledger.entries(event=event)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StageCrashed("a stage ran out of memory"),
+        WorkspaceError("the disk is full"),
+        RuntimeError(CANARY),
+        MemoryError(),
+    ],
+)
+def test_what_may_pass_by_itself_is_tried_again_later_and_not_for_ever(
+    service: Service, entry: Entry, error: Exception
+) -> None:
+    most = service.settings.limits.attempts
+    for attempt in range(1, most):
+        entry = work(service, entry, error)
+        assert (entry.state, entry.attempt, entry.lost) == (State.ACCEPTED, attempt + 1, attempt)
+        assert entry.not_before == NOW + timedelta(seconds=5 * 2 ** (attempt - 1))
+    last = work(service, entry, error)
+    assert last.state is State.FAILED
+    assert CANARY not in last.model_dump_json()
+    assert [one.recorded for one in Queue(service.workspace).done_entries()] == [True]
+
+
+def test_a_stage_that_failed_for_all_is_the_end_and_told_once(service: Service, entry: Entry) -> None:
+    after = work(service, entry, StageFailed("no release exists"))
+    assert (after.state, after.reason["what"]) == (State.FAILED, "no release exists")
+    assert [body["what"] for body in told(service, Event.FAILED)] == ["no release exists"]
+
+
+def test_what_cannot_be_used_is_refused_and_told_once(service: Service, entry: Entry) -> None:
+    after = work(service, entry, BadInput("the data do not match"))
+    assert (after.state, after.lost) == (State.REFUSED, 0)
+    assert [body["what"] for body in told(service, Event.REFUSED)] == ["the data do not match"]
+
+
+@pytest.mark.parametrize("spoil", [lambda world: world.spoil(note={1: "x"}), lambda world: world.data.unlink()])
+def test_files_that_were_changed_since_are_refused_before_anything_runs(
+    service: Service, entry: Entry, world: World, spoil: Callable[[World], None]
+) -> None:
+    spoil(world)
+    after = work(service, entry, AssertionError("the flow was run"))
+    assert (after.state, after.attempt) == (State.REFUSED, 1)
+    (body,) = told(service, Event.REFUSED)
+    assert body["queued"] == entry.token
+    assert told(service, Event.REQUESTED) == []
+
+
+def test_work_is_timed_over_all_attempts(service: Service, entry: Entry) -> None:
+    first = work(service, entry, StageCrashed("memory"))
+    second = work(service, first, StageCrashed("memory"))
+    assert first.seconds is not None
+    assert second.seconds is not None
+    assert second.seconds > first.seconds > 0
+
+
+def test_a_request_with_a_verdict_is_not_written_to_again(service: Service, entry: Entry) -> None:
+    queue = Queue(service.workspace)
+    done = queue.change(entry.id, entry.token, lambda one: one.model_copy(update={"state": State.DECIDED}))
+    decide(queue, service, entry, failing(StageCrashed("memory")), clock=lambda: NOW)
+    assert queue.get(entry.id) == done
+
+
+def test_a_workspace_without_releases_expires_nothing(service: Service) -> None:
+    assert expire_all(service.workspace) == (0, 0)
+
+
+def test_what_is_not_as_recorded_is_counted_and_stops_nothing(service: Service, entry: Entry) -> None:
+    work(service, entry, StageCrashed("memory"))
+    (service.workspace.releases / ("0" * 64)).mkdir()
+    assert expire_all(service.workspace, clock=lambda: NOW) == (0, 1)
+
+
+def test_the_month_before_is_audited() -> None:
+    from flows.service.deployed import month_before
+
+    assert month_before(date(2026, 3, 1)) == (date(2026, 2, 1), date(2026, 2, 28))
+    assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
+
+
+def test_errors_of_the_gate_are_what_the_entry_tells(service: Service, entry: Entry) -> None:
+    error: ReleasegateError = BadInput("what", where="where", expected="e", got="g", fix="f")
+    assert work(service, entry, error).reason == error.fields()
