@@ -100,6 +100,8 @@ def _html(report: AuditReport, drawn: Mapping[str, Figure], sha256: str) -> str:
         overridden=sum(bool(row.overridden) for row in report.files),
         late=sum(row.days_late is not None for row in report.renewals),
         changed=sum(row.changed for row in report.renewals),
+        again_late=sum(row.days_late is not None for row in report.reassessed),
+        again_changed=sum(row.changed for row in report.reassessed),
         unanswered=sum(row.response is None for row in report.traces),
         most_rows=MOST_ROWS,
         unfinished=report.last_day == numbers.utc(report.made_at).date(),

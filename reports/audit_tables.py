@@ -40,8 +40,10 @@ from tasks.audit.report import (
     InterventionRow,
     KeyRow,
     NearRow,
+    OverdueRow,
     PastDueRow,
     PolicyRow,
+    ReassessmentRow,
     RecipientRow,
     RenewalRow,
     RequestRow,
@@ -178,6 +180,54 @@ class Tables:
             day_text(row.valid_until),
             numbers.integer(row.days_past),
             release_text(row.renewed_by) if row.renewed_by else "none recorded",
+        )
+
+    def reassessed(self) -> Listing:
+        """Re-assessments of the period."""
+        columns = (
+            Column("Entry, time", 18),
+            Column("Release", 15),
+            Column("Recipient", 15),
+            Column("Verdict", 17),
+            Column("Before", 17),
+            Column("Gates changed", 18),
+            Column("Late by days", 10, is_figure=True),
+        )
+        rows = self._report.reassessed
+        return self._latest("Assessed again", columns, rows, self._again, "reassessed")
+
+    def _again(self, row: ReassessmentRow) -> tuple[str, ...]:
+        return (
+            f"{self._entry(row)} {time_text(row.at)}",
+            release_text(row.release_id),
+            row.recipient,
+            f"{row.verdict}{', nothing has changed' if row.repeated else ''}",
+            row.before,
+            ", ".join(row.gates) or "none",
+            "in time" if row.days_late is None else numbers.integer(row.days_late),
+        )
+
+    def overdue(self) -> Listing:
+        """Copies that were to be assessed again."""
+        columns = (
+            Column("Entry", 10),
+            Column("Release", 17),
+            Column("Recipient", 35),
+            Column("Last assessed again", 16),
+            Column("Due", 12),
+            Column("Days late", 10, is_figure=True),
+        )
+        rows = self._report.overdue
+        return self._first("To be assessed again", columns, rows, self._overdue, "overdue")
+
+    def _overdue(self, row: OverdueRow) -> tuple[str, ...]:
+        return (
+            self._entry(row),
+            release_text(row.release_id),
+            who(row.recipient, row.organisation),
+            time_text(row.last) if row.last else "never",
+            day_text(row.due),
+            numbers.integer(row.days_late),
         )
 
     def renewals(self) -> Listing:

@@ -7,15 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from tasks.audit import cells, exposure, figures, people, requests, traces, validity
+from tasks.audit import cells, exposure, figures, people, reassessments, requests, traces, validity
 from tasks.audit.cases import all_cases
 from tasks.audit.history import History, Period, read_history
 from tasks.audit.report import AuditReport, Chain, Contradiction, Interval, Problem
 from tasks.errors import BadInput
-from tasks.ledger.entry import Head, Row
-
-REASSESSED = "reassessed"
-"""Kind of entry that scheduled re-assessment would write; this version has none of it."""
+from tasks.ledger.entry import Event, Head, Row
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,9 @@ def audit_report(
         recipients=exposure.recipient_rows(files),
         files=files,
         certificates=validity.certificate_rows(cases, period.last),
-        reassessments=history.count_of(REASSESSED),
+        reassessments=history.count_of(Event.REASSESSED.value),
+        reassessed=reassessments.reassessment_rows(cases, period),
+        overdue=reassessments.overdue_rows(cases, period.last),
         renewals=validity.renewal_rows(cases, period),
         past_due=validity.past_due_rows(cases, period.last),
         interventions=people.intervention_rows(history, by_key, period),

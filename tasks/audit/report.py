@@ -153,6 +153,31 @@ class RenewalRow(Row):
     days_late: int | None = Field(description="Days after the last day of the earlier one; None where it was in time.")
 
 
+class ReassessmentRow(Row):
+    """A copy that has left and was assessed again."""
+
+    at: datetime
+    release_id: str
+    recipient: str
+    verdict: str
+    before: str = Field(description="Verdict of the re-assessment before; of the first one, that the decision holds.")
+    changed: bool
+    repeated: bool = Field(description="Whether nothing had changed since one that was recorded already.")
+    gates: tuple[str, ...] = Field(description="Gates that are not as they were when the release was decided.")
+    days_late: int | None = Field(description="Days after the last one on which it was due; None where in time.")
+
+
+class OverdueRow(Row):
+    """A copy that has left and was to be assessed again by now."""
+
+    release_id: str
+    recipient: str
+    organisation: str | None
+    last: datetime | None = Field(description="When it was last; None where it never was.")
+    due: date
+    days_late: int
+
+
 class PastDueRow(Row):
     """A determination that has ended while its file is out."""
 
@@ -360,7 +385,9 @@ class AuditReport(Fact):
     recipients: tuple[RecipientRow, ...]
     files: tuple[FileRow, ...] = Field(description="All that have left, since the ledger began.")
     certificates: tuple[CertificateRow, ...] = Field(description="In force at the end of the period.")
-    reassessments: int = Field(description="Scheduled re-assessments that the ledger records up to the last day.")
+    reassessments: int = Field(description="Re-assessments that the ledger records up to the last day.")
+    reassessed: tuple[ReassessmentRow, ...] = Field(description="Those of the period.")
+    overdue: tuple[OverdueRow, ...] = Field(description="Copies whose re-assessment was due before the last day.")
     renewals: tuple[RenewalRow, ...]
     past_due: tuple[PastDueRow, ...]
     interventions: tuple[InterventionRow, ...] = Field(

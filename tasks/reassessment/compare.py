@@ -236,15 +236,16 @@ def _closed(gate: GateAgain, of: str, records: int | None, small_cell: int) -> s
     if gate.comparison == "is" or gate.threshold is None:
         return f"{gate.title}{of}: no. {gate.because}".strip()
     figure, threshold = _written(gate, gate.measured, gate.threshold, records, small_cell)
-    sentence = f"{gate.title}{of}: {figure}, {gate.comparison} {threshold} allowed"
+    sentence = f"{gate.title}{of}: {figure}; {threshold} allowed"
     if gate.threshold_then is None:
         return f"{sentence}; no gate when it was released."
     if gate.threshold != gate.threshold_then:
         before = _written(gate, gate.measured_then, gate.threshold_then, records, small_cell)
-        return f"{sentence}; when it was released {before[0]}, and {gate.comparison} {before[1]} allowed."
+        return f"{sentence}. When it was released: {before[0]}; {before[1]} allowed."
     if gate.measured_then is None:
         return f"{sentence}."
-    return f"{sentence}; {_written(gate, gate.measured_then, gate.threshold, records, small_cell)[0]} when released."
+    before_now = _written(gate, gate.measured_then, gate.threshold, records, small_cell)[0]
+    return f"{sentence}. When it was released: {before_now}."
 
 
 def _written(

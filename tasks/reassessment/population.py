@@ -172,7 +172,7 @@ def leaves_in(kept: Kept, values: Mapping[str, Sequence[str]], codes: Codes) -> 
 
 def found_in(kept: Kept, codes: Codes) -> NDArray[np.intp]:
     """Number of the combination of the population of then with each row of leaf codes; −1 where it had none."""
-    known: NDArray[np.bool_] = (codes >= 0).all(axis=1)
+    known = np.asarray((codes >= 0).all(axis=1))
     keys = leaf_keys(np.where(known[:, None], codes, 0), list(kept.hierarchies.values()))
     return np.where(known, kept.population.find(keys), -1)
 

@@ -9,6 +9,7 @@ from tasks.audit.history import Period
 from tasks.audit.report import AuditReport, Records, Row, Share
 from tasks.decision.people import person_key
 from tasks.decision.states import Role
+from tasks.ledger import bodies
 from tasks.ledger.entry import Event
 from tests.support.audited import (
     FIRST,
@@ -123,6 +124,51 @@ def test_a_certificate_is_none_without_its_file_or_after_its_end() -> None:
     log.publish("taken back")
     log.revoke("taken back")
     assert log.audit().certificates == ()
+
+
+def reassessed(verdict: str, before: str, due: date, next_due: date, **others: Any) -> dict[str, object]:
+    given: dict[str, Any] = {"gates": (), "because": ("Said.",), "repeated": False} | others
+    return bodies.reassessed(
+        sha("record"), verdict, before, sha("made"), given["gates"], given["because"], due, next_due,
+        repeated=given["repeated"],
+    )  # fmt: skip
+
+
+def test_reassessments_of_the_period_are_done_changed_and_late() -> None:
+    log = Chronicle()
+    log.on(2025, 12, 1).publish("one")
+    log.on(2025, 12, 20).add(
+        Event.REASSESSED, reassessed("holds", "holds", date(2026, 3, 1), date(2026, 1, 20)), "one", "university"
+    )
+    gates = ("transparent.maximum_risk",)
+    log.on(2026, 1, 25).add(
+        Event.REASSESSED,
+        reassessed("would be blocked", "holds", date(2026, 1, 20), date(2026, 2, 24), gates=gates),
+        "one",
+        "university",
+    )
+    log.on(2026, 2, 24).add(
+        Event.REASSESSED,
+        reassessed("would be blocked", "would be blocked", date(2026, 2, 24), date(2026, 3, 26), repeated=True),
+        "one",
+        "university",
+    )
+    report = log.audit()
+    assert report.reassessments == 3
+    assert cells(report.reassessed, "verdict", "before", "changed", "repeated", "gates", "days_late") == [
+        ("would be blocked", "holds", True, False, gates, 5),
+        ("would be blocked", "would be blocked", False, True, (), None),
+    ]
+    assert [(row.due, row.days_late, row.last) for row in report.overdue] == [
+        (date(2026, 3, 26), 5, datetime(2026, 2, 24, 9, tzinfo=UTC))
+    ]
+
+
+@pytest.mark.parametrize(("days", "late"), [(30, 60), (89, 1), (90, None), (None, None)])
+def test_a_copy_that_was_never_assessed_again_is_overdue_by_its_policy(days: int | None, late: int | None) -> None:
+    log = Chronicle()
+    log.on(2025, 12, 31).publish("one", policy=policy("1") | {"reassess_days": days})
+    assert [row.days_late for row in log.audit().overdue] == ([] if late is None else [late])
 
 
 def test_reassessments_are_none_recorded_but_what_the_ledger_knows_of_them(report: AuditReport) -> None:
