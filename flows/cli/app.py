@@ -25,6 +25,7 @@ _MODULES = {
     "revoke": "revoke",
     "override": "revoke",
     "sign": "sign",
+    "reassess": "reassess",
     "audit": "audit",
     "trace": "trace",
     "verify": "verify",

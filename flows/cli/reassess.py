@@ -1,0 +1,119 @@
+"""``releasegate reassess``: assess again what has left."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.options import DEFAULT_WORKSPACE, RootsOption, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.workspace import Workspace
+from tasks.errors import BadInput
+
+if TYPE_CHECKING:
+    from flows.reassessing import Reassessed
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reassess")(reassess)
+
+
+def reassess(  # noqa: PLR0917
+    release: Annotated[
+        str | None,
+        typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Policy of today, or a request that has one, in place of the request's.", show_default=False),
+    ] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="Population of today, in place of the request's.", show_default=False)
+    ] = None,
+    request: Annotated[
+        Path | None,
+        typer.Option(
+            help="Request of today: policy, terms, population and register, in place of the one that lies where it "
+            "lay then.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Folder to write a PDF for each copy into.", show_default=False)
+    ] = None,
+    root: RootsOption = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Every copy that has left.")] = False,
+    due: Annotated[bool, typer.Option("--due", help="Of all copies, those that are due by the policy.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Assess again what has left: the same bytes under today's population, policy, prices and program.
+
+    Copies of the same people that are in one hand are judged together. Each re-assessment is a record of its own and an
+    entry of the ledger; nothing of a release is changed. Exit code 3 if one copy would not be released today, or cannot
+    be re-assessed.
+    """
+    if sum((release is not None, every, due)) != 1:
+        raise BadInput(
+            "it is not said what is to be assessed again",
+            where="releasegate reassess",
+            expected="a release, --all or --due",
+            got="several of them" if release or every else "none",
+            fix="name one of them",
+        )
+    from flows.progress import listening  # noqa: PLC0415  quicker help
+    from flows.reassessing import Options, reassess_all  # noqa: PLC0415
+    from flows.reassessing import reassess as reassess_one  # noqa: PLC0415
+
+    home = Workspace(workspace.resolve())
+    options = Options(policy, population, request, tuple(one.resolve() for one in root or ()))
+    with listening((lambda _: None) if as_json else lambda name: notices.print(f"… {name}", style="dim")):
+        if release is not None:
+            made = reassess_one(release, home, options)
+        else:
+            made = reassess_all(home, options=options, due_only=due)
+    written = [] if report is None else [_report(one, report) for one in made]
+    code = ExitCode.APPROVED if all(one.verdict == "holds" for one in made) else ExitCode.BLOCKED
+    if as_json:
+        print_json(
+            {"ok": code == ExitCode.APPROVED, "exit_code": int(code), "reassessed": [_document(one) for one in made]}
+        )
+        return code
+    from flows.cli.reassessed import shown  # noqa: PLC0415
+
+    for one in made:
+        console.print(shown(one))
+    for path in filter(None, written):
+        console.print(f"report: {path}", soft_wrap=True)
+    if not made:
+        console.print("nothing is due" if due else "nothing has left")
+    return code
+
+
+def _report(one: "Reassessed", folder: Path) -> Path | None:
+    """A PDF of a re-assessment; None where there is no record of one."""
+    if one.record is None:
+        return None
+    from reports.reassessment import render_reassessment  # noqa: PLC0415  WeasyPrint takes a second to import
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{one.release_id[:12]}-{one.recipient}.pdf"
+    path.write_bytes(render_reassessment(one.record))
+    return path
+
+
+def _document(one: "Reassessed") -> dict[str, object]:
+    return {
+        "release_id": one.release_id,
+        "recipient": one.recipient,
+        "verdict": one.verdict.value,
+        "before": one.before.value,
+        "changed": one.changed,
+        "repeated": one.repeated,
+        "days_late": one.late,
+        "because": list(one.because),
+        "path": None if one.path is None else str(one.path),
+        "record": None if one.record is None else one.record.model_dump(mode="json"),
+    }
