@@ -12,6 +12,7 @@ help:
 	@echo "make test     run the tests"
 	@echo "make browser  see to a Chromium, for the tests of the reviewer's page that need one"
 	@echo "make crashes  kill releases and votes fifty times at random moments; half an hour and more (TIMES=50 SEED=1)"
+	@echo "make outages  kill the service, its Prefect server, its runner or a run at random moments (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make bench    reproduce the papers' figures, time them, write build/bench/*.json"
 	@echo "make docs     check the documents: links, commands, options, schemas"
@@ -41,6 +42,9 @@ SEED = 1
 
 crashes: setup
 	$(BIN)/python -m tests.crashes --times $(TIMES) --seed $(SEED)
+
+outages: setup
+	$(BIN)/python -m tests.crashes.service --times $(TIMES) --seed $(SEED)
 
 lint: setup
 	$(BIN)/ruff check .

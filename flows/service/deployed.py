@@ -42,6 +42,8 @@ RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner, which the runs end with."""
 REQUESTED = "releasegate.release.requested"
 """The event that asks for a release; its payload names a request below one of the roots."""
+_LONGEST_WAIT = 60.0
+"""Seconds to wait for a process that is ending."""
 _LEASE_SECONDS = 60.0
 """For which a dead run keeps its place among the solvers."""
 
@@ -86,7 +88,8 @@ def release_request(request: str) -> RunState[None]:
     """
     with _run() as service, guarded("service"):
         queue = Queue(service.workspace)
-        with queue.working(request) as alone:
+        # Held until the run is suspended or its outcome is written: who looks meanwhile sees that it is alive.
+        with queue.working(request, wait_seconds=_LONGEST_WAIT) as alone:
             entry = queue.get(request)
             if not alone or entry is None or not entry.is_open:
                 return Completed(message="nothing was left to do")
@@ -95,9 +98,9 @@ def release_request(request: str) -> RunState[None]:
                 ended, outcome = decide(queue, service, entry, _engine(service))
             if outcome is not None:
                 artifacts.tell_outcome(name, outcome)
-        if ended.state is State.AWAITING_REVIEW:
-            suspend_flow_run(key=new_token())
-        return _told(ended)
+            if ended.state is State.AWAITING_REVIEW:
+                suspend_flow_run(key=new_token())
+            return _told(ended)
 
 
 @flow(name="receive-request", persist_result=False, retries=0)

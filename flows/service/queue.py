@@ -208,11 +208,11 @@ class Queue:
         return self._folder / f"{name}.lock"
 
     @contextmanager
-    def working(self, name: str) -> Iterator[bool]:
-        """Say that this process works on a request; whether no other does."""
+    def working(self, name: str, *, wait_seconds: float = 0.0) -> Iterator[bool]:
+        """Say that this process works on a request; whether no other does, or none any more after a while."""
         taken = WorkspaceError("another process works on this request", where=name[:12])
         try:
-            with alone(self.working_on(name), taken):
+            with alone(self.working_on(name), taken, wait_seconds=wait_seconds):
                 yield True
         except WorkspaceError as error:
             if error is not taken:
