@@ -11,7 +11,7 @@ from tests.support.browser import launched, served
 from tests.support.pages import BLOCKED, FIRST, PASSPHRASE, PASSWORD, WAITING, Pages
 
 RELEASE = f"/releases/{WAITING}/university"
-VIEWS = [(scheme, width) for scheme in ("light", "dark") for width in (390, 1280)]
+VIEWS = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1280)]
 MANY_STEPS = 60
 PLACES = (
     "/releases?show=all",
