@@ -26,7 +26,7 @@ _SERVER = _HERE.parent / "server_process.py"
 _POLL_SECONDS = 0.2
 _HEALTH_SECONDS = 5.0
 _LONGEST_START = 300.0
-_UNRESPONSIVE_SECONDS = 120.0
+_UNRESPONSIVE_SECONDS = 300.0
 _LONGEST_PAUSE = 30.0
 _KEPT = (
     "PREFECT_API_KEY",
@@ -35,6 +35,9 @@ _KEPT = (
     "PREFECT_API_SSL_CERT_FILE",
 )
 """Variables that a given server may need."""
+
+_NOT_FOR_CHILDREN = ("PREFECT_", "RELEASEGATE_API_TOKEN", "RELEASEGATE_NOTIFY_")
+"""Variables that server, runner and runs have of their own, or have no use for."""
 
 
 class Backend:
@@ -167,7 +170,7 @@ class Backend:
             self._listening.close()
 
     def _whole_environment(self) -> dict[str, str]:
-        others = {name: value for name, value in self._environment.items() if not name.startswith("PREFECT_")}
+        others = {name: value for name, value in self._environment.items() if not name.startswith(_NOT_FOR_CHILDREN)}
         return others | self.settings | self._service.environment()
 
     def _client_settings(self) -> dict[str, str]:

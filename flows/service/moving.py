@@ -95,8 +95,7 @@ class Mover:
             if run is not None:
                 self._move(client, entry, run, runner_started_at)
             elif room > 0 and (entry.not_before is None or entry.not_before <= self._clock()):
-                self._start(client, entry)
-                room -= 1
+                room -= self._start(client, entry)
         if time.monotonic() - self._looked_for_crashes > _CRASHES_SECONDS:
             self._looked_for_crashes = time.monotonic()
             self._repeat_crashed(client)
@@ -122,14 +121,20 @@ class Mover:
                 else:
                     self._try_again(entry)
 
-    def _start(self, client: "SyncPrefectClient", entry: Entry) -> None:
+    def _start(self, client: "SyncPrefectClient", entry: Entry) -> bool:
+        """Make a run; False where the runner has not registered its deployments yet."""
+        from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
+
         if self._deployment is None:
-            found = client.read_deployment_by_name(f"{RELEASE_FLOW}/{self._service.name}")
-            self._deployment = found.id
+            try:
+                self._deployment = client.read_deployment_by_name(f"{RELEASE_FLOW}/{self._service.name}").id
+            except ObjectNotFound:
+                return False
         run = client.create_flow_run_from_deployment(
             self._deployment, parameters={"request": entry.id}, name=entry.id, idempotency_key=self._key(entry)
         )
         log("a run was made", request=entry.id, run=str(run.id), attempt=entry.attempt)
+        return True
 
     def _lose(self, entry: Entry, why: str) -> None:
         """Run a request again whose run has ended by itself; not for ever."""

@@ -91,6 +91,7 @@ class _Serving:
             self._inbox.prepare()
             parts.append(("inbox", self._watch))
         threads = [threading.Thread(target=work, name=name) for name, work in parts]
+        self._herald.prepare()
         for thread in threads:
             thread.start()
         try:

@@ -81,6 +81,15 @@ class Herald:
         self._service = service
         self._place = service.workspace.private / "queue" / "told.json"
 
+    def prepare(self) -> None:
+        """Note where the ledger ends, the first time: what happened before there was a service is nobody's news."""
+        if self._told() is None:
+            head = 0
+            if has_ledger(self._service.workspace):
+                with open_ledger(self._service.workspace) as ledger:
+                    head = ledger.head().sequence
+            self._note(head)
+
     def tick(self, client: "SyncPrefectClient") -> int:
         """Tell what is new; how many things were.
 
@@ -91,15 +100,11 @@ class Herald:
         Exception
             Whatever Prefect's client raises; what was not told then is told at the next look.
         """
-        if not has_ledger(self._service.workspace):
-            return 0
         told = self._told()
+        if told is None or not has_ledger(self._service.workspace):
+            return 0
         with open_ledger(self._service.workspace) as ledger:
-            head = ledger.head().sequence
-            if told is None:
-                self._note(head)  # what happened before there was a service is nobody's news
-                return 0
-            if head <= told:
+            if ledger.head().sequence <= told:
                 return 0
             entries = ledger.entries(after=told)[:_MOST_AT_ONCE]
         found = [(entry, news_of(entry)) for entry in entries]

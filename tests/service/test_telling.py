@@ -46,8 +46,9 @@ def append(service: Service, event: Event, **body: object) -> None:
 
 
 def telling(service: Service, client: Client) -> list[str]:
-    (service.workspace.private / "queue").mkdir(exist_ok=True)
-    Herald(service).tick(client)  # type: ignore[arg-type]
+    herald = Herald(service)
+    herald.prepare()
+    herald.tick(client)  # type: ignore[arg-type]
     return [event["event"].rsplit(".", 1)[1] for event in client.events]
 
 
@@ -58,6 +59,13 @@ def test_what_happened_before_there_was_a_service_is_nobodys_news(service: Servi
     append(service, Event.EXPIRED, valid_until="2026-01-01")
     assert telling(service, client) == ["expired"]
     assert telling(service, client) == ["expired"]
+
+
+def test_the_first_entry_of_a_new_ledger_is_news(service: Service) -> None:
+    client = Client()
+    assert telling(service, client) == []
+    append(service, Event.REFUSED, what="not a release request")
+    assert telling(service, client) == ["refused"]
 
 
 def test_what_could_not_be_told_is_told_later(service: Service) -> None:

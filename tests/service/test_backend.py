@@ -1,0 +1,104 @@
+"""What the service's processes are told, and which Prefect server it uses."""
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from flows.service.backend import Backend, given_server, is_healthy
+from flows.service.config import VARIABLE, Service, of_environment, service_of
+from flows.service.serve import serve
+from tasks.errors import BadInput, WorkspaceError
+
+SECRETS = {"RELEASEGATE_API_TOKEN": "QJXTOKEN", "RELEASEGATE_NOTIFY_OFFICE": "mailto://QJXTOKEN@example.org"}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return service_of(tmp_path / "workspace", (tmp_path,))
+
+
+def test_a_given_server_is_named_by_option_or_environment() -> None:
+    url = "https://prefect.example.org/api"
+    assert given_server(None, {}) is None
+    assert given_server(None, {"PREFECT_API_URL": url}) == url
+    assert given_server(url, {"PREFECT_API_URL": "http://other/api"}) == url
+    with pytest.raises(BadInput, match="no address"):
+        given_server("file:///etc/passwd", {})
+
+
+def test_a_given_server_is_asked_with_its_password_and_nothing_else(service: Service) -> None:
+    environment = {"PREFECT_API_AUTH_STRING": "me:secret", "PREFECT_SERVER_ANALYTICS_ENABLED": "true", "PREFECT_X": "y"}
+    settings = Backend(service, "http://prefect:4200/api/", environment).settings
+    assert settings["PREFECT_API_URL"] == "http://prefect:4200/api"
+    assert settings["PREFECT_API_AUTH_STRING"] == "me:secret"
+    assert settings["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert settings["DO_NOT_TRACK"] == "1"
+    assert "PREFECT_X" not in settings
+
+
+def test_every_start_of_an_own_server_has_another_password(service: Service) -> None:
+    first, second = (Backend(service, None, {}).settings for _ in range(2))
+    assert first["PREFECT_API_AUTH_STRING"] != second["PREFECT_API_AUTH_STRING"]
+    chosen = Backend(service, None, {"PREFECT_API_AUTH_STRING": "me:secret"}).settings
+    assert chosen["PREFECT_API_AUTH_STRING"] == "me:secret"
+
+
+def test_processes_get_no_secret_that_they_have_no_use_for(service: Service) -> None:
+    backend = Backend(service, None, SECRETS | {"RELEASEGATE_LEDGER": "postgresql://…", "HOME": "/home/gate"})
+    told = backend._whole_environment()
+    assert "QJXTOKEN" not in str(told)
+    assert told["RELEASEGATE_LEDGER"] == "postgresql://…"
+    again = of_environment(told)
+    assert (again.workspace, again.roots, again.name) == (service.workspace, service.roots, service.name)
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", "null", "not JSON"])
+def test_a_run_that_belongs_to_no_service_says_so(text: str | None) -> None:
+    with pytest.raises(WorkspaceError, match="belongs to no service"):
+        of_environment({} if text is None else {VARIABLE: text})
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        (tmp_path / "workspace").mkdir()
+        (tmp_path / "workspace" / "service.yaml").write_text(
+            f"schema_version: releasegate/service/1\norchestrator: {{port: {port}}}\n"
+        )
+        service = service_of(tmp_path / "workspace")
+        with pytest.raises(WorkspaceError, match=f"orchestrator.port: {port}"):
+            Backend(service, None, {})
+        with pytest.raises(WorkspaceError, match="--host and --port"):
+            serve(service, port=port)
+
+
+def test_nobody_answers_where_there_is_no_server() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    assert not is_healthy(f"http://127.0.0.1:{port}/api", {})
+
+
+def test_a_workspace_has_one_service(service: Service) -> None:
+    from flows.locking import alone
+
+    held, ended = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with alone(service.home / "serve.lock", WorkspaceError("taken")):
+            held.set()
+            ended.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(WorkspaceError, match="another service is at work"):
+            serve(service, port=0)
+    finally:
+        ended.set()
+        thread.join()
