@@ -379,6 +379,7 @@ class _Case:
             people_then=decided.population.people,
             people=None if ground is None else ground.population.total,
             strangers=0 if ground is None else ground.strangers,
+            rows_in=decided.dataset.rows_in,
             rows=rows,
             decoyed=decided.decoys is not None,
             policy=_policy_fact(asked),

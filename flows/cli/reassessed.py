@@ -8,6 +8,7 @@ from flows.reassessing import Reassessed
 from tasks.decision.measures import write_result
 from tasks.decision.record import GateResult
 from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
+from tasks.request.model import Measure
 
 _STYLES = {Again.HOLDS: "bold green", Again.BLOCKED: "bold red", Again.CANNOT: "bold yellow"}
 _KINDS = {"same recipient": "given to it", "declared": "taken to share", "compared": "compared, not judged"}
@@ -80,6 +81,7 @@ def written(gate: GateAgain, record: Reassessment) -> tuple[str, str, str]:
 def _pair(gate: GateAgain, measured: float | None, threshold: float | None, record: Reassessment) -> tuple[str, str]:
     if threshold is None:
         return "–", ""
+    total = record.rows_in if gate.id == Measure.SUPPRESSED_SHARE else record.rows
     result = GateResult(
         id=gate.id,
         title=gate.title,
@@ -90,5 +92,5 @@ def _pair(gate: GateAgain, measured: float | None, threshold: float | None, reco
         passed=False,
         because="",
     )
-    figure, limit = write_result(result, records=record.rows, small_cell=record.policy.small_cell)
+    figure, limit = write_result(result, records=total, small_cell=record.policy.small_cell)
     return (figure if measured is not None else "–"), limit

@@ -229,6 +229,11 @@ def reasons(
             if not changed
             else f"Every gate is open; {changed} of {len(gates)} figures are others than when it was released."
         )
+        told += [
+            f"They stay open for whoever has what went to {', '.join(hand.recipients)}: {len(hand.releases)} releases."
+            for hand in hands
+            if hand.judged and hand.gates
+        ]
     return (*told, *(cause.text for cause in causes_found))
 
 

@@ -130,6 +130,7 @@ class Reassessment(Fact):
     strangers: int = Field(
         default=0, description="People of today's population whose values the hierarchies of the release do not have."
     )
+    rows_in: int = Field(description="Records that came in.")
     rows: int | None = Field(description="Rows that left.")
     decoyed: bool = Field(description="Whether figures are rounded, as those of a copy with decoys are.")
     policy: PolicyFact
