@@ -38,6 +38,9 @@ class SentKey:
     passphrase: str = field(repr=False)
 
 
+SENT = "the key that was sent"
+"""Where messages say that something is wrong with such a key."""
+
 PrivateKey = Path | SentKey
 """A private key: the file that it lies in, or the key itself."""
 
@@ -160,7 +163,7 @@ def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Si
     if found is None:
         return None
     if isinstance(key, SentKey):
-        where, opened = "the key that was sent", _open_sent(key, found)
+        where, opened = SENT, _open_sent(key, found)
     else:
         path = key or key_file_of(found.name)
         where, opened = str(path), read_key(path, _passphrase(ask))
@@ -180,12 +183,12 @@ def _open_sent(key: SentKey, registered: RegisteredKey) -> Ed25519PrivateKey:
     if not key.content:
         raise WorkspaceError(
             "the private key is missing",
-            where="the key that was sent",
+            where=SENT,
             expected=f"the file of the key of fingerprint {registered.fingerprint}",
             got="none",
             fix="send it along: whoever has a registered key signs with it",
         )
-    return open_key(key.content, key.passphrase, "the key that was sent")
+    return open_key(key.content, key.passphrase, SENT)
 
 
 def _register(ledger: Ledger, signer: Signer, roles: Iterable[Role], clock: Clock) -> None:

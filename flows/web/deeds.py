@@ -16,7 +16,7 @@ from flows.accounts import Duty
 from flows.actor import acting_as
 from flows.reviewing import Voted, cast_vote
 from flows.revoking import revoke
-from flows.signing import SentKey
+from flows.signing import SENT, SentKey
 from flows.web.evidence import Evidence
 from flows.web.register import Listed
 from flows.web.releases import Recipient, ReleaseId, barred, may_revoke, one_of, read
@@ -24,7 +24,7 @@ from flows.web.site import Refused, Site, Visitor, log, not_allowed, see_other
 from flows.web.visiting import Form, Present, Sent, TheSite
 from tasks.decision.states import State
 from tasks.decision.votes import LONGEST_REASON
-from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
+from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 
 router = APIRouter()
 
@@ -191,12 +191,11 @@ def _form(  # noqa: PLR0917
 
 
 def _problem(error: ReleasegateError) -> dict[str, str]:
-    """What is wrong, without the places of files."""
-    return {
-        "what": f"{error.what[:1].upper()}{error.what[1:]}.",
-        "expected": error.expected,
-        "got": error.got,
-    }
+    """What is wrong; of the machine's files and disks no more than that."""
+    told = {"what": f"{error.what[:1].upper()}{error.what[1:]}.", "expected": "", "got": ""}
+    if isinstance(error, WorkspaceError) and error.where != SENT:
+        return told
+    return told | {"expected": error.expected, "got": error.got}
 
 
 def _told(voted: Voted) -> str:
