@@ -107,6 +107,16 @@ class Serving:
         """Processes of runs: the children of the runner."""
         return children_of(self.process_of("the runner of flows was started"))
 
+    def run_of(self, name: str) -> list[int]:
+        """The process of a request's last run, if it has one."""
+        made = [one["run"] for one in self.logged() if one["event"] == "a run was made" and one["request"] == name]
+        found = []
+        for process in self.runs() if made else ():
+            with suppress(OSError):
+                if f"PREFECT__FLOW_RUN_ID={made[-1]}".encode() in Path(f"/proc/{process}/environ").read_bytes():
+                    found.append(process)
+        return found
+
     def kill(self) -> None:
         """SIGKILL, and nothing that it started is left."""
         assert self._process is not None
