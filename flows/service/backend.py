@@ -18,7 +18,7 @@ from pathlib import Path
 from flows.engine import start_from_template
 from flows.service.children import Child
 from flows.service.config import Service
-from flows.service.logs import log
+from flows.service.logs import log, log_problem
 from tasks.errors import BadInput, WorkspaceError
 
 _HERE = Path(__file__).resolve().parent
@@ -28,6 +28,8 @@ _HEALTH_SECONDS = 5.0
 _LONGEST_START = 300.0
 _UNRESPONSIVE_SECONDS = 300.0
 _LONGEST_PAUSE = 30.0
+_LASTING_SECONDS = 60.0
+"""After which a runner that was started counts as one that runs."""
 _KEPT = (
     "PREFECT_API_KEY",
     "PREFECT_API_AUTH_STRING",
@@ -86,7 +88,11 @@ class Backend:
         """
         try:
             while not stopping.is_set():
-                self._keep_once(stopping, prepare)
+                try:
+                    self._keep_once(stopping, prepare)
+                except Exception as error:
+                    log_problem("the orchestrator could not be kept; it is tried again", error)
+                    self._pause(stopping)
                 stopping.wait(_POLL_SECONDS)
         finally:
             self._stop_all()
@@ -110,6 +116,8 @@ class Backend:
             self._runner = Child(arguments, self._whole_environment(), self._service.home / "runner.log")
             log("the runner of flows was started", process=self._runner.process_id)
             self._ready.set()
+        elif time.time() - self.runner_started_at > _LASTING_SECONDS:
+            self._failures = 0
 
     def _start_server(self, stopping: threading.Event) -> None:
         self._ready.clear()

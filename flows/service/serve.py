@@ -103,12 +103,7 @@ class _Serving:
                 thread.join(_JOIN_SECONDS)
 
     def _keep(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._backend.keep(self._stopping, self._prepare)
-            except Exception as error:
-                log_problem("the orchestrator could not be kept", error)
-                self._stopping.wait(_TICK_SECONDS)
+        self._backend.keep(self._stopping, self._prepare)
 
     def _prepare(self) -> None:
         with self._preparing, _client() as client:
