@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 RELEASE_FLOW = "release-request"
 _PAGE = 100
 _CRASHES_SECONDS = 15.0
-_GRACE_RUNNING = 60.0
+_GRACE_RUNNING = 120.0
 _GRACE_PENDING = 300.0
 """Seconds for which a run may be without its process: to begin, and to say that it has ended."""
 
