@@ -146,7 +146,7 @@ def test_deployments_have_their_schedules(serving: Serving) -> None:
 
 def test_operators_see_verdicts_and_gates_without_figures(serving: Serving, names: dict[str, str]) -> None:
     key = f"release-{names['handed'][:12]}"
-    found = {one["key"]: one for one in serving.prefect("/artifacts/filter", {}) if one["key"].startswith(key)}
+    found = {one["key"]: one for one in serving.prefect("/artifacts/latest/filter", {}) if one["key"].startswith(key)}
     assert set(found) == {key, f"{key}-gates", f"{key}-bundle", f"{key}-progress"}
     assert "| university | released |" in found[key]["data"]
     gates = json.loads(found[f"{key}-gates"]["data"])
