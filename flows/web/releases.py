@@ -27,6 +27,12 @@ router = APIRouter()
 
 ReleaseId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 Recipient = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+_SAID = {
+    Verdict.APPROVED: (State.APPROVED, State.RELEASED),
+    Verdict.AWAITING_REVIEW: (State.AWAITING_REVIEW,),
+    Verdict.BLOCKED: (State.BLOCKED,),
+}
+"""States in which a release still is what the gate said of it."""
 _DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """For a figure that is opened alone: its shapes carry their styles themselves, and it can do nothing else."""
 _FIGURE = re.compile(r"[a-z_]{1,40}")
@@ -74,6 +80,7 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
         record=record,
         verdict=statements.verdict_text(record),
         blocked=record.decision is Verdict.BLOCKED,
+        moved_on=found.standing.state.value not in _SAID[record.decision],
         gates=gate_rows(record),
         overridden=[gate for gate in record.gates if gate.overridden],
         missing=statements.not_assessed(record),

@@ -61,6 +61,7 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, RELEASE)
     told = first.get(RELEASE).text
     assert "Your vote is in: 1 of 2." in told
+    assert "That is what the gate said" not in told
     assert "Your vote is in" not in first.get(RELEASE).text, "it is told once"
     for visitor, place in ((first, RELEASE), (second, RELEASE), (second, "/ledger"), (second, f"{RELEASE}/vote")):
         page = visitor.get(place).text
@@ -73,6 +74,7 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     assert cast(second).status_code == 303
     last = second.get(RELEASE).text
     assert "With it the release is released." in last
+    assert "That is what the gate said on 15 March 2026. The release is released now." in last
     assert "Zwölfreason" in last
     assert state(pages) is State.RELEASED
     assert events(pages)[-6:] == ["voted", "voted", "reviewed", "reviewed", "approved", "released"]
