@@ -97,6 +97,7 @@ def run_release(
     *,
     clock: Clock = utc_now,
     engine: EngineFor = embedded_engine,
+    dask: str | None = None,
 ) -> Outcome:
     """Run the gate on a request.
 
@@ -112,6 +113,9 @@ def run_release(
         Gives the time of request and decision, in UTC.
     engine : callable
         What the flow runs on; several releases of one process may share a server.
+    dask : str, optional
+        Address of a running Dask scheduler whose workers code and count the records; not a bit of the release depends
+        on it.
 
     Returns
     -------
@@ -147,7 +151,7 @@ def run_release(
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
                 # Whoever was waited for may have used the overrides that name this release.
                 if named(ledger, of_inputs, utc_day(clock())) == now:
-                    return _settled(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine)
+                    return _settled(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine, dask=dask)
 
 
 def _settled(
@@ -159,12 +163,13 @@ def _settled(
     *,
     clock: Clock,
     engine: EngineFor,
+    dask: str | None,
 ) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
     _recover(workspace, ledger, now.release_id)
     if workspace.bundle(now.release_id).exists():
         return _decided(workspace, ledger, loaded, now, clock())
-    made = _run(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine)
+    made = _run(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine, dask=dask)
     if now.overrides:
         whole = _decided(workspace, ledger, loaded, now, clock())
         return replace(whole, repeated=False, positions=made.positions)
@@ -185,6 +190,7 @@ def _run(
     *,
     clock: Clock,
     engine: EngineFor,
+    dask: str | None,
 ) -> Outcome:
     name = identity.release_id
     requested_at = _requested(ledger, loaded, inputs, identity, clock())
@@ -208,7 +214,7 @@ def _run(
                 supersedes=what_is_superseded(workspace, ledger, loaded, name, clock()),
             )
             decoys = decoys_to_continue(workspace, ledger, loaded, inputs)
-            finished = _flow(workspace, loaded, circumstances, decoys, identity, engine)
+            finished = _flow(workspace, loaded, circumstances, decoys, identity, engine, dask)
             _check_unchanged(loaded, inputs)
             decoys_to_continue(workspace, ledger, loaded, inputs)
             outcome = _publish(workspace, ledger, loaded, finished, circumstances)
@@ -239,6 +245,7 @@ def _flow(  # noqa: PLR0917
     decoys: dict[str, str] | None,
     identity: Named,
     engine: EngineFor,
+    dask: str | None,
 ) -> dict[str, Any]:
     step("starting the orchestrator")
     folder = workspace.run(circumstances.release_id)
@@ -258,6 +265,7 @@ def _flow(  # noqa: PLR0917
             circumstances_document(circumstances),
             str(workspace.key_file),
             str(folder),
+            dask,
         )
 
 

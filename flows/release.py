@@ -37,6 +37,7 @@ def release(  # noqa: PLR0917
     circumstances: dict[str, object],
     key_file: str,
     folder: str,
+    dask: str | None,
 ) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient.
 
@@ -70,6 +71,8 @@ def release(  # noqa: PLR0917
         Path of the workspace's key.
     folder : str
         Private folder of the run.
+    dask : str, optional
+        Address of a Dask scheduler whose workers code and count the records.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def release(  # noqa: PLR0917
         If a stage fails that all recipients share, or a report cannot be made.
     """
     step("reading data and population")
-    prepared = _done(prepare_data, release_id, request, roots, folder)
+    prepared = _done(prepare_data, release_id, request, roots, folder, dask)
     step("validating")
     validation = _done(validate_data, release_id, request, roots, prepared, folder)
     masked = collected = None

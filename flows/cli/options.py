@@ -26,6 +26,15 @@ RootsOption = Annotated[
     list[Path] | None,
     typer.Option("--root", help="Another folder that the request may name files in; may be repeated."),
 ]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Running Dask scheduler, such as tcp://10.0.0.5:8786, whose workers count the records; same result.",
+        show_default=False,
+    ),
+]
 DEFAULT_WORKSPACE = Path("workspace")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -9,7 +9,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.progress import listening
 from tasks.decision.measures import write_result
@@ -38,6 +38,7 @@ def release(
     request: RequestArgument,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     root: RootsOption = None,
+    dask: DaskOption = None,
     *,
     as_json: JsonOption = False,
 ) -> int:
@@ -64,7 +65,7 @@ def release(
                 notices.print(f"· {name}")
 
         with listening(show):
-            outcome = run_release(request, workspace, root or [])
+            outcome = run_release(request, workspace, root or [], dask=dask)
     code = exit_code([outcome.standings[record.recipient.id].state for record in outcome.records], outcome.lapsed)
     if as_json:
         print_json(

@@ -62,22 +62,38 @@ def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Colu
     DataError
         If a column whose order counts has values without one.
     """
-    weighed = {name: given for name, given in sensitivities(request).items() if given.attribute > 0}
-    known = {name for name, probability in known_probabilities(request).items() if probability > 0}
-    demands = request.policy.generalization.k_anonymity
-    demanded, ordered = set[str](), set[str]()
-    if demands is not None:
-        demanded = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
-        ordered = {one.attribute for one in demands.closeness if one.ordered}
-    wanted = known.union(weighed, request.policy.linkage.known or (), demanded)
-    wanted -= set(request.quasi_identifiers)
+    weighed, ordered = weighed_attributes(request), ordered_attributes(request)
     return {
         name: code_column(
-            frame[name], weighed.get(name), order=_order(frame[name], attribute.type) if name in ordered else None
+            frame[name],
+            weighed.get(name),
+            order=order_of(frame[name], request.attributes[name].type) if name in ordered else None,
         )
-        for name, attribute in request.attributes.items()
-        if name in wanted
+        for name in coded_attributes(request)
     }
+
+
+def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
+    """Names of the columns that ``code_columns`` codes, in the order of the request."""
+    known = {name for name, probability in known_probabilities(request).items() if probability > 0}
+    demands = request.policy.generalization.k_anonymity
+    demanded = set[str]()
+    if demands is not None:
+        demanded = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
+    wanted = known.union(weighed_attributes(request), request.policy.linkage.known or (), demanded)
+    wanted -= set(request.quasi_identifiers)
+    return tuple(name for name in request.attributes if name in wanted)
+
+
+def weighed_attributes(request: ReleaseRequest) -> dict[str, Sensitivity]:
+    """Weights of the sensitive attributes that weigh anything."""
+    return {name: given for name, given in sensitivities(request).items() if given.attribute > 0}
+
+
+def ordered_attributes(request: ReleaseRequest) -> frozenset[str]:
+    """Names of the attributes whose order counts, by which their codes grow."""
+    demands = request.policy.generalization.k_anonymity
+    return frozenset(one.attribute for one in demands.closeness if one.ordered) if demands else frozenset()
 
 
 def code_column(
@@ -93,9 +109,33 @@ def code_column(
         Place of each record's value, by which the codes are to grow; they grow by first appearance where not given.
     """
     codes, levels = pd.factorize(values)
+    places = None
     if order is not None:
         first = np.unique(codes, return_index=True)[1][-len(levels) :] if len(levels) else np.zeros(0, dtype=np.intp)
-        sequence = np.argsort(order[first], kind="stable")
+        places = order[first]
+    return weighed_column(codes, levels, sensitivity, places)
+
+
+def weighed_column(
+    codes: NDArray[np.integer],
+    levels: pd.Index,
+    sensitivity: Sensitivity | None,
+    places: NDArray[np.float64] | None = None,
+) -> Column:
+    """A column whose values are numbered already.
+
+    Parameters
+    ----------
+    codes : array of shape (n_records,)
+        Position of each record's value in ``levels``; −1 where it is missing.
+    levels : Index
+        Distinct values, in order of appearance.
+    sensitivity : Sensitivity or None
+    places : array of shape (n_levels,), optional
+        Place of each value, by which the codes are to grow.
+    """
+    if places is not None:
+        sequence = np.argsort(places, kind="stable")
         place = np.append(np.argsort(sequence), -1)
         codes, levels = place[codes], levels[sequence]
     numbers = np.where(codes < 0, len(levels), codes)
@@ -107,7 +147,7 @@ def code_column(
     return Column(numbers.astype(np.min_scalar_type(len(levels))), weights)
 
 
-def _order(values: pd.Series, kind: ValueType) -> NDArray[np.float64]:
+def order_of(values: pd.Series, kind: ValueType) -> NDArray[np.float64]:
     """Place of each value among numbers or dates, missing values last.
 
     Raises

@@ -6,6 +6,7 @@ the workspace and removed with the run.
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -14,15 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import PopulationError, unreadable_intermediate
+from tasks.errors import DataError, PopulationError, unreadable_intermediate
 from tasks.microdata.coded import Column, Prepared, Register
-from tasks.microdata.columns import code_columns
+from tasks.microdata.columns import code_columns, coded_attributes
+from tasks.microdata.counting.choice import Counting, count_file
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.read import read_population
+from tasks.microdata.parts import distinct_values, joined_columns, joined_records
+from tasks.microdata.read import is_parquet, read_microdata, read_population
 from tasks.microdata.register import read_register
+from tasks.microdata.row_groups import count_distinct, pieces
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
+from tasks.request.model import Role
 
 
 def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
@@ -39,25 +44,99 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     DataError, HierarchyError, PopulationError, WorkspaceError
         If a file cannot be read, or a quasi-identifier is missing or outside its hierarchy.
     """
-    request = loaded.request
-    names = request.quasi_identifiers
-    path = loaded.resolve(request.population.path, "population.path")
-    values, counts = read_population(path, request.population, names)
-    hierarchies = build_hierarchies(loaded, values)
-    trees = list(hierarchies.values())
-    codes = encode(frame, hierarchies, request.dataset.path)
+    domain = _domain(loaded)
+    hierarchies, trees = domain.hierarchies, list(domain.hierarchies.values())
+    codes = encode(frame, hierarchies, loaded.request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, trees)
-    people = encode(values, hierarchies, request.population.path, PopulationError)
-    population, _ = distinct_tuples(people[counts > 0], trees, counts[counts > 0])
-    distinct_values = {name: int(frame[name].nunique()) for name in frame.columns}
-    return Prepared(
-        hierarchies,
+    return _prepared(
+        loaded,
+        domain,
         data,
-        population,
         tuple_of_record.astype(np.int32),
-        distinct_values,
-        columns=code_columns(frame, request),
-        register=read_register(loaded, hierarchies, population),
+        {name: int(frame[name].nunique()) for name in frame.columns},
+        code_columns(frame, loaded.request),
+    )
+
+
+def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
+    """The same of a file, without ever holding its records as text where it is Parquet.
+
+    Parameters
+    ----------
+    loaded : LoadedRequest
+    path : Path
+        Of the microdata.
+    counting : Counting
+        Where and how its records are counted; not a bit of the result depends on it.
+
+    Raises
+    ------
+    DataError, HierarchyError, PopulationError, WorkspaceError
+        As ``read_microdata`` and ``prepare`` raise.
+    BadInput, StageFailed
+        If the records are to be counted elsewhere, and cannot be.
+    """
+    request = loaded.request
+    if path.stat().st_size == 0 or not is_parquet(path):
+        if counting.dask is not None:
+            raise _not_in_pieces(path)
+        return prepare(loaded, read_microdata(path, request))
+    cut = pieces(path, request)
+    domain, wanted = _domain(loaded), coded_attributes(request)
+    trees = list(domain.hierarchies.values())
+    counted = count_file(path, request, domain.hierarchies, wanted, cut, counting)
+    if counted is None:
+        # Somewhere a value is missing or unknown; reading the whole file tells in which records.
+        return prepare(loaded, read_microdata(path, request))
+    try:
+        columns = joined_columns(counted.parts, request, wanted)
+    except DataError:
+        return prepare(loaded, read_microdata(path, request))
+    found = distinct_values(counted.parts, counted.tuples, trees)
+    for name in request.with_role(Role.DIRECT):
+        found[name] = count_distinct(path, cut, name, request.dataset.missing)
+    records = joined_records(counted.parts, counted.tuples)
+    distinct = {name: found[name] for name in request.attributes}
+    return _prepared(loaded, domain, counted.tuples, records, distinct, columns)
+
+
+@dataclass(frozen=True)
+class _Domain:
+    hierarchies: dict[str, Hierarchy]
+    values: pd.DataFrame
+    counts: NDArray[np.int64]
+    """People of each row of ``values``, the population."""
+
+
+def _domain(loaded: LoadedRequest) -> _Domain:
+    request = loaded.request
+    path = loaded.resolve(request.population.path, "population.path")
+    values, counts = read_population(path, request.population, request.quasi_identifiers)
+    return _Domain(build_hierarchies(loaded, values), values, counts)
+
+
+def _prepared(  # noqa: PLR0917
+    loaded: LoadedRequest,
+    domain: _Domain,
+    data: Tuples,
+    tuple_of_record: NDArray[np.int32],
+    distinct: dict[str, int],
+    columns: dict[str, Column],
+) -> Prepared:
+    hierarchies, counts = domain.hierarchies, domain.counts
+    people = encode(domain.values, hierarchies, loaded.request.population.path, PopulationError)
+    population, _ = distinct_tuples(people[counts > 0], list(hierarchies.values()), counts[counts > 0])
+    register = read_register(loaded, hierarchies, population)
+    return Prepared(hierarchies, data, population, tuple_of_record, distinct, columns=columns, register=register)
+
+
+def _not_in_pieces(path: Path) -> DataError:
+    return DataError(
+        "only Parquet can be counted on several machines",
+        where=path.name,
+        expected="a Parquet file, which is read a row group at a time",
+        got="another form",
+        fix="export the data as Parquet, or leave --dask out",
     )
 
 

@@ -21,6 +21,7 @@ from tasks.request.model import ExternalData, Population, ReleaseRequest
 _BLOCK_BYTES = 64 * 1024 * 1024
 _HASH_BYTES = 1024 * 1024
 _MOST_PEOPLE = 2**53
+_TEXT = pd.StringDtype("pyarrow")
 
 
 def file_sha256(path: Path) -> str:
@@ -54,20 +55,27 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     """
     delimiter = request.dataset.delimiter
     table = _read_table(path, delimiter, request.dataset.encoding)
-    _check_columns(table.column_names, tuple(request.attributes), path, delimiter)
+    check_columns(table.column_names, tuple(request.attributes), path, delimiter)
     if table.num_rows == 0:
-        raise DataError(
-            "the file has no records",
-            where=path.name,
-            expected="a header and at least one record",
-            got="a header only",
-            fix="export the file again",
-        )
-    columns = {
-        name: pd.array(_without_missing(table[name], request.dataset.missing), dtype=pd.StringDtype("pyarrow"))
-        for name in request.attributes
-    }
+        raise no_records(path)
+    return as_frame(table, tuple(request.attributes), request.dataset.missing)
+
+
+def as_frame(table: pa.Table, names: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+    """Columns of text as a frame, with NA for what means “no value”."""
+    columns = {name: pd.array(_without_missing(table[name], missing), dtype=_TEXT) for name in names}
     return pd.DataFrame(columns, copy=False)
+
+
+def no_records(path: Path) -> DataError:
+    """The error for a file with nothing in it but the names of its columns."""
+    return DataError(
+        "the file has no records",
+        where=path.name,
+        expected="a header and at least one record",
+        got="a header only",
+        fix="export the file again",
+    )
 
 
 def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.DataFrame:
@@ -88,12 +96,13 @@ def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.D
 def _read_table(path: Path, delimiter: str, encoding: str) -> pa.Table:
     if path.stat().st_size == 0:
         raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
-    if _is_parquet(path):
+    if is_parquet(path):
         return _read_parquet_as_text(path)
     return _read_csv(path, delimiter, encoding)
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet, by the mark at its beginning."""
     with path.open("rb") as stream:
         return stream.read(4) == b"PAR1"
 
@@ -197,12 +206,19 @@ def _kind(error: Exception) -> str:
 
 def _read_parquet_as_text(path: Path) -> pa.Table:
     table = read_parquet(path, DataError)
-    return _as_text(table, table.column_names, path, DataError)
+    return as_text(table, table.column_names, path, DataError)
 
 
-def _as_text(
+def as_text(
     table: pa.Table, columns: Sequence[str], path: Path, error_class: type[DataError] | type[PopulationError]
 ) -> pa.Table:
+    """Columns of a table as text.
+
+    Raises
+    ------
+    DataError or PopulationError
+        If one of them cannot be, or its name occurs twice.
+    """
     try:
         return pa.table({name: pc.cast(_without_nan(table[name]), pa.large_string()) for name in columns})
     except (pa.ArrowException, KeyError):
@@ -240,7 +256,13 @@ def _without_missing(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.Chun
     return pc.if_else(pc.is_in(column, value_set=tokens), pa.scalar(None, type=column.type), column)
 
 
-def _check_columns(found: Sequence[str], declared: Sequence[str], path: Path, delimiter: str) -> None:
+def check_columns(found: Sequence[str], declared: Sequence[str], path: Path, delimiter: str) -> None:
+    """Refuse a file whose columns are not those that were declared.
+
+    Raises
+    ------
+    DataError
+    """
     repeated = sorted({name for name in found if list(found).count(name) > 1})
     missing = [name for name in declared if name not in found]
     undeclared = [position for position, name in enumerate(found, start=1) if name not in declared]
@@ -285,7 +307,7 @@ def read_population(
         raise PopulationError(
             f"the {noun} is empty", where=path.name, expected="a table of counts", fix="export it again"
         )
-    if _is_parquet(path):
+    if is_parquet(path):
         table = read_parquet(path, PopulationError)
     else:
         try:
@@ -305,7 +327,7 @@ def read_population(
             if len(table.column_names) == 1
             else f"add the columns, or name the count column under {place}.count",
         )
-    text = _as_text(table, columns, path, PopulationError)
+    text = as_text(table, columns, path, PopulationError)
     counts = _counts(table, path, population.count, noun)
     values = pd.DataFrame({name: pd.array(text[name], dtype=pd.StringDtype("pyarrow")) for name in columns}, copy=False)
     return values, counts

@@ -7,13 +7,19 @@ from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, written
 from tasks.guard import guarded
-from tasks.microdata.prepared import prepare, save
-from tasks.microdata.read import read_microdata
+from tasks.microdata.counting.choice import Counting
+from tasks.microdata.prepared import prepare_file, save
 from tasks.request.load import load_request
 
 
 @task(name="prepare", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
-def prepare_data(release_id: str, request: str, roots: list[str], folder: str) -> Artifact:  # noqa: ARG001
+def prepare_data(
+    release_id: str,  # noqa: ARG001
+    request: str,
+    roots: list[str],
+    folder: str,
+    dask: str | None,
+) -> Artifact:
     """Read, check and code the microdata and the population of a request.
 
     Parameters
@@ -26,11 +32,13 @@ def prepare_data(release_id: str, request: str, roots: list[str], folder: str) -
         Folders that the request may name files in.
     folder : str
         Private folder of the run.
+    dask : str, optional
+        Address of a Dask scheduler whose workers code and count the records; the result is the same.
     """
     with guarded("preparation"):
         loaded = load_request(Path(request), [Path(root) for root in roots])
         path = loaded.resolve(loaded.request.dataset.path, "dataset.path")
-        prepared = prepare(loaded, read_microdata(path, loaded.request))
+        prepared = prepare_file(loaded, path, Counting(Path(folder) / "counting", dask))
         target = Path(folder) / "prepared.npz"
         with written(target) as partial:
             save(prepared, partial)

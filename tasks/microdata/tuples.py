@@ -73,6 +73,15 @@ def leaf_keys(codes: Codes, hierarchies: Sequence[Hierarchy]) -> Counts:
     return keys
 
 
+def leaf_codes(keys: Counts, hierarchies: Sequence[Hierarchy]) -> Codes:
+    """Leaf codes that some keys stand for: what ``leaf_keys`` numbered, shape (n_keys, n_attributes)."""
+    sizes = [hierarchy.n_leaves for hierarchy in hierarchies]
+    codes = np.empty((len(keys), len(sizes)), dtype=np.int32)
+    for axis, (stride, size) in enumerate(zip(radix_strides(sizes), sizes, strict=True)):
+        codes[:, axis] = keys // stride % size
+    return codes
+
+
 def distinct_tuples(
     codes: Codes, hierarchies: Sequence[Hierarchy], weights: Counts | None = None
 ) -> tuple[Tuples, NDArray[np.intp]]:

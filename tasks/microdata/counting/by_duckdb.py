@@ -1,0 +1,152 @@
+"""Counting by DuckDB over Parquet, under a limit of memory: past it, what does not fit goes to a private folder.
+
+Nothing that DuckDB says in words is passed on; its messages may quote a value.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.errors import StageFailed
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.tuples import Tuples, leaf_codes, radix_strides
+
+_PATTERN_MARKS = frozenset("*?[]{}")
+
+
+def can_count(path: Path, names: Sequence[str]) -> bool:
+    """Whether DuckDB reads these columns as the same text as everything else here: whole numbers and text.
+
+    A path that DuckDB would take for a pattern of several files is left to the others.
+    """
+    if not _PATTERN_MARKS.isdisjoint(str(path)):
+        return False
+    try:
+        schema = pq.read_schema(path)
+        return all(_plain(schema.field(name).type) for name in names)
+    except (pa.ArrowException, OSError, KeyError):
+        return False
+
+
+def count_by_duckdb(
+    path: Path, hierarchies: Mapping[str, Hierarchy], missing: Sequence[str], *, memory_limit_mb: int, folder: Path
+) -> Tuples | None:
+    """Distinct tuples of a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+    hierarchies : mapping of str to Hierarchy
+        By column.
+    missing : sequence of str
+        Texts that mean “no value”.
+    memory_limit_mb : int
+        What DuckDB may take.
+    folder : Path
+        Private folder for what does not fit; made with rights for the owner alone, and removed.
+
+    Returns
+    -------
+    Tuples, or None where some record has a quasi-identifier that is missing or outside its hierarchy.
+
+    Raises
+    ------
+    StageFailed
+        If DuckDB cannot count, for want of room or because the file cannot be read.
+    """
+    trees = list(hierarchies.values())
+    strides = radix_strides([tree.n_leaves for tree in trees]).tolist()
+    failure = ""
+    with _private(folder), duckdb.connect(config=_settings(folder, memory_limit_mb)) as connection:
+        try:
+            for axis, tree in enumerate(trees):
+                connection.register(f"h{axis}", _leaves(tree, missing))
+            found = connection.execute(_query(list(hierarchies), strides), [str(path)]).fetchnumpy()
+        except (duckdb.Error, MemoryError) as error:
+            failure = type(error).__name__
+    if failure:
+        # Raised out here so that the library's exception, which may quote a value, is not attached as context.
+        raise _not_counted(path, failure, memory_limit_mb)
+    keys, counts = found["key"], found["records"]
+    if np.ma.is_masked(keys):
+        return None
+    order = np.argsort(keys)
+    numbers = np.asarray(keys)[order].astype(np.int64)
+    return Tuples(leaf_codes(numbers, trees), np.asarray(counts)[order].astype(np.int64), numbers)
+
+
+def _settings(folder: Path, memory_limit_mb: int) -> dict[str, Any]:
+    return {
+        "memory_limit": f"{memory_limit_mb}MB",
+        "temp_directory": str(folder),
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "preserve_insertion_order": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+    }
+
+
+def _query(names: Sequence[str], strides: Sequence[int]) -> str:
+    """Group the rows first, then number what is left: few are, and text is compared for these alone.
+
+    Columns are whole numbers or text, of which no two are written alike: no key comes twice.
+    """
+    columns = ", ".join(f"{_quoted(name)} AS v{axis}" for axis, name in enumerate(names))
+    key = " + ".join(f"h{axis}.leaf * {stride}" for axis, stride in enumerate(strides))
+    joins = " ".join(
+        f"LEFT JOIN h{axis} ON h{axis}.value = CAST(found.v{axis} AS VARCHAR)" for axis in range(len(names))
+    )
+    return (
+        f"WITH found AS (SELECT {columns}, count(*) AS records FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
+        f"GROUP BY ALL) SELECT {key} AS key, records FROM found {joins}"
+    )
+
+
+def _leaves(tree: Hierarchy, missing: Sequence[str]) -> pa.Table:
+    """Values of a hierarchy with their leaf numbers."""
+    leaves = [(label, leaf) for leaf, label in enumerate(tree.labels[0]) if label not in missing]
+    return pa.table(
+        {
+            "value": pa.array([label for label, _ in leaves], pa.string()),
+            "leaf": pa.array([leaf for _, leaf in leaves], pa.int64()),
+        }
+    )
+
+
+def _plain(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def _private(folder: Path) -> Iterator[None]:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _not_counted(path: Path, failure: str, memory_limit_mb: int) -> StageFailed:
+    return StageFailed(
+        "the records could not be counted",
+        where=path.name,
+        expected=f"a readable Parquet file, {memory_limit_mb} MB of memory, and room on the disk of the workspace",
+        got=failure,
+        fix="free memory or disk space and run the same command again",
+    )

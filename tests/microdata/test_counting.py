@@ -1,0 +1,298 @@
+"""However a file is counted, the codes are the same: as a whole, piece by piece, by DuckDB, on the workers of Dask."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import BadInput, DataError, ReleasegateError, StageFailed
+from tasks.microdata.counting import by_dask
+from tasks.microdata.counting.by_dask import code_order, connect
+from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
+from tasks.microdata.counting.choice import Counting, count_tuples
+from tasks.microdata.counting.wire import Order, Refusal, pack_order, unpack_answer
+from tasks.microdata.hierarchies import build_hierarchies
+from tasks.microdata.prepared import Prepared, prepare, prepare_file
+from tasks.microdata.read import read_microdata, read_population
+from tasks.microdata.row_groups import pieces
+from tasks.request.load import LoadedRequest
+from tests.support.silence import CANARY, assert_silent
+from tests.support.tiny import Change, changed, tiny_request
+
+ODD = ["a b", "ä,ö", "'quoted\"", "", " 1", "01", "1", "1.0", "NULL", "None", "nan", "?", "*", "é" * 3, "\t"]
+"""Values that programs are known to take for others."""
+ZIPS = [value for value in ODD if value == value.strip() and value not in ("", "?", "*")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """A scheduler with two workers, in processes of their own."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as running:
+        yield running.scheduler_address
+
+
+def assert_same(one: Prepared, other: Prepared) -> None:
+    assert list(one.distinct_values.items()) == list(other.distinct_values.items())
+    assert list(one.columns) == list(other.columns)
+    pairs = [(one.tuple_of_record, other.tuple_of_record)]
+    for mine, its in ((one.data, other.data), (one.population, other.population)):
+        pairs += [(mine.codes, its.codes), (mine.counts, its.counts), (mine.keys, its.keys)]
+    for mine, its in zip(one.columns.values(), other.columns.values(), strict=True):
+        pairs += [(mine.codes, its.codes), (mine.weights, its.weights)]
+    for mine, its in pairs:
+        assert mine.dtype == its.dtype
+        assert np.array_equal(mine, its)
+
+
+def odd_request(folder: Path, columns: dict[str, list[Any]], rows_a_group: int, *changes: Change) -> LoadedRequest:
+    """A request on a Parquet file of one column of whole numbers and two of odd text, in small row groups."""
+    groups: dict[str, list[str]] = {}
+    for place, value in enumerate([*ZIPS, "?"]):
+        groups.setdefault(f"group {place % 3}", []).append(value)
+    document = (
+        changed("dataset", "path", to="data.parquet"),
+        changed("dataset", "missing", to=["?"]),
+        changed("attributes", "zip", to={"role": "quasi-identifier", "hierarchy": {"groups": {"levels": [groups]}}}),
+        changed("attributes", "diagnosis", "sensitivity", to={"attribute": 0.5, "values": {"NULL": 1.0}}),
+        changed("policy", "linkage", to={"known": ["diagnosis"]}),
+    )
+    people = "zip,age,sex,count\n01,88,F,10\n"
+    loaded = tiny_request(folder, *document, *changes, population=people)
+    pq.write_table(
+        pa.table(
+            {
+                "id": pa.array(range(len(columns["zip"]))),
+                "zip": pa.array(columns["zip"], pa.string()),
+                "age": pa.array(columns["age"], pa.int16()),
+                "sex": pa.array(columns["sex"], pa.string()).dictionary_encode(),
+                "diagnosis": pa.array(columns["diagnosis"], pa.string()),
+            }
+        ),
+        folder / "data.parquet",
+        row_group_size=rows_a_group,
+    )
+    return loaded
+
+
+def whole(loaded: LoadedRequest) -> Prepared:
+    path = loaded.base / "data.parquet"
+    return prepare(loaded, read_microdata(path, loaded.request))
+
+
+def in_pieces(loaded: LoadedRequest, **options: Any) -> Prepared:
+    folder = loaded.base
+    return prepare_file(loaded, folder / "data.parquet", Counting(folder / "scratch", **options))
+
+
+records = st.lists(
+    st.tuples(
+        st.sampled_from(ZIPS), st.integers(88, 93), st.sampled_from("FM"), st.one_of(st.none(), st.sampled_from(ODD))
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+def as_columns(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    names = ("zip", "age", "sex", "diagnosis")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=records, group=st.integers(1, 9))
+def test_pieces_and_duckdb_give_what_the_whole_file_gives(
+    rows: list[tuple[Any, ...]], group: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.microdata.prepared.pieces", lambda path, request: pieces(path, request, rows=group))
+    loaded = odd_request(tmp_path_factory.mktemp("odd"), as_columns(rows), group)
+    expected = whole(loaded)
+    assert_same(in_pieces(loaded), expected)
+    assert_same(in_pieces(loaded, duckdb_from=1), expected)
+
+
+def drawn(n_rows: int, seed: int = 3) -> dict[str, list[Any]]:
+    generator = np.random.default_rng(seed)
+    return {
+        "zip": generator.choice(ZIPS, n_rows).tolist(),
+        "age": generator.integers(88, 94, n_rows).tolist(),
+        "sex": generator.choice(["F", "M"], n_rows).tolist(),
+        "diagnosis": generator.choice(ODD, n_rows).tolist(),
+    }
+
+
+def test_two_workers_give_the_same_bits(tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.microdata.prepared.pieces", lambda path, request: pieces(path, request, rows=100))
+    loaded = odd_request(tmp_path, drawn(1000), 50)
+    assert_same(in_pieces(loaded, dask=cluster), whole(loaded))
+
+
+@pytest.mark.parametrize("way", ["pieces", "duckdb", "dask"])
+def test_tuples_alone(tmp_path: Path, way: str, cluster: str) -> None:
+    loaded = odd_request(tmp_path, drawn(700), 64)
+    path, scratch = tmp_path / "data.parquet", tmp_path / "scratch"
+    values, _ = read_population(tmp_path / "population.csv", loaded.request.population, ("zip", "age", "sex"))
+    trees = build_hierarchies(loaded, values)
+    counting = {
+        "pieces": Counting(scratch),
+        "duckdb": Counting(scratch, duckdb_from=1, memory_limit_mb=64),
+        "dask": Counting(scratch, dask=cluster),
+    }[way]
+    cut = pieces(path, loaded.request, rows=100)
+    assert len(cut) > 3
+    found = count_tuples(path, loaded.request, trees, cut, counting)
+    expected = whole(loaded).data
+    assert found is not None
+    assert np.array_equal(found.keys, expected.keys)
+    assert np.array_equal(found.counts, expected.counts)
+    assert np.array_equal(found.codes, expected.codes)
+    assert not scratch.exists(), "what did not fit is removed"
+
+
+@pytest.mark.parametrize("way", ["pieces", "duckdb", "dask"])
+@pytest.mark.parametrize(
+    ("column", "value"), [("zip", None), ("zip", "?"), ("zip", CANARY), ("age", 94), ("sex", None)]
+)
+def test_what_cannot_be_coded_is_refused_as_in_the_whole_file(
+    tmp_path: Path, way: str, column: str, value: Any, cluster: str
+) -> None:
+    columns = drawn(60)
+    columns[column][41] = columns[column][7] = value
+    loaded = odd_request(tmp_path, columns, 20)
+    options = {"pieces": {}, "duckdb": {"duckdb_from": 1}, "dask": {"dask": cluster}}[way]
+    with pytest.raises(DataError) as expected:
+        whole(loaded)
+    with pytest.raises(DataError) as caught:
+        in_pieces(loaded, **options)
+    assert caught.value.fields() == expected.value.fields()
+    assert "rows 8, 42" in caught.value.where
+    assert_silent(caught.value)
+
+
+def test_a_column_that_has_no_order_is_refused_as_in_the_whole_file(tmp_path: Path) -> None:
+    terms = {"k": 1, "closeness": [{"attribute": "diagnosis", "t": 0.5, "ordered": True}]}
+    ordered = changed("policy", "generalization", to={"k_anonymity": terms})
+    loaded = odd_request(tmp_path, drawn(60), 20, ordered)
+    with pytest.raises(DataError) as expected:
+        whole(loaded)
+    with pytest.raises(DataError) as caught:
+        in_pieces(loaded)
+    assert caught.value.fields() == expected.value.fields()
+
+
+def test_a_file_with_other_columns_or_none_is_refused_before_it_is_counted(tmp_path: Path) -> None:
+    loaded = odd_request(tmp_path, {name: [] for name in ("zip", "age", "sex", "diagnosis")}, 5)
+    with pytest.raises(DataError, match="no records"):
+        in_pieces(loaded)
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "data.parquet")
+    with pytest.raises(DataError, match="not those of the request"):
+        in_pieces(loaded)
+
+
+def test_duckdb_is_left_out_where_it_would_read_other_text(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2], "b": ["x", "y"], "c": [0.5, 1.0], "d": pa.array([1, 2], pa.date32())})
+    path = tmp_path / "plain.parquet"
+    pq.write_table(table, path)
+    assert can_count(path, ["a", "b"])
+    assert not can_count(path, ["a", "c"])
+    assert not can_count(path, ["d"])
+    assert not can_count(path, ["absent"])
+    several = tmp_path / "part[12].parquet"
+    pq.write_table(table, several)
+    assert not can_count(several, ["a"])
+
+
+def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
+    loaded = odd_request(tmp_path, drawn(50), 10)
+    values, _ = read_population(tmp_path / "population.csv", loaded.request.population, ("zip", "age", "sex"))
+    trees = build_hierarchies(loaded, values)
+    path = tmp_path / "data.parquet"
+    path.write_bytes(path.read_bytes()[:-200] + b"\0" * 200)
+    with pytest.raises(StageFailed, match="could not be counted") as caught:
+        count_by_duckdb(path, trees, (), memory_limit_mb=64, folder=tmp_path / "scratch")
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert not (tmp_path / "scratch").exists()
+
+
+def order_of(loaded: LoadedRequest, **changes: Any) -> Order:
+    path = loaded.base / "data.parquet"
+    values, _ = read_population(loaded.base / "population.csv", loaded.request.population, ("zip", "age", "sex"))
+    (piece,) = pieces(path, loaded.request)
+    terms: dict[str, Any] = {
+        "path": str(path),
+        "groups": piece.groups,
+        "start": piece.start,
+        "end": piece.end,
+        "sha256": by_dask.piece_sha256(path, piece.start, piece.end),
+        "program": by_dask.program(),
+        "names": ("zip", "age", "sex", "diagnosis"),
+        "by_record": ("diagnosis",),
+        "missing": ("?",),
+        "hierarchies": build_hierarchies(loaded, values),
+    }
+    return Order(**(terms | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"sha256": "0" * 64}, "bytes"),
+        ({"path": "/absent.parquet"}, "bytes"),
+        ({"program": "1" * 64}, "program"),
+        ({"names": ("zip", "age")}, "KeyError"),
+    ],
+)
+def test_a_worker_that_sees_another_file_or_has_another_program_refuses(
+    tmp_path: Path, changes: dict[str, Any], why: str
+) -> None:
+    order = order_of(odd_request(tmp_path, drawn(30), 30), **changes)
+    assert unpack_answer(code_order(pack_order(order))) == Refusal(why)
+
+
+def test_a_refusal_of_one_worker_fails_the_release(tmp_path: Path, cluster: str) -> None:
+    loaded = odd_request(tmp_path, drawn(30), 30)
+    orders = [order_of(loaded), order_of(loaded, sha256="0" * 64)]
+    with pytest.raises(StageFailed, match="could not take its part") as caught:
+        by_dask.code_by_dask(cluster, orders)
+    assert "same path" in caught.value.expected
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", None, 5, b"\x80\x04K\x01."])
+def test_an_answer_that_is_none_is_refused(content: object) -> None:
+    with pytest.raises(StageFailed, match="cannot be read"):
+        unpack_answer(content)
+
+
+def test_csv_has_no_pieces(tmp_path: Path, cluster: str) -> None:
+    loaded = tiny_request(tmp_path)
+    with pytest.raises(DataError, match="only Parquet"):
+        prepare_file(loaded, tmp_path / "data.csv", Counting(tmp_path / "scratch", dask=cluster))
+    assert_same(
+        prepare_file(loaded, tmp_path / "data.csv", Counting(tmp_path / "scratch")),
+        prepare(loaded, read_microdata(tmp_path / "data.csv", loaded.request)),
+    )
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "127.0.0.1:1"])
+def test_no_scheduler(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_dask, "_TO_CONNECT", "1s")
+    with pytest.raises(BadInput, match="does not answer") as caught:
+        connect(address)
+    assert address in caught.value.where
+
+
+def test_without_the_extra_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ReleasegateError, match="needs Dask") as caught:
+        connect("tcp://127.0.0.1:1")
+    assert "releasegate[dask]" in caught.value.fix
+    assert caught.value.exit_code == 2
