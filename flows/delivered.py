@@ -47,7 +47,8 @@ class Left:
 class Departures:
     """Every copy that has left, as the ledger tells."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, workspace: Workspace, ledger: Ledger) -> None:
+        self._workspace = workspace
         self._released = ledger.entries(event=Event.RELEASED)
         self._asked = {str(one.release_id): one.body for one in ledger.entries(event=Event.REQUESTED)}
         self._decided = {
@@ -73,47 +74,53 @@ class Departures:
             if one.recipient == copy.recipient or (own and self._organisation(one) == own)
         )
 
-    def beside(self, copy: Left, prior: Mapping[str, Sequence[str]]) -> tuple[Left, ...]:
+    def beside(self, copy: Left) -> tuple[Left, ...]:
         """Other copies that have left of the same people.
 
-        Parameters
-        ----------
-        copy : Left
-        prior : mapping of str to sequence of str
-            By release, the earlier releases that its request names.
+        Raises
+        ------
+        TamperingFound
+            If the record of a copy is not the one that was decided on, so that it cannot say what it is connected with.
         """
-        known = self._connected(copy.release_id, prior)
-        return tuple(one for one in self.copies if one.release_id in known and one.name != copy.name)
+        found, waiting = {copy.release_id}, [copy.release_id]
+        while waiting:
+            for other in self._edges.get(waiting.pop(), set()) - found:
+                found.add(other)
+                waiting.append(other)
+        return tuple(one for one in self.copies if one.release_id in found and one.name != copy.name)
 
     def _organisation(self, copy: Left) -> str:
         body = self._decided.get((copy.release_id, copy.recipient), {})
         kept = body.get("determined")
         return str(kept.get("organisation", "")).casefold() if isinstance(kept, dict) else ""
 
-    def _connected(self, release: str, prior: Mapping[str, Sequence[str]]) -> set[str]:
-        """The releases that are connected with one, through others too."""
-        releases = {one.release_id for one in self.copies}
+    @cached_property
+    def _edges(self) -> dict[str, set[str]]:
+        """By release, the releases that it is connected with directly."""
+        releases = sorted({one.release_id for one in self.copies})
         edges: dict[str, set[str]] = {one: set() for one in releases}
+        by_data: dict[str, str] = {}
         for one in releases:
             body = self._asked.get(one, {})
-            named = [body.get("continues"), *prior.get(one, ())]
-            named += [decided.get("supersedes") for (name, _), decided in self._decided.items() if name == one]
-            same = [
-                other
-                for other in releases
-                if body.get("dataset_sha256")
-                and self._asked.get(other, {}).get("dataset_sha256") == body["dataset_sha256"]
-            ]
-            for other in (*same, *(str(name) for name in named if name)):
-                if other in releases and other != one:
-                    edges[one].add(other)
-                    edges[other].add(one)
-        found, waiting = {release}, [release]
-        while waiting:
-            for other in edges.get(waiting.pop(), set()) - found:
-                found.add(other)
-                waiting.append(other)
-        return found
+            named = {str(body.get("continues"))}
+            for copy in self.of(one):
+                named |= self._named(copy)
+            data = body.get("dataset_sha256")
+            if isinstance(data, str):
+                named.add(by_data.setdefault(data, one))
+            for other in named & edges.keys() - {one}:
+                edges[one].add(other)
+                edges[other].add(one)
+        return edges
+
+    def _named(self, copy: Left) -> set[str]:
+        """Releases that a copy's record names as earlier ones of its recipient, or as superseded."""
+        path = self._workspace.bundle(copy.release_id) / DECISIONS / f"{copy.recipient}.json"
+        content = path.read_bytes() if path.is_file() else b""
+        decided = self._decided.get((copy.release_id, copy.recipient), {})
+        _check(path, hashlib.sha256(content).hexdigest(), {str(decided.get("record_sha256"))})
+        record = DecisionRecord.model_validate_json(content)
+        return {*record.recipient.prior_release_ids, str(record.supersedes)}
 
 
 def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]:
@@ -207,7 +214,7 @@ def left_at(copy: Left) -> datetime:
 def _check(path: Path, found: str, recorded: set[str]) -> None:
     if recorded != {found}:
         raise TamperingFound(
-            "the delivered file is not the one that was decided on",
+            "a file of a release is not the one that was decided on",
             where=str(path),
             expected="the SHA-256 of record and ledger",
             got="another",

@@ -28,7 +28,6 @@ from flows.delivered import (
     Departures,
     Left,
     delivered_of,
-    kept_of,
     left_at,
     place_of_request,
     record_of,
@@ -59,7 +58,7 @@ from tasks.reassessment.request import Wanted, asked_today, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
 from tasks.reassessment.together import Copy
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import Recipient
+from tasks.request.model import Recipient, ReleaseRequest
 
 _MOST_SETS = 50
 """Sets of colluding recipients that are laid beside each other; those that are left out are named."""
@@ -121,7 +120,7 @@ def reassess(
     """
     release_id = find_bundle(reference, workspace).name
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
-        departures = Departures(ledger)
+        departures = Departures(workspace, ledger)
         copies = departures.of(release_id)
         if not copies:
             raise BadInput(
@@ -163,7 +162,7 @@ def reassess_all(
     """
     found = []
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
-        departures = Departures(ledger)
+        departures = Departures(workspace, ledger)
         for copy in departures.copies:
             if due_only and utc_day(clock()) < next_due(ledger, copy):
                 continue
@@ -309,7 +308,8 @@ class _Case:
             request = load_request(named, self.options.roots)
         elif self.then.path.is_file():
             try:
-                request = load_request(self.then.path, self.then.roots)
+                there = load_request(self.then.path, self.then.roots)
+                request = there if _is_of(there.request, self.then.request) else None
             except ReleasegateError as error:
                 self.not_measured.append(
                     NotAssessed(stage="today's request", reason=f"taken as it was kept; {error.in_one_line()}")
@@ -332,7 +332,7 @@ class _Case:
         ground = self._ground()
         dataset = self._dataset()
         gates, rows = self._gates(ground, dataset)
-        beside = self._beside()
+        beside = self._beside
         judged, hands = self._hands(ground, beside)
         next_due = dates.due_on(self.today, asked.request.policy.reassessment.every_days)
         lapses = dates.lapses(decided, self.recipient.agreement, next_due, self.today)
@@ -492,17 +492,9 @@ class _Case:
         except (ReleasegateError, OSError):
             return None
 
+    @cached_property
     def _beside(self) -> tuple[Left, ...]:
-        prior = {}
-        for one in self.departures.copies:
-            try:
-                kept = self.delivered.kept if one == self.copy else kept_of(self.workspace, one)
-                request = request_of(kept, *place_of_request(self.ledger, one.release_id)).request
-            except ReleasegateError:
-                continue
-            named = [name for recipient in request.recipients for name in recipient.prior_release_ids]
-            prior[one.release_id] = [*named, *([request.supersedes] if request.supersedes else [])]
-        return self.departures.beside(self.copy, prior)
+        return self.departures.beside(self.copy)
 
     def _not_beside(self, beside: Sequence[Left]) -> tuple[str, ...]:
         same, known = self.departures.hands(self.copy), {self.copy.release_id, *(one.release_id for one in beside)}
@@ -592,6 +584,11 @@ class _Laid:
         delivered = delivered_of(case.workspace, one, record)
         request = request_of(delivered.kept, *place_of_request(case.ledger, one.release_id)).request
         return copy_of(delivered, ground), request.recipient(one.recipient)
+
+
+def _is_of(request: ReleaseRequest, made: ReleaseRequest) -> bool:
+    """Whether a request that lies where another one lay is about the same kind of data."""
+    return request.quasi_identifiers == made.quasi_identifiers and request.dataset.record_id == made.dataset.record_id
 
 
 def _external_then(decided: DecisionRecord) -> str | None:

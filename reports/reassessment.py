@@ -6,6 +6,7 @@ record itself is embedded as ``reassessment.json``.
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
@@ -145,11 +146,12 @@ def thresholds_figure(record: Reassessment) -> Figure | None:
             then, today, hand = _part(gate, then=True), _part(gate, then=False), together[gate.id]
             ends = [min(part, _BEYOND) for part in (then, today, hand) if part is not None]
             ax.plot([min(ends), max(ends)], [row, row], color=MUTED, linewidth=1.2, zorder=1)
-            for part, style in (
-                (then, {"marker": "o", "facecolor": "white", "edgecolor": INK, "s": 34}),
-                (today, {"marker": "o", "facecolor": AFTER, "edgecolor": AFTER, "s": 16}),
-                (hand, {"marker": "D", "facecolor": ALARM, "edgecolor": ALARM, "s": 20}),
-            ):
+            styles: tuple[dict[str, Any], ...] = (
+                {"marker": "o", "facecolor": "white", "edgecolor": INK, "s": 34},
+                {"marker": "o", "facecolor": AFTER, "edgecolor": AFTER, "s": 16},
+                {"marker": "D", "facecolor": ALARM, "edgecolor": ALARM, "s": 20},
+            )
+            for part, style in zip((then, today, hand), styles, strict=True):
                 if part is not None:
                     ax.scatter([min(part, _BEYOND)], [row], zorder=2, linewidth=0.9, **style)
         charting.rows(ax, [gate.title for gate in gates])

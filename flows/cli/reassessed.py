@@ -22,7 +22,7 @@ def shown(one: Reassessed) -> Group:
     )
     parts: list[RenderableType] = [head]
     if one.repeated:
-        parts.append(Text("Nothing has changed since a re-assessment that is recorded; no record was written."))
+        parts.append(Text("The world is that of a re-assessment that is recorded; no record was written."))
     if one.late:
         parts.append(Text(f"It is {one.late} days late."))
     parts += [Text(f"  {sentence}") for sentence in one.because]
