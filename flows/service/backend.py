@@ -215,6 +215,7 @@ class Backend:
             "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
             # Leases outlive the server, so that it knows of slots that dead runs hold.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+            "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
             "PREFECT__SERVER_FINAL": "1",
         }
 
