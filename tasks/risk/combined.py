@@ -5,7 +5,7 @@ how likely the record is found by them, times how sensitive the rest of it is.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -48,6 +48,8 @@ class MeanContributions:
     """What each known set adds to the mean, greatest first."""
     attributes: tuple[tuple[int, float], ...]
     """What each sensitive attribute adds to the mean, greatest first."""
+    risks: Floats = field(repr=False, compare=False)
+    """D of every row, as ``disclosure_risk`` gives it, shape (n_rows,)."""
 
 
 def disclosure_risk(  # noqa: PLR0917
@@ -184,7 +186,7 @@ def mean_contributions(  # noqa: PLR0917
         records[~(risks > above)] = 0.0
     total = float(records.sum())
     if total == 0:
-        return MeanContributions(0, 0.0, (), ())
+        return MeanContributions(0, 0.0, (), (), risks)
     shares = factor / total * records
     hidden = shares * sums.likelihood
     by_attribute = {place: float(hidden @ table.sensitivity(place, slice(None))) for place in exposure.hidden}
@@ -197,7 +199,8 @@ def mean_contributions(  # noqa: PLR0917
         by_set[known] = float(parts[0]) + sum(unknown.values())
         for place, part in unknown.items():
             by_attribute[place] += part
-    return MeanContributions(int(total), float(records @ risks) / total, _ranked(by_set), _ranked(by_attribute))
+    mean = float(records @ risks) / total
+    return MeanContributions(int(total), mean, _ranked(by_set), _ranked(by_attribute), risks)
 
 
 def _contribution(exposure: Exposure, alpha: float, row: int) -> Contribution:

@@ -91,7 +91,6 @@ def combine(  # noqa: PLR0917
     """
     policy = request.policy.combined
     after = released_table(request, prepared, table, played, kept)
-    residual = score_figure(scores(after, policy), policy)
     parts = mean_contributions(
         after.codes,
         after.cardinalities,
@@ -101,6 +100,7 @@ def combine(  # noqa: PLR0917
         policy.epsilon,
         exclusive=policy.exclusive,
     )
+    residual = score_figure(parts.risks, policy)
     fact = CombinedFact(
         alpha=policy.alpha,
         epsilon=policy.epsilon,

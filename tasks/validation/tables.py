@@ -189,7 +189,8 @@ def named(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np
         distinctive = pc.and_(
             pc.match_substring_regex(names, _DISTINCTIVE), pc.greater_equal(pc.utf8_length(names), _LEAST_DISTINCTIVE)
         )
-        rows = np.flatnonzero(_mask(pc.and_(distinctive, pc.is_valid(cells))))
+        fits = pc.greater_equal(pc.utf8_length(cells), pc.utf8_length(names))
+        rows = np.flatnonzero(_mask(pc.and_(distinctive, fits)))
         pairs = zip(rows.tolist(), cells.take(rows).to_pylist(), names.take(rows).to_pylist(), strict=True)
         hits = [row for row, cell, name in pairs if name in cell and _stands_alone(name, cell)]
         found[hits] = 1
