@@ -64,6 +64,10 @@ _MOST_SETS = 50
 """Sets of colluding recipients that are laid beside each other; those that are left out are named."""
 
 
+_TRY_AGAIN = 7
+"""Days after which a copy is tried again that could not be assessed at all."""
+
+
 @dataclass(frozen=True)
 class Reassessed:
     """What came of one copy."""
@@ -198,9 +202,12 @@ def _reassessed(  # noqa: PLR0917
     except WorkspaceError:
         raise
     except ReleasegateError as error:
-        told = (f"It could not be assessed again: {error.in_one_line()}",)
+        told, again = (
+            (f"It could not be assessed again: {error.in_one_line()}",),
+            dates.due_on(utc_day(now), _TRY_AGAIN),
+        )
         body = bodies.reassessed(
-            _decided_sha256(ledger, copy), Again.CANNOT, before, None, (), told, due, utc_day(now), repeated=False
+            _decided_sha256(ledger, copy), Again.CANNOT, before, None, (), told, due, again, repeated=False
         )
         _append(ledger, copy, body, clock())
         return Reassessed(copy.release_id, copy.recipient, Again.CANNOT, before, told, repeated=False, late=late)
