@@ -139,7 +139,7 @@ def _column(texts: pd.Series, kind: ValueType) -> OutboundColumn:
 
 
 def _coded(texts: pd.Series) -> OutboundColumn:
-    codes, values = pd.factorize(texts.astype(object), sort=False, use_na_sentinel=True)
+    codes, values = pd.factorize(texts)
     known: list[str | None] = [str(value) for value in values] + [None]
     place = np.where(codes < 0, len(values), codes).astype(np.int64)
     code_of = {text: code for code, text in enumerate(known)}
@@ -153,28 +153,33 @@ def _coded(texts: pd.Series) -> OutboundColumn:
 
 def _numeric(texts: pd.Series) -> OutboundColumn | None:
     """Numbers that write as their texts, each alike or with a fixed number of decimals; None where they do not."""
-    given = texts.dropna().astype(str).to_numpy()
-    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    known = numbers[texts.notna().to_numpy()]
+    codes, given = _distinct(texts)
+    known = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     if len(known) == 0 or not np.isfinite(known).all():
         return None
     for write in (written_number, *(_with_decimals(count) for count in range(1, _MOST_DECIMALS + 1))):
         if all(write(value) == text for value, text in zip(known.tolist(), given, strict=True)):
-            return OutboundColumn(numbers, _writer(write), _read_numbers)
+            return OutboundColumn(np.append(known, np.nan)[codes], _writer(write), _read_numbers)
     return None
+
+
+def _distinct(texts: pd.Series) -> tuple[NDArray[np.intp], pd.Series]:
+    """Number of each record's text, −1 where it is missing, and the texts: few, where records are many."""
+    codes, values = pd.factorize(texts)
+    return codes, pd.Series(values).astype(str)
 
 
 def _dates(texts: pd.Series) -> OutboundColumn | None:
     """Days since 1970 of ISO dates; None where a text is none."""
-    given = texts.dropna().astype(str).to_numpy()
+    codes, distinct = _distinct(texts)
+    given = distinct.to_numpy()
     try:
         days = given.astype("datetime64[D]")
     except ValueError:
         return None
     if len(given) == 0 or np.isnat(days).any() or (days.astype(str) != given).any():
         return None
-    numbers = np.full(len(texts), np.nan)
-    numbers[texts.notna().to_numpy()] = days.astype(np.int64)
+    numbers = np.append(days.astype(np.int64).astype(np.float64), np.nan)[codes]
     return OutboundColumn(
         numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))), _read_dates, ValueKind.DATE
     )

@@ -1,11 +1,14 @@
 """How far decoys change a regression that a recipient might run: least squares of one column on all others."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.sensitive_values import Column, Columns
 from tasks.errors import ParameterError
@@ -16,6 +19,7 @@ _INDICATORS = 5
 _INDICATOR_RECORDS = 10
 """Records that a value needs for an indicator of its own."""
 _COLLINEAR = 1e-8
+_BLOCK_RECORDS = 2**18
 
 
 @dataclass(frozen=True)
@@ -57,14 +61,50 @@ class _Predictor:
     mean: float
     spread: float
 
-    def of(self, columns: Columns) -> Floats:
-        values = columns[self.column]
+    def of(self, columns: Columns, rows: NDArray[np.intp] | slice) -> Floats:
+        values = columns[self.column][rows]
         if self.code is not None:
             indicator: Floats = ((values == self.code) - self.mean) / self.spread
             return indicator
         # A missing predictor counts as its mean, so that no record is lost.
         standardised: Floats = np.nan_to_num((values.astype(np.float64) - self.mean) / self.spread, nan=0.0)
         return standardised
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Predictors of the records whose target is known, made block by block, for they take far more room than columns.
+
+    A file of one block gives the same bits as all of it at once; of several, sums over blocks differ in last digits.
+    """
+
+    predictors: tuple[_Predictor, ...]
+    columns: Columns
+    known: NDArray[np.intp]
+    """Positions of the records."""
+    chosen: NDArray[np.intp] | None = None
+    """Positions of the predictors that are used; all where not given."""
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Successive records among the known ones, and their predictors, shape (n_block, n_predictors)."""
+        for start in range(0, max(len(self.known), 1), _BLOCK_RECORDS):
+            block = slice(start, start + _BLOCK_RECORDS)
+            rows = self.known[block]
+            parts = [predictor.of(self.columns, rows) for predictor in self.predictors]
+            x = np.column_stack(parts) if parts else np.empty((len(rows), 0))
+            yield block, x if self.chosen is None else x[:, self.chosen]
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of each predictor."""
+        if len(self.known) <= _BLOCK_RECORDS:
+            return next(x for _, x in self.blocks()).mean(axis=0)
+        means: Floats = np.sum([x.sum(axis=0) for _, x in self.blocks()], axis=0) / len(self.known)
+        return means
+
+    def only(self, chosen: NDArray[np.intp]) -> "_Design":
+        """The same with some of the predictors."""
+        return replace(self, chosen=chosen)
 
 
 def regression_change(before: Columns, after: Columns, target: str) -> RegressionChange:
@@ -111,8 +151,8 @@ def regression_change(before: Columns, after: Columns, target: str) -> Regressio
     own = _independent(x)
     y_after = (y_after - y.mean()) / y.std()
     y = (y - y.mean()) / y.std()
-    first, errors, explained = _fit(x[:, own], y)
-    second, _, explained_after = _fit(x_after[:, own], y_after)
+    first, errors, explained = _fit(x.only(own), y)
+    second, _, explained_after = _fit(x_after.only(own), y_after)
     changes = second - first
     return RegressionChange(
         target=target,
@@ -141,36 +181,52 @@ def _predictors(name: str, column: Column) -> list[_Predictor]:
 
 
 def _by_frequency(column: Column) -> tuple[Column, NDArray[np.int64]]:
-    codes, counts = np.unique(column, return_counts=True)
+    codes, counts = counted_codes(column)
     order = np.argsort(-counts, kind="stable")
     return codes[order], counts[order].astype(np.int64)
 
 
-def _design(predictors: list[_Predictor], columns: Columns, target: str, code: int | None) -> tuple[Floats, Floats]:
+def _design(predictors: list[_Predictor], columns: Columns, target: str, code: int | None) -> tuple[_Design, Floats]:
     y = columns[target].astype(np.float64) if code is None else (columns[target] == code).astype(np.float64)
-    known = ~np.isnan(y)
-    x = np.column_stack([predictor.of(columns) for predictor in predictors]) if predictors else np.empty((len(y), 0))
-    return x[known], y[known]
+    known = np.flatnonzero(~np.isnan(y))
+    return _Design(tuple(predictors), columns, known), y[known]
 
 
-def _independent(x: Floats) -> NDArray[np.intp]:
-    """Predictors that do not follow from a constant and one another."""
-    if x.shape[1] == 0:
+def _independent(x: _Design) -> NDArray[np.intp]:
+    """Predictors that do not follow from a constant and one another.
+
+    A file of several blocks is reduced to the triangular factors of its blocks first, which have the same one.
+    """
+    if not x.predictors:
         return np.empty(0, dtype=np.intp)
-    diagonal, order = qr(x - x.mean(axis=0), mode="r", pivoting=True, check_finite=False)
+    parts = [block - x.means for _, block in x.blocks()] if len(x.known) <= _BLOCK_RECORDS else _factors(x)
+    diagonal, order = qr(np.vstack(parts), mode="r", pivoting=True, check_finite=False)
     sizes = np.abs(np.diag(diagonal))
     kept: NDArray[np.intp] = np.sort(order[: int(np.count_nonzero(sizes > _COLLINEAR * max(sizes[0], 1e-300)))])
     return kept
 
 
-def _fit(x: Floats, y: Floats) -> tuple[Floats, Floats, float]:
+def _factors(x: _Design) -> list[Floats]:
+    return [np.linalg.qr(block - x.means, mode="r") for _, block in x.blocks()]
+
+
+def _fit(x: _Design, y: Floats) -> tuple[Floats, Floats, float]:
     """Coefficients beside the constant, their standard errors, and R²."""
-    centred, target = x - x.mean(axis=0), y - y.mean()
-    freedom = len(y) - x.shape[1] - 1
-    if x.shape[1] == 0 or freedom < 1:
-        return np.zeros(x.shape[1]), np.zeros(x.shape[1]), 0.0
-    gram = np.linalg.pinv(centred.T @ centred, hermitian=True)
-    coefficients = gram @ (centred.T @ target)
-    left = target - centred @ coefficients
-    errors = np.sqrt(np.maximum(np.diag(gram) * (left @ left) / freedom, 0.0))
-    return coefficients, errors, float(np.clip(1 - (left @ left) / (target @ target), 0.0, 1.0))
+    n_predictors = len(x.predictors if x.chosen is None else x.chosen)
+    freedom = len(y) - n_predictors - 1
+    if n_predictors == 0 or freedom < 1:
+        return np.zeros(n_predictors), np.zeros(n_predictors), 0.0
+    target = y - y.mean()
+    squares, products = np.zeros((n_predictors, n_predictors)), np.zeros(n_predictors)
+    for rows, block in x.blocks():
+        centred = block - x.means
+        squares += centred.T @ centred
+        products += centred.T @ target[rows]
+    gram = np.linalg.pinv(squares, hermitian=True)
+    coefficients = gram @ products
+    unexplained = 0.0
+    for rows, block in x.blocks():
+        left = target[rows] - (block - x.means) @ coefficients
+        unexplained += float(left @ left)
+    errors = np.sqrt(np.maximum(np.diag(gram) * unexplained / freedom, 0.0))
+    return coefficients, errors, float(np.clip(1 - unexplained / (target @ target), 0.0, 1.0))

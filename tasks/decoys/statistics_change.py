@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.regression_change import RegressionChange, regression_change
 from tasks.decoys.sensitive_values import Column, Columns
@@ -120,9 +121,10 @@ def _mean_change(name: str, before: Column, after: Column) -> MeanChange:
 
 
 def _frequency_change(name: str, before: Column, after: Column) -> FrequencyChange:
-    values, value = np.unique(np.concatenate([before, after]), return_inverse=True)
-    first = np.bincount(value[: len(before)], minlength=len(values))
-    second = np.bincount(value[len(before) :], minlength=len(values))
+    had, has = counted_codes(before), counted_codes(after)
+    values = np.union1d(had[0], has[0])
+    first, second = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.int64)
+    first[np.searchsorted(values, had[0])], second[np.searchsorted(values, has[0])] = had[1], has[1]
     changes = np.abs(second / len(after) - first / len(before))
     return FrequencyChange(
         name, float(changes.sum() / 2), float(changes.max()), int(np.count_nonzero((first == 0) & (second > 0)))
@@ -140,7 +142,7 @@ def _correlation(first: Column, second: Column) -> float | None:
 def _cramers_v(first: Column, second: Column) -> float | None:
     width = int(second.max()) - int(second.min()) + 1
     numbers = (first - first.min()).astype(np.int64) * width + (second - second.min())
-    pairs, counts = np.unique(numbers, return_counts=True)
+    pairs, counts = counted_codes(numbers)
     return cramers_v(pairs // width, pairs % width, counts)
 
 
