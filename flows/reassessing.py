@@ -532,12 +532,21 @@ class _Case:
         return tuple(judged), tuple(hands)
 
 
+@dataclass(frozen=True)
+class _Held:
+    """A copy on the population of another one."""
+
+    copy: Copy
+    holder: Recipient
+    decoyed: bool
+
+
 class _Laid:
     """Copies laid on one population, each once."""
 
     def __init__(self, case: _Case, ground: Ground | None) -> None:
         self._case, self._ground = case, ground
-        self._copies: dict[str, tuple[Copy, Recipient] | ReleasegateError] = {}
+        self._copies: dict[str, _Held | ReleasegateError] = {}
 
     def hand(self, kind: str, others: Sequence[Left]) -> Hand:
         """What somebody learns who has this copy and others."""
@@ -552,14 +561,15 @@ class _Laid:
             return Hand.model_validate({**told, "cannot": "the population of today cannot be read"})
         try:
             laid = [self._laid(one, self._ground) for one in (case.copy, *others)]
-            holders = {holder.id: holder for _, holder in reversed(laid)}
-            held = held_together([one for one, _ in laid], Today(case.asked.request, self._ground), holders.values())
+            holders = {one.holder.id: one.holder for one in reversed(laid)}
+            today = Today(case.asked.request, self._ground)
+            held = held_together([one.copy for one in laid], today, holders.values())
         except WorkspaceError:
             raise
         except ReleasegateError as error:
             return Hand.model_validate({**told, "cannot": error.in_one_line()})
         gates = [gate for gate in case.asked.request.policy.gates if gate.measure in MEASURED_TOGETHER]
-        decoyed = case.decided.decoys is not None
+        decoyed = any(one.decoyed for one in laid)
         now = [compare.rounded(gate) if decoyed else gate for gate in judge_gates(gates, held.figures)]
         then = [gate for gate in case.decided.gates if gate.id in {one.id for one in now}]
         return Hand.model_validate(
@@ -571,7 +581,7 @@ class _Laid:
             }
         )
 
-    def _laid(self, one: Left, ground: Ground) -> tuple[Copy, Recipient]:
+    def _laid(self, one: Left, ground: Ground) -> _Held:
         found = self._copies.get(one.name)
         if found is None:
             try:
@@ -583,14 +593,14 @@ class _Laid:
             raise found
         return found
 
-    def _lay(self, one: Left, ground: Ground) -> tuple[Copy, Recipient]:
+    def _lay(self, one: Left, ground: Ground) -> _Held:
         case = self._case
         if one == case.copy:
-            return copy_of(case.delivered, ground), case.recipient
+            return _Held(copy_of(case.delivered, ground), case.recipient, case.decided.decoys is not None)
         record = record_of(case.workspace, case.ledger, one)
         delivered = delivered_of(case.workspace, one, record)
         request = request_of(delivered.kept, *place_of_request(case.ledger, one.release_id)).request
-        return copy_of(delivered, ground), request.recipient(one.recipient)
+        return _Held(copy_of(delivered, ground), request.recipient(one.recipient), record.decoys is not None)
 
 
 def _is_of(request: ReleaseRequest, made: ReleaseRequest) -> bool:

@@ -1,4 +1,4 @@
-"""JSON Schemas (draft 2020-12): of request and service settings, for editors; of decision record and audit report.
+"""JSON Schemas (draft 2020-12): of request and service settings, for editors; of what the gate writes.
 
 ``python -m tasks.request.schema [FOLDER]`` writes all into a folder, by default ``schemas`` at the top of the
 checkout; a test holds that the shipped files are what it would write. Rules that relate values, such as nested
@@ -14,6 +14,8 @@ from tasks.audit.report import SCHEMA_VERSION as AUDIT_VERSION
 from tasks.audit.report import AuditReport
 from tasks.decision.fact import Fact
 from tasks.decision.record import SCHEMA_VERSION, DecisionRecord
+from tasks.reassessment.record import SCHEMA_VERSION as REASSESSMENT_VERSION
+from tasks.reassessment.record import Reassessment
 from tasks.request.model import LARGER_IS_BETTER, ReleaseRequest, Role
 from tasks.service.settings import SCHEMA_VERSION as SERVICE_VERSION
 from tasks.service.settings import ServiceSettings
@@ -52,6 +54,11 @@ def audit_schema() -> dict[str, Any]:
     return _written(AuditReport, AUDIT_VERSION, "releasegate audit report")
 
 
+def reassessment_schema() -> dict[str, Any]:
+    """JSON Schema of the record of a re-assessment as it is written: every field is present."""
+    return _written(Reassessment, REASSESSMENT_VERSION, "releasegate re-assessment")
+
+
 def service_schema() -> dict[str, Any]:
     """JSON Schema of the settings of the service."""
     schema = ServiceSettings.model_json_schema(mode="validation")
@@ -65,6 +72,7 @@ def schema_files() -> dict[str, str]:
         "request.schema.json": request_schema(),
         "decision.schema.json": decision_schema(),
         "audit.schema.json": audit_schema(),
+        "reassessment.schema.json": reassessment_schema(),
         "service.schema.json": service_schema(),
     }
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
@@ -80,7 +88,7 @@ def write_schemas(folder: Path = SHIPPED) -> None:
 def _written(model: type[Fact], version: str, title: str) -> dict[str, Any]:
     schema = model.model_json_schema(mode="serialization")
     for part in (schema, *schema["$defs"].values()):
-        if part["type"] == "object":
+        if part.get("type") == "object":
             part["required"] = list(part["properties"])
     return _headed(schema, version, title)
 

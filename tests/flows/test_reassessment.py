@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pyrage
 import pytest
 
@@ -21,6 +22,7 @@ from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment.record import Again, Reassessment
 from tasks.reassessment.scoring import score_with_originals
+from tasks.request.schema import reassessment_schema
 from tests.support.decoyed_world import make_decoyed_world, the_same_decoys
 from tests.support.search import files_holding_each
 from tests.support.world import (
@@ -209,6 +211,7 @@ def test_once_more_nothing_is_written_but_that_nothing_has_changed(out: Out) -> 
     ]
     stored = Reassessment.model_validate_json(first.path.read_bytes())
     assert canonical_json(stored) == first.path.read_bytes()
+    jsonschema.validate(json.loads(first.path.read_bytes()), reassessment_schema())
 
 
 def shrink(world: World, *, divisor: int, path: Path | None = None) -> Path:

@@ -17,7 +17,7 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(request_schema())
 
 
-@pytest.mark.parametrize("name", ["request.schema.json", "decision.schema.json"])
+@pytest.mark.parametrize("name", ["request.schema.json", "decision.schema.json", "reassessment.schema.json"])
 def test_the_shipped_schema_is_the_generated_one(name: str) -> None:
     hint = "run: python -m tasks.request.schema"
     assert (SHIPPED / name).read_text(encoding="utf-8") == schema_files()[name], hint
