@@ -40,7 +40,7 @@ from flows.recall import find_bundle
 from flows.workspace import Workspace
 from tasks.artifact import written
 from tasks.decision.assemble import Circumstances
-from tasks.decision.gates import agreement_gate, judge_gates
+from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact, canonical_json, digest
 from tasks.decision.verdict import is_over, utc_day
@@ -468,7 +468,12 @@ class _Case:
         return compare.gates_again(decided.gates, results, missing), decided.dataset.rows_out
 
     def _conditions(self) -> tuple[GateResult, ...]:
-        return (agreement_gate(self.recipient.agreement, self.today),)
+        """Gates that need no figure of today."""
+        agreement, decoys = agreement_gate(self.recipient.agreement, self.today), self.decided.decoys
+        if decoys is None:
+            return (agreement,)
+        limit = self.asked.request.policy.decoys.maximum_detectability
+        return agreement, compare.rounded(decoy_gate(decoys, limit))
 
     def _circumstances(self) -> Circumstances:
         decided = self.decided

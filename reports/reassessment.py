@@ -193,7 +193,8 @@ def _line(gate: GateAgain, record: Reassessment) -> GateLine:
     today, allowed = _written(gate, gate.measured, gate.threshold, record)
     outcome, css = "✓ open", "passed"
     if gate.open is None:
-        outcome, css = ("no gate today", "note") if gate.threshold is None else ("not judged", "failed")
+        dropped = gate.threshold is None and gate.comparison != "is"
+        outcome, css = ("no gate today", "note") if dropped else ("not judged", "failed")
     elif not gate.open:
         outcome, css = "✗ closed", "failed"
     elif gate.overridden:

@@ -462,6 +462,22 @@ def test_figures_of_a_copy_with_decoys_are_rounded_and_told_in_print(decoyed: Ou
     }
 
 
+def test_decoys_are_judged_by_what_was_measured_of_them_without_the_originals_too(decoyed: Out, tmp_path: Path) -> None:
+    out = copied(decoyed, tmp_path)
+    data = decoyed.world.data
+    content = data.read_bytes()
+    try:
+        data.unlink()
+        found = next(one for one in out.again() if one.recipient == "clinic")
+    finally:
+        data.write_bytes(content)
+    assert found.record is not None
+    (gate,) = (gate for gate in found.record.gates if gate.id == "decoys.detectability")
+    assert (gate.open_then, gate.open, gate.figure_changed) == (True, True, False)
+    informed = next(gate for gate in found.record.gates if gate.id == INFORMED)
+    assert informed.measured == informed.measured_then
+
+
 def test_the_report_is_the_same_bytes_each_time(out: Out) -> None:
     (found,) = out.again()
     assert found.record is not None
