@@ -6,7 +6,7 @@ its own, so that memory does not grow with the file.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,14 @@ LEFT_OUT = ("fnlwgt", "education-num")
 QUASI_IDENTIFIERS = ("age", "race", "sex", "zip")
 FIFTH = "education"
 _SEED = 20240
+_CUBE_MB = 2048
+"""Room for the count cube of five quasi-identifiers."""
+_SCHOOLING = {
+    "school": ["Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th"],
+    "high school": ["HS-grad", "Some-college"],
+    "associate": ["Assoc-voc", "Assoc-acdm"],
+    "degree": ["Bachelors", "Masters", "Prof-school", "Doctorate"],
+}
 
 
 def population(rows: int, *, fifth: bool = False) -> pd.DataFrame:
@@ -44,31 +52,47 @@ def population(rows: int, *, fifth: bool = False) -> pd.DataFrame:
 
 def write_microdata(path: Path, rows: int, people: pd.DataFrame) -> None:
     """Write a Parquet file of the example's columns, less those left out, a row group at a time."""
-    writer: pq.ParquetWriter | None = None
-    try:
-        for group in _groups(rows, people, _records()):
-            writer = writer or pq.ParquetWriter(path, group.schema)
-            writer.write_table(group, row_group_size=ROWS_A_GROUP)
-    finally:
-        if writer is not None:
-            writer.close()
+    _write(path, _groups(rows, people, _records()))
 
 
 def write_quasi_identifiers(path: Path, rows: int, people: pd.DataFrame) -> None:
-    """Write a Parquet file of quasi-identifiers alone, those of the people given."""
-    writer: pq.ParquetWriter | None = None
+    """Write a Parquet file of record ids and quasi-identifiers alone, those of the people given."""
     names = [name for name in people.columns if name != "count"]
-    columns = _dictionaries(people, names)
-    chances = np.cumsum(people["count"].to_numpy())
-    try:
-        for number, size in _sizes(rows):
-            drawn = _drawn(np.random.default_rng([_SEED, number]), chances, size)
-            group = pa.table({name: columns[name].take(drawn) for name in names})
-            writer = writer or pq.ParquetWriter(path, group.schema)
-            writer.write_table(group, row_group_size=ROWS_A_GROUP)
-    finally:
-        if writer is not None:
-            writer.close()
+    columns, chances = _dictionaries(people, names), np.cumsum(people["count"].to_numpy())
+    groups = (
+        pa.table(
+            {
+                "record_id": pa.array(np.arange(start + 1, start + size + 1)),
+                **{name: column.take(drawn) for name, column in columns.items()},
+            }
+        )
+        for start, size in _sizes(rows)
+        for drawn in [_drawn(np.random.default_rng([_SEED, start]), chances, size)]
+    )
+    _write(path, groups)
+
+
+def quasi_identifiers(folder: Path, rows: int) -> Path:
+    """A request on a file of five quasi-identifiers: those of the example, and education; returns its path."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(EXAMPLE.parent, folder, ignore=shutil.ignore_patterns("data"))
+    (folder / "data").mkdir()
+    people = population(rows, fifth=True)
+    people.to_parquet(folder / "data" / "population.parquet", index=False)
+    write_quasi_identifiers(folder / "data" / "records.parquet", rows, people)
+    request = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    request["dataset"]["path"] = "data/records.parquet"
+    request["population"]["path"] = "data/population.parquet"
+    declared = request["attributes"]
+    request["attributes"] = {name: declared[name] for name in ("record_id", *QUASI_IDENTIFIERS)}
+    request["attributes"][FIFTH] = {"role": "quasi-identifier", "hierarchy": {"groups": {"levels": [_SCHOOLING]}}}
+    policy = request["policy"]
+    policy["generalization"]["memory_limit_mb"] = _CUBE_MB
+    policy["gates"] = [gate for gate in policy["gates"] if not gate["measure"].startswith("combined")]
+    del policy["utility"]
+    target = folder / EXAMPLE.name
+    target.write_text(yaml.safe_dump(request, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return target
 
 
 def example(folder: Path, rows: int, recipients: tuple[str, ...] = ()) -> Path:
@@ -107,24 +131,34 @@ def _records() -> pd.DataFrame:
     return frame.drop(columns=list(LEFT_OUT))
 
 
+def _write(path: Path, groups: Iterable[pa.Table]) -> None:
+    writer: pq.ParquetWriter | None = None
+    try:
+        for group in groups:
+            writer = writer or pq.ParquetWriter(path, group.schema)
+            writer.write_table(group, row_group_size=ROWS_A_GROUP)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
 def _groups(rows: int, people: pd.DataFrame, records: pd.DataFrame) -> Iterator[pa.Table]:
     own = [name for name in records.columns if name not in (*QUASI_IDENTIFIERS, "record_id")]
     quasi = _dictionaries(people, QUASI_IDENTIFIERS)
     others = _dictionaries(records, own)
     chances = np.cumsum(people["count"].to_numpy())
-    for number, size in _sizes(rows):
-        generator = np.random.default_rng([_SEED, number])
+    for start, size in _sizes(rows):
+        generator = np.random.default_rng([_SEED, start])
         person, record = _drawn(generator, chances, size), generator.integers(len(records), size=size)
-        first = number * ROWS_A_GROUP + 1
-        columns: dict[str, pa.Array] = {"record_id": pa.array(np.arange(first, first + size))}
+        columns: dict[str, pa.Array] = {"record_id": pa.array(np.arange(start + 1, start + size + 1))}
         columns |= {name: quasi[name].take(person) for name in QUASI_IDENTIFIERS}
         columns |= {name: others[name].take(pa.array(record)) for name in own}
         yield pa.table({name: columns[name] for name in records.columns})
 
 
 def _sizes(rows: int) -> Iterator[tuple[int, int]]:
-    for number, start in enumerate(range(0, rows, ROWS_A_GROUP)):
-        yield number, min(ROWS_A_GROUP, rows - start)
+    for start in range(0, rows, ROWS_A_GROUP):
+        yield start, min(ROWS_A_GROUP, rows - start)
 
 
 def _drawn(generator: np.random.Generator, chances: np.ndarray, size: int) -> pa.Array:
