@@ -44,7 +44,7 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     DataError, HierarchyError, PopulationError, WorkspaceError
         If a file cannot be read, or a quasi-identifier is missing or outside its hierarchy.
     """
-    domain = _domain(loaded)
+    domain = read_domain(loaded)
     hierarchies, trees = domain.hierarchies, list(domain.hierarchies.values())
     codes = encode(frame, hierarchies, loaded.request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, trees)
@@ -82,7 +82,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
             raise _not_in_pieces(path)
         return prepare(loaded, read_microdata(path, request))
     cut = pieces(path, request)
-    domain, wanted = _domain(loaded), coded_attributes(request)
+    domain, wanted = read_domain(loaded), coded_attributes(request)
     trees = list(domain.hierarchies.values())
     counted = count_file(path, request, domain.hierarchies, wanted, cut, counting)
     if counted is None:
@@ -101,31 +101,51 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
 
 
 @dataclass(frozen=True)
-class _Domain:
+class Domain:
+    """What the data are coded by: the hierarchies, and the people that some of them come from."""
+
     hierarchies: dict[str, Hierarchy]
     values: pd.DataFrame
+    """The population's quasi-identifiers as text."""
     counts: NDArray[np.int64]
-    """People of each row of ``values``, the population."""
+    """People of each row of ``values``."""
+
+    def population(self, loaded: LoadedRequest) -> Tuples:
+        """The population as distinct tuples.
+
+        Raises
+        ------
+        PopulationError
+            If a value is missing or outside its hierarchy.
+        """
+        people = encode(self.values, self.hierarchies, loaded.request.population.path, PopulationError)
+        some = self.counts > 0
+        return distinct_tuples(people[some], list(self.hierarchies.values()), self.counts[some])[0]
 
 
-def _domain(loaded: LoadedRequest) -> _Domain:
+def read_domain(loaded: LoadedRequest) -> Domain:
+    """Read the population and build the hierarchies of a request.
+
+    Raises
+    ------
+    HierarchyError, PopulationError, WorkspaceError
+        If a file cannot be read or used.
+    """
     request = loaded.request
     path = loaded.resolve(request.population.path, "population.path")
     values, counts = read_population(path, request.population, request.quasi_identifiers)
-    return _Domain(build_hierarchies(loaded, values), values, counts)
+    return Domain(build_hierarchies(loaded, values), values, counts)
 
 
 def _prepared(  # noqa: PLR0917
     loaded: LoadedRequest,
-    domain: _Domain,
+    domain: Domain,
     data: Tuples,
     tuple_of_record: NDArray[np.int32],
     distinct: dict[str, int],
     columns: dict[str, Column],
 ) -> Prepared:
-    hierarchies, counts = domain.hierarchies, domain.counts
-    people = encode(domain.values, hierarchies, loaded.request.population.path, PopulationError)
-    population, _ = distinct_tuples(people[counts > 0], list(hierarchies.values()), counts[counts > 0])
+    hierarchies, population = domain.hierarchies, domain.population(loaded)
     register = read_register(loaded, hierarchies, population)
     return Prepared(hierarchies, data, population, tuple_of_record, distinct, columns=columns, register=register)
 

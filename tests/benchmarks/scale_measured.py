@@ -1,0 +1,129 @@
+"""One measurement of scale in a process of its own: ``python -m tests.benchmarks.scale_measured gate|count REQUEST``.
+
+Prints JSON: for each step its seconds, seconds of processor time, and the most memory the process had held by its end.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_MEBIBYTE = 1024
+
+
+class Stopwatch:
+    """Steps, one after the other."""
+
+    def __init__(self) -> None:
+        self.steps: list[dict[str, Any]] = []
+        self._began = time.perf_counter(), time.process_time()
+
+    def lap(self, name: str) -> None:
+        """End a step that began where the last one ended."""
+        now = time.perf_counter(), time.process_time()
+        wall, processor = (round(new - old, 2) for new, old in zip(now, self._began, strict=True))
+        self.steps.append({"step": name, "wall": wall, "processor": processor, "peak_mib": peak_mib()})
+        print(self.steps[-1], file=sys.stderr, flush=True)
+        self._began = now
+
+    def document(self, **more: Any) -> dict[str, Any]:
+        """All steps, their sums and what else is to be told."""
+        return {
+            "steps": self.steps,
+            "wall": round(sum(step["wall"] for step in self.steps), 1),
+            "processor": round(sum(step["processor"] for step in self.steps), 1),
+            "peak_mib": max(step["peak_mib"] for step in self.steps),
+            **more,
+        }
+
+
+def peak_mib() -> int:
+    """Most memory that this process has held at once, in MiB."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // _MEBIBYTE
+
+
+def gate(request: Path) -> dict[str, Any]:
+    """A release, from an empty workspace to the published bundle."""
+    from flows.gate import run_release
+    from flows.progress import listening
+
+    watch, name = Stopwatch(), ["reading the request"]
+
+    def show(following: str) -> None:
+        watch.lap(name[0])
+        name[0] = following
+
+    with _folder(request) as folder, listening(show):
+        outcome = run_release(request, folder / "workspace")
+        watch.lap(name[0])
+        verdicts = {record.recipient.id: record.decision.value for record in outcome.records}
+        records = outcome.records[0].dataset.records
+    return watch.document(verdicts=verdicts, records=records)
+
+
+def count(request: Path) -> dict[str, Any]:
+    """A file's quasi-identifiers counted, generalized by the first recipient's method, and scored."""
+    from tasks.generalization.play import play
+    from tasks.generalization.setting import game_table, payoffs_of, weights_of
+    from tasks.microdata.coded import Prepared
+    from tasks.microdata.counting.choice import Counting, count_tuples
+    from tasks.microdata.prepared import read_domain
+    from tasks.microdata.row_groups import pieces
+    from tasks.request.load import load_request
+    from tasks.risk.identity import risk_view
+    from tasks.risk.score import released_tuples, residual_risk
+
+    watch, loaded = Stopwatch(), load_request(request)
+    asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")
+    with _folder(request) as folder:
+        domain = read_domain(loaded)
+        population = domain.population(loaded)
+        watch.lap("population read and coded")
+        cut = pieces(path, asked)
+        data = count_tuples(path, asked, domain.hierarchies, cut, Counting(folder / "scratch"))
+        watch.lap("records counted")
+    if data is None:
+        raise RuntimeError("the file does not fit its hierarchies")
+    prepared = Prepared(domain.hierarchies, data, population, np.empty(0, dtype=np.int32), {})
+    table, recipient = game_table(asked, prepared), asked.recipients[0]
+    played = play(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
+    watch.lap("generalized")
+    policy = asked.policy
+    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
+    residual, transparent = residual_risk(
+        table, played, kept, payoffs_of(recipient), policy.risk_threshold, small_cell=policy.small_cell
+    )
+    place = population.find(data.keys)
+    people = np.where(place >= 0, population.counts[place], 0)
+    initial = risk_view(data.counts, people, data.counts, policy.risk_threshold, policy.small_cell)
+    watch.lap("scored")
+    return watch.document(
+        records=data.total,
+        tuples=len(data),
+        cube=table.people.form,
+        prosecutor=[initial.prosecutor.mean, residual.prosecutor.mean],
+        journalist=[initial.journalist.mean, residual.journalist.mean],
+        marketer=[initial.marketer, residual.marketer],
+        transparent=transparent.maximum_risk,
+    )
+
+
+@contextmanager
+def _folder(request: Path) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix=".measured-", dir=request.parent.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    print(json.dumps({"gate": gate, "count": count}[sys.argv[1]](Path(sys.argv[2]))))
