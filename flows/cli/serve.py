@@ -32,6 +32,10 @@ def serve(  # noqa: PLR0917
             "--prefect", metavar="URL", help="A Prefect server; without one it runs its own.", show_default=False
         ),
     ] = None,
+    pool: Annotated[
+        str | None,
+        typer.Option("--pool", metavar="NAME", help="A work pool whose workers run the flows.", show_default=False),
+    ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to answer at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to answer at; 0 for any.")] = 8600,
     *,
@@ -47,5 +51,5 @@ def serve(  # noqa: PLR0917
     from flows.service.serve import serve as run  # noqa: PLC0415
 
     start_logging(as_json=json_logs)
-    run(service_of(workspace, tuple(root or ()), inbox, settings), prefect=prefect, host=host, port=port)
+    run(service_of(workspace, tuple(root or ()), inbox, settings), prefect=prefect, pool=pool, host=host, port=port)
     return 0

@@ -1,7 +1,8 @@
 """The orchestrator of a service: its own Prefect server and the runner of its flows, kept alive; or a given server.
 
 Both are child processes. What they know can be lost: the queue and the ledger are the truth, and runs that died are
-found and run again. So they are ended without ceremony and started anew whenever one of them ends.
+found and run again. So they are ended without ceremony and started anew whenever one of them ends. With a work pool
+there is no runner: the workers of the pool run the flows, on whatever machines they are.
 """
 
 import os
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from flows.engine import start_from_template
+from flows.service import pools
 from flows.service.children import Child
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
@@ -45,9 +47,12 @@ _NOT_FOR_CHILDREN = ("PREFECT_", "RELEASEGATE_API_TOKEN", "RELEASEGATE_NOTIFY_")
 class Backend:
     """Starts server and runner, and starts them again; used from one thread that lives as long as the service."""
 
-    def __init__(self, service: Service, prefect: str | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, service: Service, prefect: str | None, environment: Mapping[str, str], pool: str | None = None
+    ) -> None:
         self._service = service
         self._given = prefect
+        self._pool = pool
         self._environment = environment
         self._listening = None if prefect is not None else _bound(service.settings.orchestrator.port)
         self.settings = self._client_settings()
@@ -59,7 +64,7 @@ class Backend:
         self._failures = 0
         self._ready = threading.Event()
         self.runner_started_at = 0.0
-        """Seconds since 1970; runs from before it are dead unless their process says otherwise."""
+        """Seconds since 1970; runs from before it are dead unless their process says otherwise; 0 for a pool's."""
 
     @property
     def api_url(self) -> str:
@@ -68,7 +73,7 @@ class Backend:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the server answers and the runner runs."""
+        """Whether the server answers, and the runner runs or the pool has the deployments."""
         return self._ready.is_set()
 
     @property
@@ -77,6 +82,11 @@ class Backend:
         children = {"server": self._server, "runner": self._runner}
         return {name: child.process_id for name, child in children.items() if child is not None and child.is_alive}
 
+    @property
+    def runs_flows(self) -> bool:
+        """Whether flows can run: the runner does, or a worker of the pool is online."""
+        return self._ready.is_set() and (self._pool is None or pools.is_served(self._pool))
+
     def keep(self, stopping: threading.Event, prepare: Callable[[], None]) -> None:
         """Keep both alive until told to stop.
 
@@ -84,7 +94,7 @@ class Backend:
         ----------
         stopping : threading.Event
         prepare : callable
-            Called while the server answers and no runner runs: what is orphaned then is dead.
+            Called while the server answers and no runner runs: what is orphaned then is dead, but for a pool's.
         """
         try:
             while not stopping.is_set():
@@ -104,7 +114,12 @@ class Backend:
             self._ask()
         if not self._answered or stopping.is_set():
             return
-        if self._runner is None or not self._runner.is_alive:
+        if self._pool is not None:
+            if not self._ready.is_set():
+                prepare()
+                pools.register(self._service, self._pool, self.settings)
+                self._ready.set()
+        elif self._runner is None or not self._runner.is_alive:
             self._ready.clear()
             if self._runner is not None:
                 log("the runner of flows has ended; it is started again")

@@ -48,8 +48,9 @@ _GRACE_PENDING = 300.0
 class Mover:
     """Looks at every open request once a `tick`."""
 
-    def __init__(self, service: Service, *, clock: Clock = utc_now) -> None:
+    def __init__(self, service: Service, *, clock: Clock = utc_now, has_runner: bool = True) -> None:
         self._service = service
+        self._has_runner = has_runner
         self._queue = Queue(service.workspace)
         self._clock = clock
         self._deployment: UUID | None = None
@@ -58,7 +59,10 @@ class Mover:
         self._looked_for_crashes = 0.0
 
     def prepare(self, client: "SyncPrefectClient") -> None:
-        """Set right what an earlier life of the service has left; call it while no runner runs."""
+        """Set right what an earlier life of the service has left; call it while no runner runs.
+
+        The workers of a pool outlive the service: their runs are left alone, and `tick` finds those that are gone.
+        """
         from prefect.client.schemas.objects import StateType  # noqa: PLC0415
 
         self._queue.prepare()
@@ -66,6 +70,8 @@ class Mover:
         self._deployment = None
         self._prepare_solvers(client)
         self._record_ends()
+        if not self._has_runner:
+            return
         entries = {self._key(entry): entry for entry in self._queue.open_entries()}
         for run in self._found(client, StateType.RUNNING, StateType.PENDING, StateType.CANCELLING):
             entry = entries.get(str(run.idempotency_key))

@@ -23,6 +23,7 @@ from flows.service.config import Service
 from flows.service.health import Pulse, health
 from flows.service.inbox import Inbox
 from flows.service.logs import log, log_problem
+from flows.service.pools import check_pool
 from flows.service.queue import Queue
 from flows.web.settings import Settings
 from tasks.errors import WorkspaceError
@@ -31,7 +32,14 @@ _TICK_SECONDS = 1.0
 _JOIN_SECONDS = 30.0
 
 
-def serve(service: Service, *, prefect: str | None = None, host: str = "127.0.0.1", port: int = 8600) -> None:
+def serve(
+    service: Service,
+    *,
+    prefect: str | None = None,
+    pool: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8600,
+) -> None:
     """Serve a workspace until told to stop by SIGINT or SIGTERM.
 
     Parameters
@@ -39,6 +47,8 @@ def serve(service: Service, *, prefect: str | None = None, host: str = "127.0.0.
     service : Service
     prefect : str, optional
         Address of a Prefect server; PREFECT_API_URL where not given, and a server of our own without that.
+    pool : str, optional
+        Work pool whose workers run the flows; a runner of our own where not given.
     host, port
         Where to answer over HTTP; port 0 for any.
 
@@ -47,7 +57,7 @@ def serve(service: Service, *, prefect: str | None = None, host: str = "127.0.0.
     WorkspaceError
         If another service has the workspace, or the address cannot be used.
     BadInput
-        If the address of the Prefect server is none.
+        If the address of the Prefect server is none, or a pool is named without a server.
     """
     taken = WorkspaceError(
         "another service is at work in this workspace",
@@ -57,17 +67,19 @@ def serve(service: Service, *, prefect: str | None = None, host: str = "127.0.0.
     )
     environment = dict(os.environ)
     given = given_server(prefect, environment)
+    if pool is not None:
+        check_pool(pool, given)
     with alone(service.home / "serve.lock", taken), _listening(host, port) as listening, _signals_end_it():
         Queue(service.workspace).prepare()
-        backend = Backend(service, given, environment)
+        backend = Backend(service, given, environment, pool)
         with environment_of(backend.settings):
-            _Serving(service, backend, listening).run()
+            _Serving(service, backend, listening, has_runner=pool is None).run()
 
 
 class _Serving:
     """The threads of a service; each looks, acts, and looks again, so that an error ends none of them."""
 
-    def __init__(self, service: Service, backend: Backend, listening: socket.socket) -> None:
+    def __init__(self, service: Service, backend: Backend, listening: socket.socket, *, has_runner: bool) -> None:
         from flows.service.moving import Mover  # noqa: PLC0415 - reads Prefect's settings, which are made by now
         from flows.service.telling import Herald  # noqa: PLC0415
 
@@ -76,7 +88,7 @@ class _Serving:
         self._socket = listening
         self._stopping = threading.Event()
         self._pulse = Pulse()
-        self._mover, self._herald = Mover(service), Herald(service)
+        self._mover, self._herald = Mover(service, has_runner=has_runner), Herald(service)
         self._inbox = None if service.inbox is None else Inbox(service, service.inbox)
         self._preparing = threading.Lock()
         self._page = Settings(**service.settings.page.model_dump())
@@ -177,7 +189,7 @@ class _Serving:
             self._service,
             self._pulse,
             prefect_answers=lambda: is_healthy(backend.api_url, backend.settings),
-            runner_runs=lambda: backend.is_ready,
+            runner_runs=lambda: backend.runs_flows,
         )
 
 
