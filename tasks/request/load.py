@@ -67,7 +67,7 @@ class LoadedRequest:
             places = [(folder / relative).resolve() for folder in allowed]
         except (OSError, RuntimeError, ValueError):
             raise self._unusable("not a usable path", name, "a path without loops", shown, "correct it") from None
-        files = [one for one in places if one.is_file()]
+        files = [one for one in places if _may_be_file(one)]
         target = next((one for one in files if _is_within(one, allowed)), (files or places)[0])
         if not _is_within(target, allowed):
             raise self._unusable(
@@ -90,6 +90,14 @@ class LoadedRequest:
 
     def _unusable(self, what: str, name: str, expected: str, got: str, fix: str) -> WorkspaceError:
         return WorkspaceError(what, where=self.place(name), expected=expected, got=got, fix=fix)
+
+
+def _may_be_file(path: Path) -> bool:
+    """Whether a file is there; also where the system does not let us look, so that no other is taken in its place."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return True
 
 
 def _is_within(path: Path, folders: Sequence[Path]) -> bool:

@@ -116,7 +116,7 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        "tasks.microdata.task.prepare",
+        "tasks.microdata.task.prepare_file",
         "tasks.validation.run.validate",
         "tasks.risk.task.plan",
         "tasks.masking.task.mask_columns",
