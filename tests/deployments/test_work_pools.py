@@ -1,0 +1,105 @@
+"""prefect.yaml and the templates of pools: Prefect takes them, and they are what the service itself would register."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.engine import prefect_server
+from flows.service.config import VARIABLE, service_of
+from flows.service.deployed import deployments
+from flows.service.pools import run_environment
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deployments"
+KUBERNETES = FOLDER / "kubernetes-base-job-template.json"
+DOCKER = FOLDER / "docker-base-job-template.json"
+
+
+def prefect(*arguments: object, **variables: str) -> str:
+    """Run Prefect's own command line against the server of the test."""
+    line = [sys.executable, "-m", "prefect", "--no-prompt", *map(str, arguments)]
+    done = subprocess.run(
+        line, env={**os.environ, **variables}, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_prefect_takes_deployments_and_templates(tmp_path: Path) -> None:
+    from prefect.client.orchestration import get_client
+
+    service = service_of(tmp_path / "workspace", (tmp_path,))
+    with prefect_server(tmp_path / "home"), get_client(sync_client=True) as client:
+        prefect("work-pool", "create", "cluster", "--type", "kubernetes", "--base-job-template", KUBERNETES)
+        assert client.read_work_pool("cluster").base_job_template == json.loads(KUBERNETES.read_text())
+        variables = service.environment() | {
+            "RELEASEGATE_POOL": "cluster",
+            "RELEASEGATE_SERVICE_NAME": service.name,
+        }
+        told = prefect("deploy", "--all", "--prefect-file", FOLDER / "prefect.yaml", **variables)
+        assert told.count("successfully created") == 5
+        found = {one.entrypoint: one for one in client.read_deployments()}
+        automations = client.request("POST", "/automations/filter", json={}).json()
+    expected = {one.entrypoint: one for one in deployments(service)}
+    assert set(found) == set(expected)
+    for entrypoint, one in found.items():
+        same = expected[entrypoint]
+        assert (one.name, sorted(one.tags), one.work_pool_name) == (same.name, sorted(same.tags), "cluster")
+        assert schedules(one) == schedules(same)
+        assert one.pull_steps == []
+        told_env = one.job_variables["env"]
+        settings = run_environment(service, {name: value for name, value in told_env.items() if name != VARIABLE})
+        assert told_env == settings
+    (automation,) = automations
+    assert automation["trigger"]["expect"] == ["releasegate.release.requested"]
+    assert automation["actions"][0]["parameters"]["request"] == "{{ event.payload.request }}"
+
+
+def schedules(deployment: Any) -> list[tuple[str, str]]:
+    return [(one.schedule.cron, one.schedule.timezone) for one in deployment.schedules]
+
+
+@pytest.mark.parametrize("path", [KUBERNETES, DOCKER], ids=lambda path: path.stem)
+def test_templates_name_variables_that_there_are_and_hold_no_secret(path: Path) -> None:
+    template = json.loads(path.read_text())
+    used = set(placeholders(template["job_configuration"]))
+    declared = set(template["variables"]["properties"])
+    assert used == declared
+    assert "image" in template["variables"]["required"]
+    assert not any(word in path.read_text().lower() for word in ('password":', 'token": "', "postgresql://"))
+
+
+def placeholders(node: Any) -> list[str]:
+    if isinstance(node, Mapping):
+        return [name for value in node.values() for name in placeholders(value)]
+    if isinstance(node, list):
+        return [name for value in node for name in placeholders(value)]
+    text = str(node)
+    return [part.split("}}")[0].strip() for part in text.split("{{")[1:]]
+
+
+def test_jobs_in_a_cluster_have_no_right_that_they_do_not_need() -> None:
+    spec = json.loads(KUBERNETES.read_text())["job_configuration"]["job_manifest"]["spec"]
+    assert spec["backoffLimit"] == 0
+    pod = spec["template"]["spec"]
+    assert pod["restartPolicy"] == "Never"
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "privileged": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["envFrom"] == [{"secretRef": {"name": "{{ secret_name }}"}}]
+    assert set(container["resources"]) == {"limits", "requests"}
+    mounted = {one["mountPath"]: one.get("readOnly", False) for one in container["volumeMounts"]}
+    assert mounted == {"/workspace": False, "/data": True, "/tmp": False}  # noqa: S108 - a mount
