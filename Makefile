@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. `make setup` puts everything else into .venv.
 .POSIX:
 .SUFFIXES:
-.PHONY: help setup demo browser test crashes lint format bench docs schemas lock clean
+.PHONY: help setup demo browser test crashes lint format bench scale docs schemas lock clean
 
 BIN = .venv/bin
 READY = .venv/.ready
@@ -15,6 +15,7 @@ help:
 	@echo "make outages  kill the service, its Prefect server, its runner or a run at random moments (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make bench    reproduce the papers' figures, time them, write build/bench/*.json"
+	@echo "make scale    measure the gate and the counting by size of the file, up to 10^SCALE records (SCALE=6)"
 	@echo "make docs     check the documents: links, commands, options, schemas"
 	@echo "make schemas  write the JSON Schemas of request and decision into schemas/"
 	@echo "make format   apply the formatter"
@@ -58,6 +59,11 @@ format: setup
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks
+
+SCALE = 6
+
+scale: setup
+	SCALE=$(SCALE) $(BIN)/python -m tests.benchmarks scale
 
 docs: setup
 	$(BIN)/pytest tests/docs

@@ -3,11 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.decoys.sensitive_values import Column
+
 _SPREAD = 2**22
 """Range of codes up to which an array of counts is small."""
 
 
-def counted_codes(codes: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+def counted_codes(codes: Column) -> tuple[Column, NDArray[np.int64]]:
     """The codes that occur, growing, and the records of each; as ``numpy.unique`` gives them.
 
     >>> counted_codes(np.array([3, 0, 3]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +98,9 @@ class _Design:
     def means(self) -> Floats:
         """Mean of each predictor."""
         if len(self.known) <= _BLOCK_RECORDS:
-            return next(x for _, x in self.blocks()).mean(axis=0)
-        means: Floats = np.sum([x.sum(axis=0) for _, x in self.blocks()], axis=0) / len(self.known)
+            means: Floats = next(x for _, x in self.blocks()).mean(axis=0)
+        else:
+            means = np.sum([x.sum(axis=0) for _, x in self.blocks()], axis=0) / len(self.known)
         return means
 
     def only(self, chosen: NDArray[np.intp]) -> "_Design":
@@ -207,7 +208,8 @@ def _independent(x: _Design) -> NDArray[np.intp]:
 
 
 def _factors(x: _Design) -> list[Floats]:
-    return [np.linalg.qr(block - x.means, mode="r") for _, block in x.blocks()]
+    factor = partial(qr, mode="economic", check_finite=False)
+    return [np.asarray(factor(block - x.means)[1], dtype=np.float64) for _, block in x.blocks()]
 
 
 def _fit(x: _Design, y: Floats) -> tuple[Floats, Floats, float]:

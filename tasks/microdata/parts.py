@@ -131,4 +131,5 @@ def _joined_levels(levels: Sequence[tuple[str, ...]]) -> tuple[pd.Index, list[ND
 
 
 def _renumbered(codes: NDArray[np.signedinteger], places: NDArray[np.intp]) -> NDArray[np.int32]:
-    return np.append(places, -1).astype(np.int32)[codes]
+    numbers: NDArray[np.int32] = np.append(places, -1).astype(np.int32)[codes]
+    return numbers

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
+from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Classes
 from tasks.decoys.regression_change import regression_change
 from tasks.decoys.statistics_change import statistics_change
@@ -114,6 +115,29 @@ def test_regression_agrees_with_another_solver(seed: int) -> None:
     assert found.explained_before == pytest.approx(explained)
     assert found.explained_after == pytest.approx(explained_after)
     assert found.largest == max(abs(part.standard_errors) for part in found.coefficients)
+
+
+@pytest.mark.parametrize("block", [7, 64, 219])
+def test_a_file_of_many_blocks_has_the_same_regression(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {name: column for name, column in sample(4).items() if name != "twice"}
+    before["x"][::9] = np.nan
+    after = {name: np.concatenate([column, sample(5, 20)[name]]) for name, column in before.items()}
+    whole = regression_change(before, after, "y")
+    monkeypatch.setattr("tasks.decoys.regression_change._BLOCK_RECORDS", block)
+    cut = regression_change(before, after, "y")
+    assert [part.name for part in cut.coefficients] == [part.name for part in whole.coefficients]
+    assert [part.change for part in cut.coefficients] == pytest.approx([part.change for part in whole.coefficients])
+    assert cut.largest == pytest.approx(whole.largest)
+    assert (cut.explained_before, cut.explained_after) == pytest.approx((whole.explained_before, whole.explained_after))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.one_of(st.integers(-3, 20), st.integers(2**22 - 1, 2**23)), min_size=1, max_size=30))
+def test_codes_are_counted_as_they_are_by_sorting(codes: list[int]) -> None:
+    given_codes = np.array(codes, dtype=np.int64)
+    for mine, its in zip(counted_codes(given_codes), np.unique(given_codes, return_counts=True), strict=True):
+        assert mine.dtype == its.dtype
+        assert np.array_equal(mine, its)
 
 
 def test_standard_errors_are_the_textbook_ones() -> None:

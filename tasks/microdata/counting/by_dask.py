@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,6 @@ from tasks.errors import BadInput, DataError, StageFailed
 from tasks.microdata.counting.wire import Order, Refusal, pack_answer, pack_order, unpack_answer, unpack_order
 from tasks.microdata.parts import Part, code_part
 from tasks.microdata.row_groups import piece_sha256, read_piece
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 _TO_CONNECT = "15s"
 _SOURCES = Path(__file__).resolve().parents[1]
@@ -102,7 +99,7 @@ def _coded(order: Order) -> Part | Refusal:
 
 
 @contextmanager
-def _client(address: str) -> Iterator["Client"]:
+def _client(address: str) -> Iterator[Any]:
     client = connect(address)
     try:
         yield client
@@ -110,18 +107,17 @@ def _client(address: str) -> Iterator["Client"]:
         client.close()
 
 
-def connect(address: str) -> "Client":
-    """A client of a running scheduler that has at least one worker.
+def connect(address: str) -> Any:
+    """A ``distributed.Client`` of a running scheduler that has at least one worker.
 
     Raises
     ------
     BadInput
         If Dask is not installed, or no scheduler or worker answers there.
     """
-    client: Any = None
-    failure = "no worker"
+    client, failure = None, "no worker"
     try:
-        from distributed import Client  # noqa: PLC0415  an extra
+        import distributed  # noqa: PLC0415  an extra
     except ImportError:
         raise BadInput(
             "counting on several machines needs Dask, which is not installed",
@@ -131,9 +127,10 @@ def connect(address: str) -> "Client":
             fix="install it with: pip install 'releasegate[dask]'; or leave --dask out, for the same result",
         ) from None
     try:
-        client = Client(address, timeout=_TO_CONNECT, set_as_default=False)
+        make: Any = distributed.Client
+        client = make(address, timeout=_TO_CONNECT, set_as_default=False)
         if client.scheduler_info(n_workers=-1)["workers"]:
-            return client  # type: ignore[no-any-return]
+            return client
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         failure = type(error).__name__
     if client is not None:

@@ -121,7 +121,8 @@ def _coded(  # noqa: PLR0917
 ) -> Iterator[Part | None]:
     """The pieces one after the other; None in place of one that cannot be coded."""
     if counting.dask is not None:
-        yield from code_by_dask(counting.dask, _orders(path, request, hierarchies, names, by_record, cut)) or [None]
+        coded = code_by_dask(counting.dask, _orders(path, request, hierarchies, names, by_record, cut))
+        yield from [None] if coded is None else coded
         return
     for piece in cut:
         try:

@@ -67,10 +67,8 @@ def unpack_order(content: bytes) -> Order:
         name: Hierarchy(name, tuple(tuple(level) for level in levels), arrays[f"groups_{axis}"])
         for axis, (name, levels) in enumerate(labels.items())
     }
-    return Order(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in about.items()},
-        hierarchies=hierarchies,
-    )
+    terms: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in about.items()}
+    return Order(**terms, hierarchies=hierarchies)
 
 
 def pack_answer(answer: Part | Refusal) -> bytes:
@@ -78,9 +76,13 @@ def pack_answer(answer: Part | Refusal) -> bytes:
     if isinstance(answer, Refusal):
         return _packed({"why": answer.why}, {})
     about = {"levels": {name: column.levels for name, column in answer.columns.items()}}
-    columns = {f"codes_{place}": column.codes for place, column in enumerate(answer.columns.values())}
-    tuples = {"keys": answer.keys, "counts": answer.counts, "tuple_of_record": answer.tuple_of_record}
-    return _packed(about, {**tuples, **columns})
+    arrays: dict[str, NDArray[Any]] = {
+        "keys": answer.keys,
+        "counts": answer.counts,
+        "tuple_of_record": answer.tuple_of_record,
+    }
+    arrays |= {f"codes_{place}": column.codes for place, column in enumerate(answer.columns.values())}
+    return _packed(about, arrays)
 
 
 def unpack_answer(content: object) -> Part | Refusal:
