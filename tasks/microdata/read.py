@@ -252,8 +252,8 @@ def read_parquet(path: Path, error_class: type[DataError] | type[PopulationError
 
 
 def _without_missing(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
-    tokens = pa.array(list(missing), type=column.type)
-    return pc.if_else(pc.is_in(column, value_set=tokens), pa.scalar(None, type=column.type), column)
+    empty = pc.is_in(column, value_set=pa.array(list(missing), type=column.type))
+    return pc.if_else(empty, pa.scalar(None, type=column.type), column) if pc.any(empty).as_py() else column
 
 
 def check_columns(found: Sequence[str], declared: Sequence[str], path: Path, delimiter: str) -> None:

@@ -36,6 +36,8 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples
 
 NAME_BYTES = 16
+_AT_ONCE = 100_000
+"""Record ids that are looked at one by one, and take far more room then than as a column."""
 _REQUEST, _PLAYED, _RULE, _CLEAR = "request.yaml", "played.npz", "rule.npz", "clear"
 
 Names = NDArray[np.bytes_]
@@ -93,7 +95,9 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
     """
     key = derive_seed(key_file, "re-assessment", "people")
     made = b"".join(
-        hashlib.blake2b(str(one).encode(), digest_size=NAME_BYTES, key=key).digest() for one in ids.to_numpy()
+        hashlib.blake2b(str(one).encode(), digest_size=NAME_BYTES, key=key).digest()
+        for start in range(0, len(ids), _AT_ONCE)
+        for one in ids.iloc[start : start + _AT_ONCE].to_numpy()
     )
     return np.frombuffer(made, dtype=f"S{NAME_BYTES}")
 
