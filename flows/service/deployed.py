@@ -134,7 +134,8 @@ def receive_request(request: str) -> RunState[None]:
 def reassess() -> RunState[None]:
     """Assess again what has left and is due, as its policy has it."""
     with _run() as service, guarded("service"):
-        from flows.reassessing import Options, reassess_all  # noqa: PLC0415 - imports every method
+        from flows.reassessing import reassess_all  # noqa: PLC0415 - imports every method
+        from flows.reassessing_copy import Options  # noqa: PLC0415
 
         made = reassess_all(service.workspace, options=Options(roots=service.roots), due_only=True)
         changed = sum(one.changed for one in made)

@@ -13,7 +13,8 @@ import jsonschema
 import pyrage
 import pytest
 
-from flows.reassessing import Options, Reassessed, reassess, reassess_all
+from flows.reassessing import Reassessed, reassess, reassess_all
+from flows.reassessing_copy import Options
 from flows.workspace import Workspace
 from reports.reassessment import reassessment_html, render_reassessment
 from tasks.decision.record import DecisionRecord, canonical_json
@@ -147,7 +148,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[DecisionRecord]:
         found.append(score_with_originals(*given))
         return found[-1]
 
-    monkeypatch.setattr("flows.reassessing.score_with_originals", catch)
+    monkeypatch.setattr("flows.reassessing_copy.score_with_originals", catch)
     return found
 
 
@@ -212,6 +213,19 @@ def test_once_more_nothing_is_written_but_that_nothing_has_changed(out: Out) -> 
     stored = Reassessment.model_validate_json(first.path.read_bytes())
     assert canonical_json(stored) == first.path.read_bytes()
     jsonschema.validate(json.loads(first.path.read_bytes()), reassessment_schema())
+
+
+def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(out: Out) -> None:
+    """Changed after it was written, or left by a crash before its entry: it is put aside, and the copy assessed."""
+    (first,) = out.again(after=30)
+    assert first.path is not None
+    forged = first.path.read_bytes().replace(b'"verdict":"holds"', b'"verdict":"would be blocked"')
+    assert forged != first.path.read_bytes()
+    first.path.write_bytes(forged)
+    (second,) = out.again(after=31)
+    assert (second.repeated, second.verdict.value, second.path) == (False, "holds", first.path)
+    (aside,) = first.path.parent.glob("*.unrecorded-*")
+    assert aside.read_bytes() == forged
 
 
 def shrink(world: World, *, divisor: int, path: Path | None = None) -> Path:
