@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. `make setup` puts everything else into .venv.
 .POSIX:
 .SUFFIXES:
-.PHONY: help setup demo browser test crashes lint format bench scale docs schemas lock clean
+.PHONY: help setup demo browser test crashes lint dependencies advisories format bench scale docs schemas lock clean
 
 BIN = .venv/bin
 READY = .venv/.ready
@@ -14,6 +14,8 @@ help:
 	@echo "make crashes  kill releases and votes fifty times at random moments; half an hour and more (TIMES=50 SEED=1)"
 	@echo "make outages  kill the service, its Prefect server, its runner or a run at random moments (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
+	@echo "make dependencies  check lock, installed packages and licences; part of make lint"
+	@echo "make advisories  ask for known vulnerabilities of the locked packages; needs the network"
 	@echo "make bench    reproduce the papers' figures, time them, write build/bench/*.json"
 	@echo "make scale    measure the gate and the counting by size of the file, up to 10^SCALE records (SCALE=6)"
 	@echo "make docs     check the documents: links, commands, options, schemas"
@@ -52,6 +54,17 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python deployments/dependencies.py
+
+dependencies: setup
+	$(BIN)/python deployments/dependencies.py
+	VIRTUAL_ENV=.venv $(BIN)/uv pip check
+
+# The auditing tool has an environment of its own, by hash as well, so that it is nowhere near the gate's.
+advisories: setup
+	$(BIN)/python -m venv --clear build/advisories
+	build/advisories/bin/python -m pip install --quiet --require-hashes -r deployments/requirements-advisories.txt
+	build/advisories/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 
 format: setup
 	$(BIN)/ruff check --fix .
