@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.errors import ParameterError
+from tasks.generalization.problem import fold
 from tasks.linkage.figure import Linkage
 from tasks.linkage.files import Files, Positions
 from tasks.linkage.joint import joint_linkage
@@ -29,7 +30,7 @@ class Release:
     released: Positions
     """Position in the file of each released record."""
     equal: NDArray[np.int64]
-    """Numbers that a person's own record must have too: of the own cell, and of values that leave as they are.
+    """Numbers from 0 that a person's own record must have too: of the own cell, and of values that leave as they are.
 
     Shape (n_records, n_equal).
     """
@@ -45,8 +46,8 @@ class Release:
         """Number of the class of each released record: those equal in all that must be equal."""
         if self.equal.shape[1] == 0:
             return np.zeros(len(self.released), dtype=np.int64)
-        _, number = np.unique(self.equal[self.released], axis=0, return_inverse=True)
-        return number.ravel().astype(np.int64)
+        number, _ = fold(list(self.equal[self.released].T.astype(np.intp, copy=False)))
+        return number.astype(np.int64)
 
     def files(self, people: Positions, candidates: Positions, truth: Positions) -> Files:
         """Two files of some people and some released records, by position among the released."""
