@@ -13,6 +13,7 @@ import pytest
 
 from flows.engine import Engine, prefect_server
 from flows.reviewing import cast_vote
+from flows.service.backend import Backend
 from flows.service.config import VARIABLE, service_of
 from flows.service.pools import check_pool, is_served, register, run_environment
 from flows.service.queue import Queue
@@ -44,6 +45,14 @@ def test_what_prefect_keeps_of_a_run_says_nothing_of_the_server_or_its_password(
     kept = run_environment(service, settings)
     assert set(kept) == {"PREFECT_LOGGING_TO_API_ENABLED", VARIABLE}
     assert "QJXPASSWORD" not in str(kept)
+
+
+@pytest.mark.parametrize("given", [None, URL])
+def test_runs_install_nothing(tmp_path: Path, given: str | None) -> None:
+    service = service_of(tmp_path / "workspace")
+    kept = run_environment(service, Backend(service, given, {}).settings)
+    assert kept["PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES"] == "false"
+    assert not any("password" in name.lower() or "AUTH" in name for name in kept)
 
 
 @contextmanager
