@@ -158,6 +158,16 @@ def test_an_earlier_life_leaves_no_run_that_claims_to_work(moved: Moved) -> None
     assert (after.attempt, after.lost) == (2, 0)
 
 
+def test_the_runs_of_a_pools_workers_outlive_the_service(moved: Moved) -> None:
+    entry = moved.hand_in()
+    moved.tick()
+    moved.say(entry.id, running())
+    Mover(moved.service, clock=moved.time, has_runner=False).prepare(moved.client)
+    assert (moved.states(entry.id), moved.entry(entry.id).attempt) == (["Running"], 1)
+    moved.mover.prepare(moved.client)
+    assert (moved.states(entry.id), moved.entry(entry.id).attempt) == (["Crashed"], 2)
+
+
 def test_a_run_that_ends_without_a_verdict_is_not_made_again_for_ever(moved: Moved) -> None:
     from prefect.states import Crashed
 
