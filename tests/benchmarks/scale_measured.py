@@ -65,8 +65,7 @@ def gate(request: Path) -> dict[str, Any]:
         outcome = run_release(request, folder / "workspace")
         watch.lap(name[0])
         verdicts = {record.recipient.id: record.decision.value for record in outcome.records}
-        records = outcome.records[0].dataset.records
-    return watch.document(verdicts=verdicts, records=records)
+    return watch.document(verdicts=verdicts)
 
 
 def count(request: Path) -> dict[str, Any]:

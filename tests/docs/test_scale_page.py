@@ -1,0 +1,61 @@
+"""The page on scale: its model is fitted to its own table, and its constants are the program's."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.microdata.counting.choice import DUCKDB_FROM, DUCKDB_MEMORY_MB
+from tasks.microdata.row_groups import ROWS_A_PIECE
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+
+
+def table(heading: str) -> list[list[str]]:
+    """Cells of the rows of the table below a heading."""
+    part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("| ")]
+    return rows[1:]
+
+
+def number(cell: str) -> float:
+    return float(cell.replace(",", ""))
+
+
+def told(words: str) -> float:
+    found = re.search(words.replace("#", r"([0-9][0-9,.]*)"), PAGE.replace("\n", " "))
+    assert found, words
+    return number(found.group(1))
+
+
+def test_the_steps_of_the_gate_add_up_within_the_target_s_processor_time_and_memory() -> None:
+    *steps, (_, seconds, processor, peak) = table("The whole gate")
+    assert len(steps) > 8
+    assert sum(number(step[1]) for step in steps) == pytest.approx(number(seconds), abs=10)
+    assert sum(number(step[2]) for step in steps) == pytest.approx(number(processor), abs=10)
+    assert max(number(step[3]) for step in steps) == number(peak)
+    assert number(processor) <= 15 * 60
+    assert number(peak) <= 16 * 1024
+    assert told(r"about # s of processor time a million more records") == pytest.approx(number(processor) / 10, abs=0.6)
+    assert told(r"about # TB at 10⁹") == pytest.approx(number(peak) / 1024 / 10, abs=0.06)
+
+
+def test_the_model_of_counting_is_fitted_to_its_table() -> None:
+    rows = np.array([[number(cell) for cell in row] for row in table("Counting and scoring")])
+    records, tuples, counting = rows[:, 0] / 1e6, rows[:, 4] / 1e6, rows[:, 5]
+    assert records[-1] == 100
+    assert rows[-1, 1] <= 5 * 60
+    assert rows[-1, 3] <= 4 * 1024
+    others = rows[:, 2] - counting
+    slope = (others[-1] - others[0]) / (tuples[-1] - tuples[0])
+    assert told(r"takes # s of processor time a million records") == pytest.approx(counting[-1] / 100, abs=0.006)
+    assert told(r"and # s a million distinct tuples") == pytest.approx(slope, abs=0.06)
+    assert told(r"takes # s for the population") == pytest.approx(others[0] - slope * tuples[0], abs=0.6)
+    assert told(r"takes about # minutes of processor time with DuckDB") == pytest.approx(counting[-1] / 6, abs=0.6)
+
+
+def test_constants_are_the_program_s() -> None:
+    assert told(r"from # million records on, DuckDB") == DUCKDB_FROM / 1e6
+    assert told(r"may take # GB") == DUCKDB_MEMORY_MB / 1024
+    assert told(r"in pieces of about # million records") == ROWS_A_PIECE / 1e6
