@@ -23,7 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import Case, cases_of, drop_kept, drop_pending, finish_additions, pending_key, settled_cases
+from flows.cases import (
+    Case,
+    cases_of,
+    drop_kept,
+    drop_pending,
+    finish_additions,
+    open_release,
+    pending_key,
+    settled_cases,
+)
 from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
 from flows.engine import Engine, prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
@@ -453,6 +462,29 @@ def _decided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, now: N
         standings={case.recipient: case.standing for case in ordered},
         lapsed={case.recipient: why for case in ordered if (why := _no_longer(case, utc_day(at)))},
         positions=positions if positions.is_file() else None,
+    )
+
+
+def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
+    """Where a decided release stands, as the ledger has it; nothing is decided, whichever program is installed by now.
+
+    Raises
+    ------
+    WorkspaceError
+        If there is no such release, or another process acts on it.
+    TamperingFound
+        If the bundle or the ledger is not as recorded.
+    """
+    at = clock()
+    with open_release(release_id, workspace, at) as opened:
+        cases = list(opened.cases.values())
+    return Outcome(
+        release_id,
+        workspace.bundle(release_id),
+        tuple(case.record for case in cases),
+        repeated=True,
+        standings={case.recipient: case.standing for case in cases},
+        lapsed={case.recipient: why for case in cases if (why := _no_longer(case, utc_day(at)))},
     )
 
 

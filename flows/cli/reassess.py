@@ -64,8 +64,8 @@ def reassess(  # noqa: PLR0917
             fix="name one of them",
         )
     from flows.progress import listening  # noqa: PLC0415  quicker help
-    from flows.reassessing import reassess_all  # noqa: PLC0415
     from flows.reassessing import reassess as reassess_one  # noqa: PLC0415
+    from flows.reassessing import reassess_all  # noqa: PLC0415
     from flows.reassessing_copy import Options  # noqa: PLC0415
 
     home = Workspace(workspace.resolve())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flows.actor import Clock, utc_now
 from flows.cases import open_release
-from flows.gate import EngineFor, Outcome, run_release
+from flows.gate import EngineFor, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.intake import check_inputs, record_end
@@ -41,17 +41,21 @@ def decide(
     outcome, usable = None, entry.release_id is not None
     try:
         with guarded("service"):
-            if not usable:
-                check_inputs(queue, entry)
-                usable = True
-            outcome = run_release(
-                queue.document(entry.request_sha256),
-                service.workspace.root,
-                [Path(root) for root in entry.roots],
-                clock=clock,
-                engine=engine,
-            )
-        changes = _decided(outcome, clock())
+            if entry.state is State.AWAITING_REVIEW and entry.release_id is not None:
+                # Asking again could decide anew: the program, a file or a day may be another since.
+                outcome = standing_outcome(entry.release_id, service.workspace, clock=clock)
+            else:
+                if not usable:
+                    check_inputs(queue, entry)
+                    usable = True
+                outcome = run_release(
+                    queue.document(entry.request_sha256),
+                    service.workspace.root,
+                    [Path(root) for root in entry.roots],
+                    clock=clock,
+                    engine=engine,
+                )
+        changes = _decided(entry, outcome, clock())
     except ReleasegateError as error:
         told = _is_told(service.workspace, error, before)
         passing = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
@@ -74,8 +78,8 @@ def decide(
     return after, outcome
 
 
-def _decided(outcome: Outcome, at: datetime) -> dict[str, object]:
-    verdicts = {
+def _decided(entry: Entry, outcome: Outcome, at: datetime) -> dict[str, object]:
+    verdicts = entry.verdicts | {
         who: "lapsed" if who in outcome.lapsed else standing.state.value for who, standing in outcome.standings.items()
     }
     waits = Release.AWAITING_REVIEW.value in verdicts.values()

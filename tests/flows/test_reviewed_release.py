@@ -17,6 +17,11 @@ from flows.determination import sign_determination
 from flows.gate import Outcome
 from flows.reviewing import cast_vote, overview
 from flows.revoking import override, revoke
+from flows.service.config import service_of
+from flows.service.queue import Entry as Request
+from flows.service.queue import Queue
+from flows.service.queue import State as Queued
+from flows.service.working import decide
 from flows.signing import PASSPHRASE
 from flows.workspace import Workspace
 from tasks.decision.states import State
@@ -133,6 +138,34 @@ def approved(waiting: Waiting) -> Waiting:
     waiting.vote(FIRST)
     waiting.vote(SECOND, at=LATER + timedelta(hours=1))
     return waiting
+
+
+def test_a_service_asks_the_ledger_and_never_decides_again_what_awaits_review(waiting: Waiting) -> None:
+    """Not even where its data are gone meanwhile, or the program is another: no flow can run here."""
+    queue = Queue(waiting.workspace)
+    queue.prepare()
+    entry = Request(
+        id=waiting.release_id, state=Queued.AWAITING_REVIEW, source="http", name="request", request_sha256="0" * 64,
+        arrival="a", token="0" * 32, accepted_at=NOW, release_id=waiting.release_id,
+    )  # fmt: skip
+    queue.put(entry)
+    waiting.world.data.unlink()
+
+    def decided_now() -> Request:
+        service = service_of(waiting.workspace.root, (waiting.world.folder,))
+        return decide(queue, service, entry, lambda *_: pytest.fail("a flow ran"), clock=lambda: LATER)[0]
+
+    assert decided_now().state is Queued.AWAITING_REVIEW
+    before = waiting.events().count("decided")
+    for recipient_id in ("university", "clinic"):
+        for reviewer in (FIRST, SECOND):
+            cast_vote(
+                waiting.release_id, waiting.workspace, reviewer=reviewer, vote="approve", reason=REASON,
+                recipient=recipient_id, clock=lambda: LATER,
+            )  # fmt: skip
+    done = decided_now()
+    assert (done.state, done.verdicts) == (Queued.DECIDED, {"university": "released", "clinic": "released"})
+    assert waiting.events().count("decided") == before
 
 
 def test_what_awaits_review_lies_nowhere_in_clear(waiting: Waiting, engine: Any) -> None:
@@ -387,7 +420,8 @@ def test_votes_and_file_that_were_changed_are_found(waiting: Waiting) -> None:
         waiting.vote(SECOND)
     vote.write_bytes(kept)
     sealed = waiting.pending.read_bytes()
-    for changed in (sealed[: len(sealed) // 2], sealed[:-40] + b"A" + sealed[-39:], b"", sealed + sealed):
+    other = b"B" if sealed[-40:-39] == b"A" else b"A"
+    for changed in (sealed[: len(sealed) // 2], sealed[:-40] + other + sealed[-39:], b"", sealed + sealed):
         waiting.pending.write_bytes(changed)
         with pytest.raises(TamperingFound, match="not as it was"):
             waiting.vote(SECOND)
