@@ -387,7 +387,8 @@ def test_votes_and_file_that_were_changed_are_found(waiting: Waiting) -> None:
         waiting.vote(SECOND)
     vote.write_bytes(kept)
     sealed = waiting.pending.read_bytes()
-    for changed in (sealed[: len(sealed) // 2], sealed[:-40] + b"A" + sealed[-39:], b"", sealed + sealed):
+    other = b"B" if sealed[-40:-39] == b"A" else b"A"
+    for changed in (sealed[: len(sealed) // 2], sealed[:-40] + other + sealed[-39:], b"", sealed + sealed):
         waiting.pending.write_bytes(changed)
         with pytest.raises(TamperingFound, match="not as it was"):
             waiting.vote(SECOND)
