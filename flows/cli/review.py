@@ -119,10 +119,13 @@ def _show(found: list["Overview"], *, as_json: bool) -> int:
     if as_json:
         print_json({"ok": True, "exit_code": 0, "recipients": [_document(one) for one in found]})
         return ExitCode.APPROVED
-    for one in found:
+    for place, one in enumerate(found):
         record, standing = one.case.record, one.case.standing
+        if place:
+            console.print()
         console.print(Text.assemble((standing.state.value.upper(), "bold"), f"  {one.case.recipient}"))
-        console.print(Text(f"  {standing.why}"))
+        if standing.state is not State.AWAITING_REVIEW:
+            console.print(Text(f"  {standing.why}"))
         console.print(Text(f"  record     {one.case.record_sha256}"), soft_wrap=True)
         console.print(f"  valid      {record.valid_from} to {record.valid_until}")
         if record.supersedes:
@@ -134,12 +137,13 @@ def _show(found: list["Overview"], *, as_json: bool) -> int:
         console.print(Text(f"  asked for  by {record.requested_by}, {record.requested_at.date()}"))
         if record.reviews_required:
             console.print(Text(f"  reviewers  {', '.join(record.reviewers)}; {record.reviews_required} required"))
-            console.print(Text(f"  votes in   {', '.join(one.voted) or 'none'}"))
+            console.print(
+                Text(f"  votes in   {len(one.voted)} of {record.reviews_required}: {', '.join(one.voted) or 'none'}")
+            )
         for review in standing.reviews:
             console.print(Text(f"  {review.reviewer}: {review.vote}. {review.reason}"))
         for earlier in one.earlier:
             console.print(f"  got before {earlier.release_id}, {earlier.at.date()}", soft_wrap=True)
-        console.print()
     return ExitCode.APPROVED
 
 

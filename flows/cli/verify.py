@@ -34,7 +34,10 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    bundle: Annotated[Path | None, typer.Argument(help="Folder of a bundle.", show_default=False)] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of a bundle, or a release id or its first digits (6 or more).", show_default=False),
+    ] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     pdf: Annotated[
         Path | None, typer.Option("--pdf", help="A signed determination; goes with --trust.", show_default=False)
@@ -105,6 +108,10 @@ def verify(
     named = Workspace(workspace.resolve())
     with guarded("verification"):
         roots = all_certificates(trust) if trust else None
+        if bundle is not None and not bundle.exists() and bundle.name == str(bundle):
+            from flows.recall import find_bundle  # noqa: PLC0415  the request's readers take a while to import
+
+            bundle = find_bundle(bundle.name, named)
         if pdf is not None:
             told = _pdf(pdf, bundle, named, roots or (), moment, alone=alone)
         elif bundle is not None:

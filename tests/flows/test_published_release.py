@@ -260,6 +260,11 @@ def test_the_bundle_and_the_ledger_verify(published: Published, releasegate: Any
     assert told["delivered"] == ["university"]
     assert told["ledger_checked"] is True
     assert releasegate("verify", published.bundle, "--alone", "--json").document["ledger_checked"] is False
+    workspace = ("--workspace", published.workspace.root)
+    assert releasegate("verify", published.bundle.name[:8], *workspace, "--json").document == told
+    unknown = releasegate("verify", "0" * 8, *workspace)
+    assert unknown.code == 2
+    assert "there is no such release" in unknown.err
     ledger = releasegate("verify", "--ledger", "--workspace", published.workspace.root, "--json").document
     assert ledger["entries"] == 5
 

@@ -645,7 +645,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     assert "1 of 2 are in" in told.out
     shown = releasegate(*line, "--show")
     assert shown.code == 0
-    assert f"votes in   {FIRST}" in shown.out
+    assert f"votes in   1 of 2: {FIRST}" in shown.out
     assert "Zwölf" not in shown.out + told.out + told.err
     asked = releasegate("release", waiting.world.request, *place)
     assert asked.code == 4
