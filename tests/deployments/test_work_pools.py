@@ -1,8 +1,8 @@
 """prefect.yaml and the templates of pools: Prefect takes them, and they are what the service itself would register."""
 
 import json
-import re
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
