@@ -10,7 +10,7 @@ help:
 	@echo "make setup    install everything into .venv, by hash"
 	@echo "make demo     take the Adult-TN example through the gate: decision, bundle and PDF in build/demo"
 	@echo "make test     run the tests"
-	@echo "make crashes  kill releases and votes fifty times at random moments; half an hour and more (TIMES=50 SEED=1)"
+	@echo "make crashes  kill releases and votes fifty times at random moments; some 20 minutes (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make bench    reproduce the papers' figures, time them, write build/bench/*.json"
 	@echo "make docs     check the documents: links, commands, options, schemas"
