@@ -11,7 +11,7 @@ help:
 	@echo "make demo     take the Adult-TN example through the gate: decision, bundle and PDF in build/demo"
 	@echo "make test     run the tests"
 	@echo "make browser  see to a Chromium, for the tests of the reviewer's page that need one"
-	@echo "make crashes  kill releases and votes fifty times at random moments; half an hour and more (TIMES=50 SEED=1)"
+	@echo "make crashes  kill releases and votes fifty times at random moments; some 20 minutes (TIMES=50 SEED=1)"
 	@echo "make outages  kill the service, its Prefect server, its runner or a run at random moments (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make dependencies  check lock, installed packages and licences; part of make lint"

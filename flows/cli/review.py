@@ -124,8 +124,7 @@ def _show(found: list["Overview"], *, as_json: bool) -> int:
         if place:
             console.print()
         console.print(Text.assemble((standing.state.value.upper(), "bold"), f"  {one.case.recipient}"))
-        if standing.state is not State.AWAITING_REVIEW:
-            console.print(Text(f"  {standing.why}"))
+        console.print(Text(f"  {standing.why}"))
         console.print(Text(f"  record     {one.case.record_sha256}"), soft_wrap=True)
         console.print(f"  valid      {record.valid_from} to {record.valid_until}")
         if record.supersedes:
