@@ -10,7 +10,7 @@ recipient's gain may differ from the publisher's loss.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,40 @@ _EXACT = 1 - 1e-12
 """Stakes are decimals and their products are rounded: a gain this near to the cost of the attempts equals it."""
 
 _SEX_NAMES = frozenset({"sex", "gender"})
+
+
+class Follower(Protocol):
+    """The recipient's side of the game: what he does at a group size and what that means to both.
+
+    Implementations are immutable and hashable. All methods work elementwise on group sizes of any one shape; a size of
+    0 counts as 1. Payoffs are per record, in one currency.
+    """
+
+    @property
+    def benefit(self) -> float:
+        """Publisher's benefit of sharing in full detail, V."""
+        ...
+
+    @property
+    def safe_group(self) -> float:
+        """Group size from which no record is attacked, whatever its size; infinite if there is none."""
+        ...
+
+    def attacked(self, people: Counts) -> NDArray[np.bool_]:
+        """Whether a record that ``people`` match is attacked; a tie is no attack."""
+        ...
+
+    def reidentified(self, people: Counts) -> Floats:
+        """Expected re-identifications of a record: 0 where it is not attacked, else at most 1 for each attacker."""
+        ...
+
+    def publisher(self, value: Floats, people: Counts) -> Floats:
+        """Publisher's payoff U_p for released value v and group size n; at most v, and v where nobody attacks."""
+        ...
+
+    def adversary(self, people: Counts) -> Floats:
+        """Recipient's payoff U_a at group size n, at least 0."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -51,6 +85,10 @@ class Payoffs:
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether an attempt pays on a record that ``people`` match; a tie is no attack."""
         return self.cost * people < self.gain * _EXACT
+
+    def reidentified(self, people: Counts) -> Floats:
+        """Probability of re-identification at group size n, 1/n where an attempt pays; n = 0 counts as 1."""
+        return np.where(self.attacked(people), 1.0 / np.maximum(people, 1), 0.0)
 
     def publisher(self, value: Floats, people: Counts) -> Floats:
         """Publisher's payoff U_p for released value v and group size n; n = 0 counts as 1."""

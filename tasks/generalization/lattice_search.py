@@ -10,7 +10,8 @@ pruned goes on being searched, most valuable first, until nothing is left; this 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game import TIE, Floats
+from tasks.errors import ParameterError
+from tasks.generalization.game import TIE, Floats, Payoffs
 from tasks.generalization.problem import Problem
 from tasks.microdata.hierarchy import Codes
 
@@ -54,6 +55,14 @@ def lattice_search(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], ND
 
 def _charged(problem: Problem, value: Floats, people: NDArray[np.int64]) -> Floats:
     """Payoff as Algorithm 2 compares it: v − L·π, attacked or not."""
+    if not isinstance(problem.payoffs, Payoffs):
+        raise ParameterError(
+            "Algorithm 2 compares what a single attempt costs",
+            where="payoffs",
+            expected="the stakes of a single attempt",
+            got=type(problem.payoffs).__name__,
+            fix="use the exact solver",
+        )
     return value - problem.payoffs.loss / np.maximum(people, 1)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.game import Floats, Follower, InformationLoss
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.lattice import Lattice
@@ -22,7 +22,7 @@ class Problem:
 
     hierarchies: tuple[Hierarchy, ...]
     loss: InformationLoss
-    payoffs: Payoffs
+    payoffs: Follower
     people: DenseCube | SparseCube
     """People in each cell of the population."""
 
