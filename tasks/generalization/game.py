@@ -10,7 +10,7 @@ recipient's gain may differ from the publisher's loss.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Follower(Protocol):
         """Recipient's payoff U_a at group size n, at least 0."""
         ...
 
+    def scaled(self, benefit: float, loss: float) -> Self:
+        """The follower with V multiplied by one factor, L and the recipient's gain by another."""
+        ...
+
 
 @dataclass(frozen=True)
 class Payoffs:
@@ -83,8 +87,9 @@ class Payoffs:
         return self.gain / self.cost
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
-        """Whether an attempt pays on a record that ``people`` match; a tie is no attack."""
-        return self.cost * people < self.gain * _EXACT
+        """Whether an attempt pays on a record that ``people`` match; a tie is no attack, and n = 0 counts as 1."""
+        attacked: NDArray[np.bool_] = self.cost * np.maximum(people, 1) < self.gain * _EXACT
+        return attacked
 
     def reidentified(self, people: Counts) -> Floats:
         """Probability of re-identification at group size n, 1/n where an attempt pays; n = 0 counts as 1."""
@@ -97,6 +102,10 @@ class Payoffs:
     def adversary(self, people: Counts) -> Floats:
         """Recipient's payoff U_a at group size n; n = 0 counts as 1."""
         return np.where(self.attacked(people), self.gain / np.maximum(people, 1) - self.cost, 0.0)
+
+    def scaled(self, benefit: float, loss: float) -> "Payoffs":
+        """The stakes with V multiplied by one factor, L and G by another."""
+        return Payoffs(self.benefit * benefit, self.loss * loss, self.gain * loss, self.cost)
 
 
 def information_loss_weights(

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
-from tasks.generalization.problem import Problem
+from tasks.generalization.problem import Problem, all_attacked
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.lattice import Lattice
@@ -113,13 +112,7 @@ def partition(problem: Problem, weights: DenseCube | SparseCube, rule: Rule) -> 
     else:
         raise TypeError("population and weights must be counted in the same form")
     if not np.isfinite(result.total):
-        raise StageFailed(
-            "no release exists that nobody would attack",
-            where="generalization",
-            expected=f"a population of at least {problem.payoffs.safe_group:g} people (gain over cost)",
-            got="fewer people in the whole population",
-            fix="use a larger population, or terms with a smaller gain or a higher cost",
-        )
+        raise all_attacked("no release exists that nobody would attack", problem.payoffs)
     return result
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from tasks.errors import StageFailed
 from tasks.generalization.common import common_strategy
 from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.game import Floats, Follower, InformationLoss
 from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem
+from tasks.generalization.problem import Problem, all_attacked
 from tasks.generalization.raised import matching_people
 from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
@@ -43,15 +43,15 @@ LevelsRule = Callable[[Codes], Codes]
 """Gives leaf codes the levels they are released at; both of shape (n_tuples, n_attributes)."""
 
 
-def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str = "population") -> Played:
+def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population") -> Played:
     """Play a method on the data and, with the same rule, on the whole population.
 
     Parameters
     ----------
     table : Table
     method : Method
-    payoffs : Payoffs
-        The recipient's stakes.
+    payoffs : Follower
+        The recipient's side: stakes, or how he plans.
     weights : array of shape (n_attributes,)
         Weight of each attribute in the information loss.
     cell_weights : {"population", "data"}
@@ -71,7 +71,7 @@ def play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_w
 
 
 def population_cells(
-    table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str = "population"
+    table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Codes:
     """Cell that the method gives each population tuple, in axis positions; parameters as of ``play``.
 
@@ -110,11 +110,11 @@ def _nested(hierarchy: Hierarchy, extra: SafeHarborAxis) -> bool:
     return True
 
 
-def _problem(table: Table, payoffs: Payoffs, weights: Floats) -> Problem:
+def _problem(table: Table, payoffs: Follower, weights: Floats) -> Problem:
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
-def _play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> Played:
+def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> Played:
     problem = _problem(table, payoffs, weights)
     made = _made(table, method, payoffs, weights, cell_weights)
     found = None if table.demands is None else recode(table, table.demands, made)
@@ -138,12 +138,12 @@ def _play(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_
     )
 
 
-def _key(method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> Hashable:
+def _key(method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> Hashable:
     """What a method's cells depend on, the table apart."""
     return method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None
 
 
-def _made(table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str) -> MethodCells:
+def _made(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> MethodCells:
     key = _key(method, payoffs, weights, cell_weights)
     if table.demands is None:
         return _method(table, _problem(table, payoffs, weights), method, cell_weights)
@@ -196,13 +196,7 @@ def _per_record(problem: Problem, codes: Codes, rule: Rule, floors: Sequence[Cod
         floor = np.column_stack([levels[codes[:, axis]] for axis, levels in enumerate(floors)])
     nodes, _ = solve(problem, codes, rule, floor)
     if (nodes < 0).any():
-        raise StageFailed(
-            "some records have no strategy that nobody would attack",
-            where="generalization",
-            expected=f"a population of at least {problem.payoffs.safe_group:g} people (gain over cost)",
-            got="fewer people in the whole population",
-            fix="use a larger population, or terms with a smaller gain or a higher cost",
-        )
+        raise all_attacked("some records have no strategy that nobody would attack", problem.payoffs)
     levels: Codes = problem.lattice.nodes[nodes]
     return levels
 
@@ -217,7 +211,7 @@ def _kept(table: Table, problem: Problem, cells: Codes) -> Floats:
     return kept
 
 
-def information_kept(table: Table, payoffs: Payoffs, weights: Floats, cells: Codes) -> Floats:
+def information_kept(table: Table, payoffs: Follower, weights: Floats, cells: Codes) -> Floats:
     """Share of information that each of some cells keeps, 0 to 1; shape (n_cells,)."""
     return _kept(table, _problem(table, payoffs, weights), cells)
 

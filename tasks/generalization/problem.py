@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game import Floats, Follower, InformationLoss
+from tasks.errors import StageFailed
+from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.lattice import Lattice
@@ -54,6 +55,19 @@ class Problem:
         for axis, hierarchy in enumerate(self.hierarchies):
             finest[:, axis] = hierarchy.finest[cells[:, axis]]
         return finest
+
+
+def all_attacked(what: str, follower: Follower) -> StageFailed:
+    """The error of a rule that releases nothing worth an attack, where everything is."""
+    least, single = follower.safe_group, isinstance(follower, Payoffs)
+    people = f"a population of at least {least:g} people ({'gain over cost' if single else 'nobody attacks as many'})"
+    return StageFailed(
+        what,
+        where="generalization",
+        expected=people if np.isfinite(least) else "terms under which some group is not worth an attack",
+        got="fewer people in the whole population" if np.isfinite(least) else "terms under which every group is",
+        fix="use a larger population, or terms with a smaller gain or a higher cost",
+    )
 
 
 def allowed_nodes(lattice: Lattice, floor: Codes | None) -> NDArray[np.bool_] | None:

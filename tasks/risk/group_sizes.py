@@ -1,4 +1,4 @@
-"""Checks of what the scores of single records are asked for: group sizes, densities, numbers of people."""
+"""Group sizes, densities and numbers of people: checks of what is asked for, and what a prior says of them."""
 
 from typing import Any
 
@@ -71,6 +71,20 @@ def checked_people(number: int, name: str, largest: int) -> int:
         got = str(number) if isinstance(number, int | float | np.number) else type(number).__name__
         raise _refused("a number of people is not possible", name, f"a whole number from 1 to {largest:,}", got)
     return int(number)
+
+
+def expected_candidates(prior: float, people: Integers) -> Integers:
+    """Candidates of a group in external data that list the prior's share of everybody; at least one, same shape.
+
+    Rounded down, so that N = g/π never exceeds the people of the group; 1e-9: 0.29·100 is to be 29.
+    """
+    listed: Integers = np.maximum(np.floor(prior * np.maximum(people, 1) + 1e-9), 1).astype(np.int64)
+    return listed
+
+
+def expected_listed(prior: float, people: int) -> int:
+    """People in the external data where only their share of the population is known; at least one."""
+    return max(round(prior * people), 1)
 
 
 def _array(values: ArrayLike, name: str, expected: str) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.generalization.play import Played, Table
 from tasks.microdata.tuples import Counts
+from tasks.risk.group_sizes import expected_candidates, expected_listed
 
 Floats = NDArray[np.float64]
 
@@ -63,11 +64,6 @@ def densest_group(played: Played, kept: NDArray[np.bool_]) -> tuple[int | None, 
     return int(listed[place]), int(people[place])
 
 
-def expected_listed(prior: float, people: int) -> int:
-    """People in the external data where only their share of the population is known; at least one."""
-    return max(round(prior * people), 1)
-
-
 def groups(table: Table, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
     """Groups of given sizes.
 
@@ -84,8 +80,7 @@ def groups(table: Table, people: Counts, listed: Counts | None, records: Counts,
     """
     total = table.population.total
     if listed is None or table.listed is None:
-        # Down, so that N = g/π never exceeds the people of the group; 1e-9: 0.29·100 is to be 29.
-        candidates = np.maximum(np.floor(prior * np.maximum(people, 1) + 1e-9), 1).astype(np.int64)
+        candidates = expected_candidates(prior, people)
         external = expected_listed(prior, total)
     else:
         candidates, external = listed, int(table.listed.sum())

@@ -28,7 +28,8 @@ from tasks.risk.fmdp import (
     reidentification_probability_unknown,
     sink_probability,
 )
-from tasks.risk.groups import Floats, Groups, collected_groups, expected_listed, released_groups
+from tasks.risk.group_sizes import expected_listed
+from tasks.risk.groups import Floats, Groups, collected_groups, released_groups
 from tasks.risk.planning.deterrence import deterring_value, smallest_value, sufficient_value
 from tasks.risk.planning.shared import shared_access
 from tasks.risk.planning.terms import Term, term_value, with_term

@@ -33,6 +33,9 @@ def test_a_record_of_nobody_known_counts_as_one_person() -> None:
     assert TABLE_2.attacked(nobody).all()
     assert TABLE_2.publisher(np.array([1200.0]), nobody) == 900
     assert TABLE_2.adversary(nobody) == 296
+    dear = Payoffs(benefit=100, loss=50, gain=8, cost=9)
+    assert not dear.attacked(np.array([0, 1])).any()
+    assert dear.adversary(nobody) == 0
 
 
 def test_who_attacks_follows_from_the_gain_and_what_is_lost_from_the_loss() -> None:
@@ -44,7 +47,7 @@ def test_who_attacks_follows_from_the_gain_and_what_is_lost_from_the_loss() -> N
 
 
 @settings(deadline=None, max_examples=100)
-@given(cents=st.integers(1, 10_000), people=st.integers(1, 5000))
+@given(cents=st.integers(1, 10_000), people=st.integers(2, 5000))
 def test_a_tie_is_no_attack_whatever_decimals_the_stakes_have(cents: int, people: int) -> None:
     payoffs = Payoffs(benefit=1, loss=1, gain=cents * people / 100, cost=cents / 100)
     assert payoffs.attacked(np.array([people - 1, people, people + 1])).tolist() == [True, False, False]

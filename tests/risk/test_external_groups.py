@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tasks.generalization.play import Played, Table, play
 from tasks.request.model import Method
-from tasks.risk.groups import Groups, collected_groups, expected_listed, groups, released_groups
+from tasks.risk.group_sizes import expected_listed
+from tasks.risk.groups import Groups, collected_groups, groups, released_groups
 from tests.support.explaining import table
 from tests.support.slow import best_strategy, cell_of, informed
 from tests.support.worlds import World, worlds

@@ -1,9 +1,15 @@
-"""The game solved the slow way: plain loops over sets of leaf labels, sharing nothing with the code it checks."""
+"""The game solved the slow way: plain loops over sets of leaf labels, sharing nothing with the solvers it checks.
+
+What a follower other than ``Payoffs`` does at a group size is asked of it, one cell at a time.
+"""
 
 from collections.abc import Callable
 from itertools import product
 from math import inf, isfinite, log
 
+import numpy as np
+
+from tasks.generalization.game import Payoffs
 from tests.support.worlds import People, World
 
 Cell = tuple[frozenset[str], ...]
@@ -44,12 +50,18 @@ def kept(world: World, cell: Cell) -> float:
 
 
 def attacked(world: World, cell: Cell) -> bool:
-    return world.payoffs.gain > world.payoffs.cost * count(world.people, cell)
+    people, follower = max(count(world.people, cell), 1), world.payoffs
+    if isinstance(follower, Payoffs):
+        return follower.gain > follower.cost * people
+    return bool(follower.attacked(np.array([people]))[0])
 
 
 def payoff(world: World, cell: Cell) -> float:
-    people = max(count(world.people, cell), 1)
-    return world.payoffs.benefit * kept(world, cell) - (world.payoffs.loss / people if attacked(world, cell) else 0)
+    people, follower = max(count(world.people, cell), 1), world.payoffs
+    value = follower.benefit * kept(world, cell)
+    if isinstance(follower, Payoffs):
+        return value - (follower.loss / people if attacked(world, cell) else 0)
+    return float(follower.publisher(np.array([value]), np.array([people]))[0])
 
 
 def best_strategy(

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from tasks.generalization.game import InformationLoss, Payoffs
+from tasks.generalization.game import Follower, InformationLoss, Payoffs
 from tasks.generalization.problem import Problem
 from tasks.microdata.cube import DenseCube, SparseCube, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
@@ -35,7 +35,7 @@ class World:
     """People by leaf labels; positive counts only."""
     records: People
     """Records by leaf labels; some may have no people."""
-    payoffs: Payoffs
+    payoffs: Follower
     weights: tuple[float, ...]
 
     @property

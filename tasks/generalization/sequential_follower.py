@@ -1,0 +1,214 @@
+"""The recipient of the game as one who plans: penalties, detection and attempt after attempt, at a cell's group size.
+
+Source: Xia et al., *Process-Driven Data Privacy*, CIKM 2015, as ``tasks.risk.fmdp`` reads it, in the place of the
+single attempt of Wan et al. 2015. Of the n people of a released cell the external data list g, the share that the prior
+says (the same rule as the risk stage's without a register); a record is attacked where the plan comes to exploits, and
+is re-identified with probability P_reid(g). The plan depends on the record through n alone, so it is solved once, as a
+table over n; what solvers ask is a look-up.
+
+Three recipients:
+
+* he knows the group, and pays for access record by record (``Belief.KNOWN``): attacked iff −C_d + γW(g) > 0;
+* he does not know it, and holds Binomial(n_ext, density) beliefs, density = n over the population (``Belief.UNKNOWN``,
+  eq. 6): access pays by his belief, all that follows goes by the actual group;
+* access is paid once for the whole file (``Belief.SUNK``): attacked iff W(g) > 0. He bounds the other two, and is the
+  one whom gates judge.
+
+What is and is not monotone: the worth of a known group falls with its size or stays, so attack ends at one size. P_reid
+may rise below it where penalties are limited, and under ``UNKNOWN`` even the attack may begin with the size: a group of
+one may be believed absent. Nothing here or in the solvers takes either to be monotone; ``safe_group`` is the last size
+attacked, plus one.
+
+Where the two models coincide
+-----------------------------
+Wan's recipient makes one attempt, and Xia's goes on for as long as that pays. With γ = 1, κ = 1, C_d = C_l = 0,
+C_e = c, π next to 1 and detection that is impossible at the first attempt (h0 = −700) and likely from the second on
+(h1 = 700) at a penalty above twice the gain, nobody makes a second attempt: W = G/n − c, P_reid = 1/n, and attack,
+payoffs and therefore every strategy are those of ``Payoffs``. With a γ below 1 the same holds for a gain of G/γ, but
+for the recipient's own payoff, which is then γ²(G/n − c). Without the penalty it does not hold, whatever the other
+terms: each failure leaves fewer candidates, so the second attempt pays more than the first, and groups up to nearly
+twice the size of G/c are attacked (149 in place of 75), all of their candidates in a row.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.errors import ParameterError
+from tasks.generalization.game import Floats
+from tasks.microdata.tuples import Counts
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.exploiting import LARGEST_SIZE, largest_exploited
+from tasks.risk.fmdp import (
+    access_values,
+    expected_linked_values,
+    reidentification_probability,
+    reidentification_probability_unknown,
+)
+from tasks.risk.group_sizes import expected_candidates, expected_listed
+from tasks.risk.thresholds import known_threshold
+
+_LONGEST_TABLE = 2**20
+"""Sizes past it are solved as they are asked for; they matter only to recipients whom hardly any group deters."""
+
+
+class Belief(StrEnum):
+    """What the recipient knows of a record's group before he pays for access, or that access is paid anyway."""
+
+    KNOWN = "known group"
+    UNKNOWN = "unknown group"
+    SUNK = "access shared"
+
+
+@dataclass(frozen=True)
+class SequentialFollower:
+    """A recipient who plans (``tasks.generalization.game.Follower``); money in one currency, per record.
+
+    Parameters
+    ----------
+    benefit : float
+        Publisher's benefit of sharing in full detail, V; greater than 0.
+    loss : float
+        Publisher's loss on re-identification, L; from 0.
+    profile : AdversaryProfile
+    population : int
+        People in all, from 1; no cell has more.
+    belief : Belief
+
+    Raises
+    ------
+    ParameterError
+        If a term is outside its range; from the methods, if the plan cannot be solved in reasonable time.
+    """
+
+    benefit: float
+    loss: float
+    profile: AdversaryProfile
+    population: int
+    belief: Belief = Belief.SUNK
+
+    def __post_init__(self) -> None:
+        for name, valid, expected in (
+            ("benefit", self.benefit > 0, "a finite number greater than 0"),
+            ("loss", self.loss >= 0, "a finite number from 0"),
+            ("population", self.population >= 1, "at least one person"),
+        ):
+            if not (valid and np.isfinite(getattr(self, name))):
+                raise ParameterError(
+                    "a term of the game is outside its range",
+                    where=name,
+                    expected=expected,
+                    got=str(getattr(self, name)),
+                    fix="correct the term",
+                )
+
+    @cached_property
+    def safe_group(self) -> float:
+        """Group size from which no record is attacked, whatever its size; infinite if there is none."""
+        if self.belief is Belief.UNKNOWN:
+            return self._last_believed() + 1.0
+        threshold = known_threshold(_as_known(self.profile, self.belief))
+        if threshold is None:
+            return np.inf
+        if threshold == 1:
+            return 1.0
+        about = int(threshold / self.profile.prior)
+        near = np.arange(max(about - 2, 1), about + 3)
+        return float(near[np.argmax(expected_candidates(self.profile.prior, near) >= threshold)])
+
+    def attacked(self, people: Counts) -> NDArray[np.bool_]:
+        """Whether a record that ``people`` match is attacked: access is made and exploits follow."""
+        return self.reidentified(people) > 0
+
+    def reidentified(self, people: Counts) -> Floats:
+        """P_reid at group size n, between 0 and κπ."""
+        return self._look_up(people, 0)
+
+    def publisher(self, value: Floats, people: Counts) -> Floats:
+        """Publisher's payoff v − L·P_reid(n)."""
+        payoff: Floats = value - self.loss * self.reidentified(people)
+        return payoff
+
+    def adversary(self, people: Counts) -> Floats:
+        """Worth of the attack as it is decided on, −C_d + γW, expected where the group is not known; at least 0."""
+        return self._look_up(people, 1)
+
+    def scaled(self, benefit: float, loss: float) -> "SequentialFollower":
+        """The follower with V multiplied by one factor, L and the recipient's gain by another."""
+        profile = replace(self.profile, gain=self.profile.gain * loss)
+        return replace(self, benefit=self.benefit * benefit, loss=self.loss * loss, profile=profile)
+
+    def _look_up(self, people: Counts, figure: int) -> Floats:
+        plan = _plan(self.profile, self.belief, self.population)
+        sizes = np.maximum(people, 1)
+        if sizes.max(initial=1) > self.population:
+            raise ParameterError(
+                "a group is larger than the population",
+                where="people",
+                expected=f"at most {self.population:,}",
+                got="more",
+                fix="give the follower the population of the table that it plays on",
+            )
+        found: Floats = plan.figures[figure].take(np.minimum(sizes, plan.longest + 1))
+        if plan.ends:
+            return found
+        beyond = sizes > plan.longest
+        if beyond.any():
+            distinct, place = np.unique(sizes[beyond], return_inverse=True)
+            solved = _solved(self.profile, self.belief, self.population, distinct)[figure]
+            found[beyond] = solved[place.ravel()]
+        return found
+
+    def _last_believed(self) -> float:
+        """Largest size attacked, 0 if none; infinite if the whole population is. Looked for from above."""
+        plan = _plan(self.profile, self.belief, self.population)
+        for end in range(plan.longest if plan.ends else self.population, 0, -_LONGEST_TABLE):
+            sizes = np.arange(max(end - _LONGEST_TABLE, 0) + 1, end + 1)
+            attacked = np.flatnonzero(self.attacked(sizes))
+            if len(attacked):
+                last = int(sizes[attacked[-1]])
+                return np.inf if last == self.population else float(last)
+        return 0.0
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The plan by number of people."""
+
+    figures: Floats
+    """P_reid and the worth of the attack at 0, 1, …, ``longest`` people, then 0; shape (2, longest + 2)."""
+    longest: int
+    ends: bool
+    """Whether no larger group is attacked."""
+
+
+@lru_cache(maxsize=256)
+def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
+    last = largest_exploited(profile, min(LARGEST_SIZE, population))
+    worthwhile = min(int((last + 1) / profile.prior) + 1, population)
+    longest = min(worthwhile, _LONGEST_TABLE)
+    figures = np.zeros((2, longest + 2))
+    figures[:, 1:-1] = _solved(profile, belief, population, np.arange(1, longest + 1))
+    figures.setflags(write=False)
+    return _Plan(figures, longest, ends=longest == worthwhile)
+
+
+def _solved(profile: AdversaryProfile, belief: Belief, population: int, people: Counts) -> Floats:
+    """P_reid and the worth of the attack at numbers of people from 1; shape (2, n)."""
+    candidates = expected_candidates(profile.prior, people)
+    if belief is not Belief.UNKNOWN:
+        known = _as_known(profile, belief)
+        worth = np.maximum(access_values(known, candidates), 0.0)
+        return np.stack([reidentification_probability(known, candidates), worth])
+    densities, listed = people / population, expected_listed(profile.prior, population)
+    risk = reidentification_probability_unknown(profile, candidates, densities, listed)
+    expected = profile.discount * expected_linked_values(profile, densities, listed) - profile.access_cost
+    return np.stack([risk, np.where(risk > 0, np.maximum(expected, 0.0), 0.0)])
+
+
+def _as_known(profile: AdversaryProfile, belief: Belief) -> AdversaryProfile:
+    """Access that is paid anyway is access that is free."""
+    return replace(profile, access_cost=0.0) if belief is Belief.SUNK else profile

@@ -1,0 +1,128 @@
+"""Several recipients of one representation, as one follower of the game.
+
+All get the same file, or exactly one of several types will and the publisher does not know which (a Bayesian game):
+
+    U = v − Σ_j w_j·L_j·P_j(n),   P_j(n) the probability that recipient j re-identifies a record among n people
+
+with w_j = 1 for all of them, or w_j the probability of the type. For recipients of a single attempt P_j(n) is
+π·1[G_j·π > c_j]; those who plan have that of the plan; the two may be mixed. Each knows his own stakes and decides for
+himself: an attack by one neither helps nor hinders another. With one follower in the place of several all solvers, the
+recursive partition among them, stay exact.
+
+What sharing costs is the sum of the recipients' own optima less the shared optimum. It is never below 0 where the
+benefits add up too: the shared strategy is one that each own game could have played.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.errors import ParameterError
+from tasks.generalization.game import Floats, Follower
+from tasks.microdata.tuples import Counts
+
+_SUM = 1e-9
+
+
+@dataclass(frozen=True)
+class SharedFollower:
+    """Recipients who share one representation (``tasks.generalization.game.Follower``).
+
+    Made by ``together``, ``published`` or ``types``.
+    """
+
+    benefit: float
+    """Publisher's benefit of the representation in full detail, V."""
+    members: tuple[Follower, ...]
+    weights: tuple[float, ...]
+    """What each member's loss and gain count, w; greater than 0."""
+
+    def __post_init__(self) -> None:
+        if not self.members or len(self.members) != len(self.weights):
+            raise _refused("members", "one recipient or more, with a weight each", f"{len(self.members)} recipients")
+        if not all(np.isfinite(weight) and weight > 0 for weight in self.weights):
+            raise _refused("weights", "finite numbers greater than 0", "another")
+        if not (np.isfinite(self.benefit) and self.benefit > 0):
+            raise _refused("benefit", "a finite number greater than 0", str(self.benefit))
+
+    @classmethod
+    def together(cls, members: Sequence[Follower]) -> "SharedFollower":
+        """All of some recipients, each of whom the publisher benefits from: V is the sum of theirs."""
+        return cls(sum(member.benefit for member in members), tuple(members), (1.0,) * len(members))
+
+    @classmethod
+    def published(cls, members: Sequence[Follower], benefit: float) -> "SharedFollower":
+        """All of some recipients of a representation whose benefit counts once, however many they are."""
+        return cls(benefit, tuple(members), (1.0,) * len(members))
+
+    @classmethod
+    def types(cls, members: Sequence[Follower], probabilities: Sequence[float]) -> "SharedFollower":
+        """One recipient who is of each type with some probability; V is what is expected of theirs.
+
+        Raises
+        ------
+        ParameterError
+            If the probabilities are not one a type, above 0, with sum 1 to 1e-9.
+        """
+        if len(members) != len(probabilities) or not abs(sum(probabilities) - 1) <= _SUM:
+            raise _refused("probabilities", "one a type, with sum 1", f"sum {sum(probabilities):g}")
+        expected = sum(weight * member.benefit for weight, member in zip(probabilities, members, strict=True))
+        return cls(expected, tuple(members), tuple(float(weight) for weight in probabilities))
+
+    @cached_property
+    def safe_group(self) -> float:
+        """Group size from which no member attacks."""
+        return max(member.safe_group for member in self.members)
+
+    def attacked(self, people: Counts) -> NDArray[np.bool_]:
+        """Whether any member attacks."""
+        attacked: NDArray[np.bool_] = np.any([member.attacked(people) for member in self.members], axis=0)
+        return attacked
+
+    def reidentified(self, people: Counts) -> Floats:
+        """Expected re-identifications of a record, by members; at most the sum of the weights."""
+        return self._weighted([member.reidentified(people) for member in self.members])
+
+    def publisher(self, value: Floats, people: Counts) -> Floats:
+        """Publisher's payoff: v less each member's weighted expected loss."""
+        nothing = np.zeros(np.shape(people))
+        lost = self._weighted([member.publisher(nothing, people) for member in self.members])
+        payoff: Floats = value + lost
+        return payoff
+
+    def adversary(self, people: Counts) -> Floats:
+        """Weighted sum of the members' payoffs."""
+        return self._weighted([member.adversary(people) for member in self.members])
+
+    def scaled(self, benefit: float, loss: float) -> "SharedFollower":
+        """The follower with V multiplied by one factor, every L and gain by another."""
+        members = tuple(member.scaled(benefit, loss) for member in self.members)
+        return replace(self, benefit=self.benefit * benefit, members=members)
+
+    def _weighted(self, figures: Sequence[Floats]) -> Floats:
+        total: Floats = sum(
+            (weight * figure for weight, figure in zip(self.weights, figures, strict=True)), start=np.zeros(1)
+        ).reshape(np.shape(figures[0]))
+        return total
+
+
+def price_of_sharing(own: Sequence[float], shared: float) -> float:
+    """What it costs the publisher, a record, to give several recipients one representation.
+
+    Parameters
+    ----------
+    own : sequence of float
+        Publisher's mean payoff a record of each recipient's own optimum, multiplied by its weight.
+    shared : float
+        That of the shared optimum.
+    """
+    return float(sum(own)) - shared
+
+
+def _refused(where: str, expected: str, got: str) -> ParameterError:
+    return ParameterError(
+        "recipients cannot share a representation so", where=where, expected=expected, got=got, fix="correct the call"
+    )
