@@ -1,0 +1,1 @@
+"""What the game's outcome would be under other stakes, over whole maps of them at once."""
