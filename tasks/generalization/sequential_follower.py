@@ -136,6 +136,15 @@ class SequentialFollower:
         """Worth of the attack as it is decided on, −C_d + γW, expected where the group is not known; at least 0."""
         return self._look_up(people, 1)
 
+    @property
+    def risks(self) -> Floats | None:
+        """P_reid by group size from 1 on, without the zeros at the end; None where the table of sizes does not end.
+
+        Two followers with equal risks, V and L are answered with the same strategies.
+        """
+        plan = _plan(self.profile, self.belief, self.population)
+        return np.trim_zeros(plan.figures[0, 1:], "b") if plan.ends else None
+
     def scaled(self, benefit: float, loss: float) -> "SequentialFollower":
         """The follower with V multiplied by one factor, L and the recipient's gain by another."""
         profile = replace(self.profile, gain=self.profile.gain * loss)
