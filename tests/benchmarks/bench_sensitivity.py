@@ -1,0 +1,150 @@
+"""Other stakes on Adult-TN: maps and curves of Wan et al. 2015, Figs. 10 and 11, from one sweep, and their reach."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game import Payoffs
+from tasks.generalization.play import play
+from tasks.generalization.problem import Problem
+from tasks.generalization.sensitivity.made import Made, made
+from tasks.generalization.sensitivity.robustness import robustness
+from tasks.generalization.sensitivity.staircase import Staircases, staircases
+from tasks.generalization.sensitivity.study import POINTS, study
+from tasks.generalization.sensitivity.sweep import Means, sweep
+from tasks.generalization.sensitivity.terms import Stakes, around
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import Method
+from tests.benchmarks import adult
+from tests.benchmarks.record import Benchmark, Row
+
+_SAMPLE = 24
+
+
+def run() -> Benchmark:
+    """Seconds of the sweep beside those of solving each point, the paper's statements, and the reach of each stake."""
+    table = adult.fresh_table()
+    problem = adult.problem(table)
+    floor = np.column_stack([axis.floor[table.data.codes[:, at]] for at, axis in enumerate(table.safe_harbor)])
+    return {
+        "name": "sensitivity",
+        "title": "Sensitivity of the game on Adult-TN (around V 1200, L 300, c 4, sex free)",
+        "rows": [*_times(problem, floor), *_statements(problem, floor), *_reaches(problem, floor)],
+        "note": "processor seconds; a sweep is 60 × 60 points and 183 on curves, of Basic, No-Attack and SH-Friendly",
+    }
+
+
+def _file(problem: Problem, method: Method) -> Made:
+    table = adult.fresh_table()
+    played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
+    return made(played.people, played.kept, problem.lattice.intensity(played.levels), table.data.counts)
+
+
+def _times(problem: Problem, floor: Codes) -> list[Row]:
+    data = adult.prepared().data
+    harbor = {Method.SAFE_HARBOR: _file(problem, Method.SAFE_HARBOR)}
+    started = time.process_time()
+    found = study(problem, data, adult.CASE_STUDY, floor=floor, fixed=harbor)
+    spent = time.process_time() - started
+    points = np.random.default_rng(1).choice(len(found.map.stakes), _SAMPLE, replace=False)
+    started, gap = time.process_time(), 0.0
+    for point in points:
+        one = found.map.stakes.select(np.array([point]))
+        there = replace(problem, payoffs=Payoffs(*(float(v[0]) for v in (one.benefit, one.loss, one.gain, one.cost))))
+        for method, rule, below in (
+            (Method.BASIC, Rule.BASIC, None),
+            (Method.NO_ATTACK, Rule.NO_ATTACK, None),
+            (Method.SH_FRIENDLY, Rule.BASIC, floor),
+        ):
+            mean = data.counts @ solve(there, data.codes, rule, below)[1] / data.total
+            gap = max(gap, abs(mean - found.map.means[method].publisher(found.map.stakes)[point]) / one.benefit[0])
+    singly = (time.process_time() - started) / _SAMPLE * POINTS**2
+    return [
+        Row(figure="one sweep", ours=spent, unit="s"),
+        Row(figure="each point of the map solved by itself (from a sample)", ours=singly, unit="s"),
+        Row(figure="largest difference of a payoff between the two, over V", ours=float(gap)),
+    ]
+
+
+def _statements(problem: Problem, floor: Codes) -> list[Row]:
+    """What the paper reads off its Figs. 10 and 11, on our copy of its data."""
+    data, own = adult.prepared().data, adult.CASE_STUDY
+    stairs = staircases(problem, data, 6251)
+    harbor = _file(problem, Method.SAFE_HARBOR)
+
+    def at(benefit: float, loss: float) -> Means:
+        return sweep(stairs, around(own, benefit / own.benefit, loss / own.loss))
+
+    losses, benefits = np.arange(100.0, 25_001, 100), np.arange(10.0, 1501, 10)
+    costs = np.arange(1.0, 151)
+    by_benefit, by_cost = around(own, benefit=benefits / own.benefit), around(own, cost=costs / own.cost)
+    below_benefit = _below(stairs, harbor, by_benefit)
+    below_cost = _below(stairs, harbor, by_cost)
+    friendly = staircases(problem, data, 6251, floor)
+    by_loss = around(own, loss=losses / own.loss)
+    worse = max(
+        float((harbor.means(one).publisher(one) - sweep(stairs_, one).publisher(one)).max())
+        for one in (by_benefit, by_loss, by_cost)
+        for stairs_ in (stairs, friendly)
+    )
+    return [
+        Row(figure="mean GI of Safe Harbor", ours=harbor.intensity, paper=0.1431),
+        Row(
+            figure="mean GI of Basic at V 100 and L 25,000 (paper: below Safe Harbor's)",
+            ours=float(at(100, 25_000).intensity[0]),
+            paper=0.1431,
+        ),
+        Row(
+            figure="mean GI of Basic at V 10 and L 4,200 (paper: below Safe Harbor's)",
+            ours=float(at(10, 4200).intensity[0]),
+            paper=0.1431,
+        ),
+        Row(
+            figure="attacked by Basic at V 1,500 and L 1,000 (paper: under 30%)",
+            ours=float(at(1500, 1000).attacked[0]),
+            paper=0.3,
+        ),
+        Row(
+            figure="attacked by Basic at V 100 and L 25,000 (paper: under 30%)",
+            ours=float(at(100, 25_000).attacked[0]),
+            paper=0.3,
+        ),
+        Row(
+            figure="largest V at which the adversary earns less of Basic than of Safe Harbor",
+            ours=float(benefits[below_benefit].max()),
+            paper=200,
+        ),
+        Row(
+            figure="smallest c at which the adversary earns less of Basic than of Safe Harbor",
+            ours=float(costs[below_cost & (np.arange(len(costs)) > 3)].min()),
+            paper=90,
+        ),
+        Row(figure="most that Safe Harbor pays above Basic or SH-Friendly on the curves", ours=worse, paper=0),
+    ]
+
+
+def _below(stairs: Staircases, harbor: Made, stakes: Stakes) -> NDArray[np.bool_]:
+    below: NDArray[np.bool_] = sweep(stairs, stakes).adversary(stakes) < harbor.means(stakes).adversary(stakes)
+    return below
+
+
+def _reaches(problem: Problem, floor: Codes) -> list[Row]:
+    data = adult.prepared().data
+    free, friendly = staircases(problem, data, 2400), staircases(problem, data, 2400, floor)
+    games = {
+        Method.BASIC: lambda stakes: sweep(free, stakes),
+        Method.NO_ATTACK: lambda stakes: sweep(free, stakes, Rule.NO_ATTACK),
+        Method.SH_FRIENDLY: lambda stakes: sweep(friendly, stakes),
+    }
+    return [
+        Row(figure=f"{method.value}: {one.stake} may move, {one.figure} within 0.01", ours=_range(one.low, one.high))
+        for method, best in games.items()
+        for one in robustness(_file(problem, method), best, adult.CASE_STUDY)
+    ]
+
+
+def _range(low: float, high: float) -> str:
+    return f"× {low:.3g} to × {high:.3g}"
