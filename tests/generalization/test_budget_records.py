@@ -1,0 +1,221 @@
+"""Budgets over the whole file, a strategy for each record: equal to trying every assignment; Adult-TN's figures."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import ParameterError, StageFailed
+from tasks.generalization.budget.records import RecordPlan, place_records, plan_records
+from tasks.generalization.budget.terms import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Budget
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import Payoffs
+from tests.support import adult, slow
+from tests.support.followers import attacked_everywhere, worlds_with_followers
+from tests.support.worlds import World, worlds
+
+Use = tuple[float, ...]
+WORLDS = st.one_of(worlds(max_attributes=2), worlds_with_followers(max_attributes=2))
+
+
+def reidentified(world: World, cell: slow.Cell) -> float:
+    people, follower = max(slow.count(world.people, cell), 1), world.payoffs
+    if isinstance(follower, Payoffs):
+        return 1 / people if slow.attacked(world, cell) else 0.0
+    return float(follower.reidentified(np.array([people]))[0])
+
+
+def one_record(world: World, values: slow.Values, budget: Budget, *, no_attack: bool) -> list[tuple[float, Use]]:
+    """Payoff and use of the limits (re-identifications, attacked, suppressed, lost…) of every choice for a record."""
+    choices = []
+    for levels in slow.strategies(world):
+        cell = slow.cell_of(world, values, levels)
+        people, hit = slow.count(world.people, cell), slow.attacked(world, cell)
+        if (no_attack and hit) or people < (budget.least_people or 0):
+            continue
+        lost = [np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis, _ in budget.utility_floor]
+        choices.append((slow.payoff(world, cell), (reidentified(world, cell), float(hit), 0.0, *lost)))
+    if budget.suppression is not None:
+        choices.append((0.0, (0.0, 0.0, 1.0, *(1.0 for _ in budget.utility_floor))))
+    return choices
+
+
+def capacities(budget: Budget, n_records: int) -> Use:
+    shares = (budget.attacked_share, budget.suppression)
+    return (
+        np.inf if budget.reidentifications is None else budget.reidentifications,
+        *(np.inf if share is None else share * n_records for share in shares),
+        *((1 - floor) * n_records for _, floor in budget.utility_floor),
+    )
+
+
+def best_of_all(records: Iterable[list[tuple[float, Use]]], capacity: Use) -> float:
+    """Greatest sum of payoffs over all assignments, partial sums with the same use taken together; −inf if none."""
+    most = tuple(limit + 1e-9 * max(limit, 1) for limit in capacity)
+    reached = {tuple(0.0 for _ in most): 0.0}
+    for choices in records:
+        after: dict[Use, float] = {}
+        for used, payoff in reached.items():
+            for more, use in choices:
+                total = tuple(round(a + b, 10) for a, b in zip(used, use, strict=True))
+                if all(have <= limit for have, limit in zip(total, most, strict=True)):
+                    after[total] = max(after.get(total, -np.inf), payoff + more)
+        reached = after
+    return max(reached.values(), default=-np.inf)
+
+
+@st.composite
+def budgets(draw: st.DrawFn, world: World, *, partition: bool = False) -> Budget:
+    shares = st.sampled_from([0.0, 0.25, 0.5, 0.6, 1.0])
+    wide = [axis for axis, rows in enumerate(world.rows) if len(rows) > 1]
+    floored = draw(st.lists(st.sampled_from(wide), max_size=2, unique=True))
+    return Budget(
+        reidentifications=draw(st.none() | st.sampled_from([0.0, 0.3, 0.5, 1.0, 1.75])),
+        attacked_share=draw(st.none() | shares),
+        least_people=draw(st.none() | st.integers(1, 8)),
+        least_records=draw(st.none() | st.integers(1, 4)) if partition else None,
+        suppression=draw(st.none() | shares),
+        utility_floor=tuple((axis, draw(st.sampled_from([0.0, 0.2, 0.5, 0.8]))) for axis in floored),
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(world=WORLDS, rule=st.sampled_from(Rule), split=st.booleans(), data=st.data())
+def test_as_every_assignment(world: World, rule: Rule, split: bool, data: st.DataObject) -> None:
+    few = {values: min(count, 2) for values, count in list(world.records.items())[:3]}
+    world = World(world.rows, world.people, few, world.payoffs, world.weights)
+    budget = data.draw(budgets(world))
+    n_records = sum(few.values())
+    each = {values: one_record(world, values, budget, no_attack=rule is Rule.NO_ATTACK) for values in few}
+    if split:
+        records = [each[values] for values, count in few.items() for _ in range(count)]
+    else:
+        records = [
+            [(count * payoff, tuple(count * one for one in use)) for payoff, use in each[values]]
+            for values, count in few.items()
+        ]
+    expected = best_of_all(records, capacities(budget, n_records))
+    problem, tuples = world.problem(), world.tuples(few)
+    if expected == -np.inf:
+        with pytest.raises(StageFailed):
+            plan_records(problem, tuples, budget, rule, split=split)
+        return
+    plan = plan_records(problem, tuples, budget, rule, split=split)
+    assert plan.payoff == pytest.approx(expected, abs=1e-6)
+    assert plan.bound >= plan.payoff
+    assert plan.allocation.proven_optimal
+    check_plan(world, plan, budget)
+
+
+def check_plan(world: World, plan: RecordPlan, budget: Budget) -> None:
+    """What the plan says it uses and pays is what its strategies use and pay, added up record by record."""
+    options, units = plan.options, plan.allocation.units
+    np.testing.assert_array_equal(np.add.reduceat(units, options.starts), options.units)
+    tuples = world.tuples(world.records)
+    leaves = [tree.labels[0] for tree in world.hierarchies]
+    total, used = 0.0, np.zeros(3)
+    for option in np.flatnonzero(units):
+        many, node = int(units[option]), int(options.label[option])
+        codes = tuples.codes[options.group[option]]
+        values = tuple(labels[code] for labels, code in zip(leaves, codes, strict=True))
+        if node < 0:
+            used[2] += many
+            continue
+        cell = slow.cell_of(world, values, tuple(int(level) for level in world.problem().lattice.nodes[node]))
+        total += many * slow.payoff(world, cell)
+        used += many * np.array([reidentified(world, cell), slow.attacked(world, cell), 0])
+        assert slow.count(world.people, cell) >= (budget.least_people or 0)
+    assert plan.payoff == pytest.approx(total, abs=1e-6)
+    for name, use in zip((REIDENTIFICATIONS, ATTACKED, SUPPRESSED), used, strict=True):
+        told = [spent for spent in plan.spent if spent.name == name]
+        assert all(spent.used == pytest.approx(use, abs=1e-9) for spent in told)
+        assert all(spent.used <= spent.limit * (1 + 1e-9) + 1e-9 for spent in told)
+
+
+@settings(deadline=None, max_examples=20)
+@given(world=WORLDS, rule=st.sampled_from(Rule))
+def test_without_limits_it_is_the_optimum_of_each_record(world: World, rule: Rule) -> None:
+    assume(rule is Rule.BASIC or not attacked_everywhere(world))
+    plan = plan_records(world.problem(), world.tuples(world.records), Budget(), rule)
+    assert plan.payoff == pytest.approx(plan.without_budget, abs=1e-6)
+    assert plan.spent == ()
+    assert len(plan.split) == 0
+
+
+def two_tuples(records: int) -> World:
+    """Two single people, so that each record is worth 100 - 60 as it is, attacked, and 0 in the group of both."""
+    payoffs = Payoffs(benefit=100, loss=60, gain=60, cost=40)
+    return World(([["a", "*"], ["b", "*"]],), {("a",): 1, ("b",): 1}, {("a",): records}, payoffs, (1.0,))
+
+
+def test_records_of_one_tuple_are_split_and_drawn() -> None:
+    world = two_tuples(5)
+    plan = plan_records(world.problem(), world.tuples(world.records), Budget(reidentifications=2.5))
+    assert plan.split.tolist() == [0]
+    assert plan.payoff == pytest.approx(2 * 40)
+    assert plan.bound == pytest.approx(80), "two whole records: the relaxation alone would say 100"
+    assert plan.without_budget == pytest.approx(5 * 40)
+    (spent,) = plan.spent
+    assert (spent.used, spent.limit) == (2.0, 2.5)
+    assert spent.price == pytest.approx(40)
+    drawn = [place_records(plan, np.zeros(5, dtype=np.int64), np.random.default_rng(seed)) for seed in range(8)]
+    assert all(sorted(nodes.tolist()) == [0, 0, 1, 1, 1] for nodes in drawn)
+    assert len({nodes.tobytes() for nodes in drawn}) > 1, "not by the order of the file"
+    again = place_records(plan, np.zeros(5, dtype=np.int64), np.random.default_rng(0))
+    np.testing.assert_array_equal(drawn[0], again)
+    together = plan_records(world.problem(), world.tuples(world.records), Budget(reidentifications=2.5), split=False)
+    assert together.payoff == 0
+    assert together.nodes.tolist() == [1]
+
+
+def test_what_cannot_be_kept_is_said_in_words() -> None:
+    world = two_tuples(4)
+    problem, tuples = world.problem(), world.tuples(world.records)
+    with pytest.raises(StageFailed, match="keeps the budget") as caught:
+        plan_records(problem, tuples, Budget(reidentifications=1, utility_floor=((0, 0.5),)))
+    assert "reidentifications at most 1" in caught.value.expected
+    assert "information lost of q0 at most 2" in caught.value.expected
+    with pytest.raises(StageFailed, match="no strategy that the policy allows") as caught:
+        plan_records(problem, tuples, Budget(least_people=3))
+    assert "none for 4 records" in caught.value.got
+    half = plan_records(problem, tuples, Budget(least_people=3, suppression=1.0))
+    assert half.nodes.tolist() == [-1]
+    with pytest.raises(StageFailed, match="keeps the budget"):
+        plan_records(problem, tuples, Budget(least_people=3, suppression=0.5))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"reidentifications": -1.0},
+        {"attacked_share": 1.5},
+        {"suppression": float("nan")},
+        {"least_people": 0},
+        {"utility_floor": ((0, 2.0),)},
+        {"utility_floor": ((0, 0.5), (0, 0.6))},
+    ],
+)
+def test_limits_out_of_range(limits: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match="outside its range"):
+        Budget(**limits)  # type: ignore[arg-type]
+
+
+def test_limits_that_do_not_fit_the_file_or_the_method() -> None:
+    world = two_tuples(2)
+    with pytest.raises(ParameterError, match="outside its range"):
+        plan_records(world.problem(), world.tuples(world.records), Budget(utility_floor=((1, 0.5),)))
+    with pytest.raises(ParameterError, match="depend on the strategies of all others"):
+        plan_records(world.problem(), world.tuples(world.records), Budget(least_records=2))
+
+
+@pytest.mark.parametrize(("most", "mean"), [(100.0, 1186.86), (10.0, 1177.22)])
+def test_adult(most: float, mean: float) -> None:
+    data = adult.table().data
+    plan = plan_records(adult.problem(), data, Budget(reidentifications=most), effort=0.1)
+    assert plan.payoff / data.total >= mean
+    assert plan.bound >= plan.payoff
+    assert (plan.bound - plan.payoff) / data.total < 0.002
+    assert plan.spent[0].used <= most * (1 + 1e-9)
+    assert round(plan.without_budget / data.total, 2) == 1195.29
