@@ -8,21 +8,23 @@ strategy is that cell. Here whole cells are divided instead, and everybody in a 
 so the group that a record hides in is the cell itself. The optimum is over all partitions that such splits can make.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.exact import Rule
-from tasks.generalization.game import Floats
+from tasks.generalization.game import Floats, InformationLoss
 from tasks.generalization.problem import Problem, all_attacked
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
-_RELEASE = -1
+RELEASE, WITHHOLD = -1, -2
+"""What is done with a cell that is not split; all other choices are the attribute that it is split along."""
+
 _TIE = 1e-12
 """Relative: sums over millions of people are compared. Equal sums are split, which tells the recipient more."""
 
@@ -41,23 +43,29 @@ class Partition:
 
         Walks from the cell that holds everything down the chosen splits.
         """
+        return self.walk(codes)[0]
+
+    def walk(self, codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
+        """Levels of the last cell of each leaf code, and whether that cell is withheld."""
+        withheld = np.zeros(len(codes), dtype=np.bool_)
         levels = np.tile(np.array([h.n_levels - 1 for h in self.hierarchies], dtype=np.int32), (len(codes), 1))
         active, cells = np.arange(len(codes)), cells_at(codes, levels, self.hierarchies)
         while len(active):
             choice = self.choices.at(cells, levels[active])
-            split = choice != _RELEASE
+            withheld[active[choice == WITHHOLD]] = True
+            split = choice >= 0
             active, cells, choice = active[split], cells[split], choice[split]
             for axis, hierarchy in enumerate(self.hierarchies):
                 along = np.flatnonzero(choice == axis)
                 rows = active[along]
                 levels[rows, axis] -= 1
                 cells[along, axis] = hierarchy.positions[codes[rows, axis], levels[rows, axis]]
-        return levels
+        return levels, withheld
 
 
 @dataclass(frozen=True)
 class DenseChoices:
-    """Split axis of every cell of the count cube, −1 to release."""
+    """Choice at every cell of the count cube."""
 
     axis: NDArray[np.int8]
 
@@ -69,7 +77,7 @@ class DenseChoices:
 
 @dataclass
 class SparseChoices:
-    """Split axis of every reachable cell, node by node."""
+    """Choice at every reachable cell, node by node."""
 
     cube: SparseCube
     lattice: Lattice
@@ -78,17 +86,47 @@ class SparseChoices:
     def at(self, cells: Codes, levels: Codes) -> NDArray[np.int8]:
         """Choice at each cell, in axis positions; a cell nobody reaches is released whole."""
         numbers = cells.astype(np.int64) @ self.cube.strides
-        chosen = np.full(len(cells), _RELEASE, dtype=np.int8)
+        chosen = np.full(len(cells), RELEASE, dtype=np.int8)
         node_of = self.lattice.number(levels)
         for node in np.unique(node_of):
             rows = np.flatnonzero(node_of == node)
             keys, _ = self.cube.node(tuple(int(level) for level in self.lattice.nodes[node]))
             place = np.minimum(np.searchsorted(keys, numbers[rows]), len(keys) - 1)
-            chosen[rows] = np.where(keys[place] == numbers[rows], self.by_node[int(node)][place], _RELEASE)
+            chosen[rows] = np.where(keys[place] == numbers[rows], self.by_node[int(node)][place], RELEASE)
         return chosen
 
 
-def partition(problem: Problem, weights: DenseCube | SparseCube, rule: Rule) -> Partition:
+@dataclass(frozen=True)
+class NodeCells:
+    """The cells of one lattice node, in the shape that they are counted in."""
+
+    levels: tuple[int, ...]
+    positions: tuple[Codes, ...]
+    """Axis positions of the cells, one array an attribute; together they broadcast to the shape of the counts."""
+    block: tuple[slice, ...]
+    """Where the cells are in a dense cube; empty for a sparse one."""
+    people: Counts
+    weights: Counts
+
+    def kept(self, loss: InformationLoss) -> Floats:
+        """Share of information kept by each cell; broadcasts to the shape of the counts."""
+        lost: Floats = np.zeros(1)
+        for losses, positions in zip(loss.by_axis, self.positions, strict=True):
+            lost = lost + losses[positions]
+        return 1.0 - lost / loss.maximum
+
+    def of(self, cube: DenseCube | SparseCube) -> Counts:
+        """Counts of the same cells in another cube of the same form."""
+        counts: Counts = cube.counts[self.block] if isinstance(cube, DenseCube) else cube.node(self.levels)[1]
+        return counts.astype(np.int64)
+
+
+Worth = Callable[[NodeCells], tuple[Floats, NDArray[np.int8]]]
+"""What each cell pays if it is not split, in sum over its weight, and whether it is released or withheld for that; minus
+infinity where neither is allowed. Both are new arrays in the shape of the counts."""
+
+
+def partition(problem: Problem, weights: DenseCube | SparseCube, rule: Rule, worth: Worth | None = None) -> Partition:
     """Best partition of the population into released cells.
 
     Parameters
@@ -99,42 +137,49 @@ def partition(problem: Problem, weights: DenseCube | SparseCube, rule: Rule) -> 
         What a cell's payoff is multiplied by: its people (a rule that does not depend on the data) or its records.
     rule : Rule
         ``NO_ATTACK`` releases only cells that nobody attacks.
+    worth : callable, optional
+        What a cell pays in place of the publisher's payoff under the rule.
 
     Raises
     ------
     StageFailed
-        If the rule leaves no partition: even the cell that holds everybody is attacked.
+        If the rule leaves no partition: even the cell that holds everybody is attacked. With a worth of the caller's
+        own the total of such a partition is minus infinity instead.
     """
+    pays = _under(problem, rule) if worth is None else worth
     if isinstance(weights, DenseCube) and isinstance(problem.people, DenseCube):
-        result = _dense(problem, problem.people, weights, rule)
+        result = _dense(problem, problem.people, weights, pays)
     elif isinstance(weights, SparseCube) and isinstance(problem.people, SparseCube):
-        result = _sparse(problem, problem.people, weights, rule)
+        result = _sparse(problem, problem.people, weights, pays)
     else:
         raise TypeError("population and weights must be counted in the same form")
-    if not np.isfinite(result.total):
+    if worth is None and not np.isfinite(result.total):
         raise all_attacked("no release exists that nobody would attack", problem.payoffs)
     return result
 
 
-def _dense(problem: Problem, people: DenseCube, weights: DenseCube, rule: Rule) -> Partition:
+def _dense(problem: Problem, people: DenseCube, weights: DenseCube, worth: Worth) -> Partition:
     hierarchies = problem.hierarchies
     best = np.empty(people.counts.shape)
-    axis_chosen = np.full(people.counts.shape, _RELEASE, dtype=np.int8)
+    axis_chosen = np.full(people.counts.shape, RELEASE, dtype=np.int8)
     for _, levels in _fine_to_coarse(problem.lattice):
         block = tuple(_block(hierarchy, level) for hierarchy, level in zip(hierarchies, levels, strict=True))
-        value = _release(problem, _kept(problem, block), people.counts[block], weights.counts[block], rule)
-        choice = axis_chosen[block]
+        mesh = np.ix_(*(np.arange(part.start, part.stop, dtype=np.int32) for part in block))
+        counted, weighted = people.counts[block].astype(np.int64), weights.counts[block].astype(np.int64)
+        value, choice = worth(NodeCells(tuple(int(level) for level in levels), mesh, block, counted, weighted))
+        empty, ends = counted == 0, choice.copy()
         for axis, level in enumerate(levels):
             if level > 0:
                 below = (*block[:axis], _block(hierarchies[axis], level - 1), *block[axis + 1 :])
                 split: Floats = np.add.reduceat(best[below], hierarchies[axis].child_starts(level), axis=axis)
-                _take_better(value, choice, split, axis)
-        choice[people.counts[block] == 0] = _RELEASE
+                _take_better(value, choice, np.where(empty, value, split), axis)
+        choice[empty] = ends[empty]
+        axis_chosen[block] = choice
         best[block] = value
     return Partition(hierarchies, DenseChoices(axis_chosen), float(best.ravel()[-1]))
 
 
-def _sparse(problem: Problem, people: SparseCube, weights: SparseCube, rule: Rule) -> Partition:
+def _sparse(problem: Problem, people: SparseCube, weights: SparseCube, worth: Worth) -> Partition:
     hierarchies, lattice = problem.hierarchies, problem.lattice
     choices = SparseChoices(people, lattice)
     best: dict[int, Floats] = {}
@@ -145,9 +190,7 @@ def _sparse(problem: Problem, people: SparseCube, weights: SparseCube, rule: Rul
         cells = cells_at(people.reach.codes, levels, hierarchies)
         numbers, first = np.unique(cells.astype(np.int64) @ people.strides, return_index=True)
         members[node] = people.reach.codes[first]
-        kept = problem.loss.kept(cells[first])
-        value = _release(problem, kept, counts, weights.node(at)[1], rule)
-        choice = np.full(len(keys), _RELEASE, dtype=np.int8)
+        value, choice = worth(NodeCells(at, tuple(cells[first].T), (), counts, weights.node(at)[1]))
         for axis, level in enumerate(at):
             if level > 0:
                 child = np.array(levels)
@@ -170,33 +213,23 @@ def _block(hierarchy: Hierarchy, level: int) -> slice:
     return slice(int(hierarchy.offsets[level]), int(hierarchy.offsets[level + 1]))
 
 
-def _kept(problem: Problem, block: Sequence[slice]) -> Floats:
-    """Share of information kept by each cell of a block of the cube."""
-    dimensions = len(block)
-    lost: Floats = np.zeros((1,) * dimensions)
-    for axis, (losses, part) in enumerate(zip(problem.loss.by_axis, block, strict=True)):
-        shape = [1] * dimensions
-        shape[axis] = -1
-        lost = lost + losses[part].reshape(shape)
-    return 1.0 - lost / problem.loss.maximum
-
-
-def _release(
-    problem: Problem, kept: Floats, people: NDArray[np.integer], weights: NDArray[np.integer], rule: Rule
-) -> Floats:
-    """Weighted payoff of releasing each cell as it is; nothing is gained or lost where nobody is."""
+def _under(problem: Problem, rule: Rule) -> Worth:
+    """The publisher's payoff under a rule; nothing is gained or lost where nobody is."""
     payoffs = problem.payoffs
-    counts: Counts = people.astype(np.int64)
-    value = payoffs.publisher(payoffs.benefit * kept, counts) * weights
-    if rule is Rule.NO_ATTACK:
-        value[payoffs.attacked(counts)] = -np.inf
-    value[counts == 0] = 0.0
-    return value
+
+    def worth(cells: NodeCells) -> tuple[Floats, NDArray[np.int8]]:
+        value = payoffs.publisher(payoffs.benefit * cells.kept(problem.loss), cells.people) * cells.weights
+        if rule is Rule.NO_ATTACK:
+            value[payoffs.attacked(cells.people)] = -np.inf
+        value[cells.people == 0] = 0.0
+        return value, np.full(value.shape, RELEASE, dtype=np.int8)
+
+    return worth
 
 
 def _take_better(value: Floats, choice: NDArray[np.int8], split: Floats, axis: int) -> None:
     """Split where that pays at least as much as the best so far; among equal splits the first axis stays."""
-    released = choice == _RELEASE
+    released = choice < 0
     margin = _TIE * np.abs(np.where(np.isfinite(split), split, 0.0))
     better = np.where(released, split >= value - margin, split > value + margin) & np.isfinite(split)
     value[better] = split[better]
