@@ -117,13 +117,14 @@ class NodeCells:
 
     def of(self, cube: DenseCube | SparseCube) -> Counts:
         """Counts of the same cells in another cube of the same form."""
-        counts: Counts = cube.counts[self.block] if isinstance(cube, DenseCube) else cube.node(self.levels)[1]
-        return counts.astype(np.int64)
+        if isinstance(cube, DenseCube):
+            return cube.counts[self.block].astype(np.int64)
+        return cube.node(self.levels)[1]
 
 
 Worth = Callable[[NodeCells], tuple[Floats, NDArray[np.int8]]]
-"""What each cell pays if it is not split, in sum over its weight, and whether it is released or withheld for that; minus
-infinity where neither is allowed. Both are new arrays in the shape of the counts."""
+"""What each cell pays if it is not split, in sum over its weight, and whether it is released or withheld for that;
+minus infinity where neither is allowed. Both are new arrays in the shape of the counts."""
 
 
 def partition(problem: Problem, weights: DenseCube | SparseCube, rule: Rule, worth: Worth | None = None) -> Partition:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tasks.errors import StageFailed
 from tasks.generalization.budget.exact import close_gap, core
-from tasks.generalization.budget.options import Options
+from tasks.generalization.budget.options import Options, Places
 from tasks.generalization.budget.relaxation import Relaxation, relax
 from tasks.generalization.budget.rounding import fill_up, round_down, within
 from tasks.generalization.budget.terms import SLACK, Limit
@@ -97,7 +97,7 @@ def _best(options: Options) -> float:
     return float(options.units @ np.maximum.reduceat(options.payoffs, options.starts))
 
 
-def _spend_rest(options: Options, capacity: Floats, relaxation: Relaxation, units: Counts) -> None:
+def _spend_rest(options: Options, capacity: Floats, relaxation: Relaxation[Places], units: Counts) -> None:
     gap = float(options.regret @ units) - relaxation.regret
     part, places, _ = options.kept(_in_core(options, relaxation, gap, units))
     own = units[places]
@@ -105,14 +105,14 @@ def _spend_rest(options: Options, capacity: Floats, relaxation: Relaxation, unit
     units[places] = own
 
 
-def _in_core(options: Options, relaxation: Relaxation, gap: float, units: Counts) -> NDArray[np.bool_]:
+def _in_core(options: Options, relaxation: Relaxation[Places], gap: float, units: Counts) -> NDArray[np.bool_]:
     which: NDArray[np.bool_] = units > 0
     which[core(options, relaxation.prices, gap)] = True
     return which
 
 
 def _closed(
-    options: Options, capacity: Floats, relaxation: Relaxation, units: Counts | None, effort: float
+    options: Options, capacity: Floats, relaxation: Relaxation[Places], units: Counts | None, effort: float
 ) -> tuple[Counts, float]:
     """A better assignment where CP-SAT finds one, and the bound on the payoff."""
     best, bound = _best(options), relaxation.regret

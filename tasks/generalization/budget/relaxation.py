@@ -1,12 +1,14 @@
-"""The linear relaxation of the knapsack: a proven bound, the price of each limit, and what the optimum is mixed from.
+"""The linear relaxation: a proven bound, the price of each limit, and what the optimum is mixed from.
 
-The Lagrangian dual min_μ Σ_groups max_options (payoff − μ·usage) + μ·capacity is solved by column generation: a small
-master problem (HiGHS) mixes whole assignments, and its prices are answered by each group's best option. Every price
-gives a bound by itself, so the bound holds wherever the generation stops. Source: Dantzig and Wolfe 1960; for the
-bound, Geoffrion 1974.
+The Lagrangian dual, max over prices μ ≥ 0 of min over assignments of regret + μ·(use − capacity), is solved by column
+generation: a small master programme mixes the assignments found so far, and its prices are answered by the best
+assignment at these prices. Every price gives a bound by itself, so the bound holds wherever the generation stops.
+Source: Dantzig and Wolfe 1960; for the bound, Geoffrion 1974.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -16,57 +18,66 @@ from tasks.generalization.budget.options import Options, Places
 from tasks.generalization.budget.terms import Limit
 from tasks.generalization.game import Floats
 
+Assignment = TypeVar("Assignment")
+
 _ROUNDS = 400
 _FEASIBLE = 1e-9
-_NEAR = 1e-10
+_ACTIVE = 1e-10
 
 
 @dataclass(frozen=True)
-class Relaxation:
+class Answer(Generic[Assignment]):
+    """The best assignment at some prices."""
+
+    assignment: Assignment
+    regret: float
+    """What it pays less than the best without limits, in sum."""
+    used: Floats
+    """In sum, of each limit."""
+    value: float
+    """Its regret (where that counts) and the prices times its use; no assignment has less."""
+
+
+Oracle = Callable[[Floats, bool], Answer[Assignment]]
+"""Answers prices, one a limit; the flag says whether the regret counts."""
+
+
+@dataclass(frozen=True)
+class Relaxation(Generic[Assignment]):
     """The optimum of the relaxation."""
 
     regret: float
-    """No assignment within the limits has less, in sum over the units."""
+    """No assignment within the limits has less."""
     prices: Floats
     """Multiplier of each limit that proves it, payoff per unit of the limit; shape (n_limits,)."""
-    mixture: tuple[tuple[float, Places], ...]
-    """Weights, which sum to 1, and the option of each group, of the assignments that the optimum mixes."""
+    mixture: tuple[tuple[float, Assignment], ...]
+    """Weights, which sum to 1, of the assignments that the optimum mixes."""
+    feasible: Assignment | None
+    """The assignment of least regret met on the way that keeps the limits by itself."""
 
 
 @dataclass
-class _Master:
-    """Mixing the assignments found so far; usage is in shares of the capacities."""
+class _Master(Generic[Assignment]):
+    """Mixing the assignments found so far; prices and use are in shares of the capacities."""
 
-    options: Options
-    usage: Floats
-    columns: list[Places] = field(default_factory=list)
-    regrets: list[float] = field(default_factory=list)
-    used: list[Floats] = field(default_factory=list)
+    oracle: Oracle[Assignment]
+    scales: Floats
+    columns: list[Answer[Assignment]] = field(default_factory=list)
 
-    def add(self, choice: Places) -> None:
-        units = self.options.units
-        self.columns.append(choice)
-        self.regrets.append(float(units @ self.options.regret[choice]))
-        self.used.append(self.usage[:, choice] @ units)
+    def answer(self, prices: Floats, *, paid: bool = True) -> tuple[Answer[Assignment], float]:
+        """The oracle's answer, and the dual's value: a lower bound of the regret (or of what exceeds the limits)."""
+        found = self.oracle(prices / self.scales, paid)
+        return found, found.value - float(prices.sum())
 
-    def answer(self, prices: Floats, *, paid: bool = True) -> tuple[Places, float]:
-        """Each group's best option at some prices, and the dual's value: a lower bound of the regret (or excess)."""
-        cost = prices @ self.usage
-        if paid:
-            cost = cost + self.options.regret
-        choice = self.options.chosen(-cost)
-        return choice, float(self.options.units @ cost[choice] - prices.sum())
+    def used(self) -> Floats:
+        return np.column_stack([column.used / self.scales for column in self.columns])
 
     def mix(self) -> Vertex:
         """Weights of least regret, with that regret and the prices of the limits."""
-        scale = max(1.0, *self.regrets)
-        vertex = least_cost(
-            np.array(self.regrets) / scale,
-            np.column_stack(self.used),
-            np.full(len(self.usage), 1 + _FEASIBLE),
-            np.ones((1, len(self.columns))),
-            np.ones(1),
-        )
+        regrets = np.array([column.regret for column in self.columns])
+        scale = max(1.0, float(regrets.max()))
+        limits, ones = np.full(len(self.scales), 1 + _FEASIBLE), np.ones((1, len(regrets)))
+        vertex = least_cost(regrets / scale, self.used(), limits, ones, np.ones(1))
         if vertex is None:
             raise StageFailed(
                 "the relaxation of the budget was not solved",
@@ -79,10 +90,10 @@ class _Master:
 
     def excess(self) -> Vertex:
         """Weights by which the limits are exceeded least, in sum of shares, with that sum and the prices."""
-        n_limits, n_columns = len(self.usage), len(self.columns)
+        n_limits, n_columns = len(self.scales), len(self.columns)
         vertex = least_cost(
             np.concatenate([np.zeros(n_columns), np.ones(n_limits)]),
-            np.hstack([np.column_stack(self.used), -np.eye(n_limits)]),
+            np.hstack([self.used(), -np.eye(n_limits)]),
             np.ones(n_limits),
             np.concatenate([np.ones(n_columns), np.zeros(n_limits)])[None, :],
             np.ones(1),
@@ -91,9 +102,14 @@ class _Master:
             raise ArithmeticError("a mixture that may exceed its limits always exists")
         return vertex
 
+    def within(self) -> list[Answer[Assignment]]:
+        """The assignments that keep the limits by themselves, that of least regret first."""
+        kept = [column for column in self.columns if (column.used <= self.scales * (1 + _FEASIBLE)).all()]
+        return sorted(kept, key=lambda column: column.regret)
 
-def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation:
-    """Solve the relaxation.
+
+def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation[Places]:
+    """Solve the relaxation of a knapsack.
 
     Parameters
     ----------
@@ -104,37 +120,70 @@ def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation:
     Raises
     ------
     StageFailed
-        If no mixture of assignments keeps all limits; names those that cannot be kept together.
+        If no mixture of assignments keeps all limits; names those that cannot be kept.
+    """
+
+    def best_options(prices: Floats, paid: bool) -> Answer[Places]:
+        cost = prices @ options.usage
+        if paid:
+            cost = cost + options.regret
+        choice = options.chosen(-cost)
+        units = options.units
+        regret, used = float(units @ options.regret[choice]), options.usage[:, choice] @ units
+        return Answer(choice, regret, used, float(units @ cost[choice]))
+
+    return relax_by(best_options, limits)
+
+
+def relax_by(
+    oracle: Oracle[Assignment], limits: tuple[Limit, ...], near: float = 1e-10, rounds: int = _ROUNDS
+) -> Relaxation[Assignment]:
+    """Solve the relaxation over the assignments that an oracle gives.
+
+    Parameters
+    ----------
+    oracle : callable
+    limits : tuple of Limit
+    near : float
+        Share of the regret that the bound may be away from the relaxation's optimum.
+    rounds : int
+        Most questions to the oracle in each of the two phases.
+
+    Raises
+    ------
+    StageFailed
+        If no mixture of assignments keeps all limits; names those that cannot be kept.
     """
     scales = np.array([limit.capacity if limit.capacity > 0 else 1.0 for limit in limits])
-    master = _Master(options, options.usage / scales[:, None])
-    master.add(options.chosen(-options.regret))
-    if (master.used[0] <= 1 + _FEASIBLE).all():
-        return Relaxation(master.regrets[0], np.zeros(len(limits)), ((1.0, master.columns[0]),))
-    _make_feasible(master, limits)
+    master = _Master(oracle, scales)
+    free, _ = master.answer(np.zeros(len(limits)))
+    master.columns.append(free)
+    if master.within():
+        return Relaxation(free.regret, np.zeros(len(limits)), ((1.0, free.assignment),), free.assignment)
+    _make_feasible(master, limits, rounds)
     best, prices = 0.0, np.zeros(len(limits))
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         mixed = master.mix()
-        choice, bound = master.answer(mixed.prices)
+        found, bound = master.answer(mixed.prices)
         if bound > best:
             best, prices = bound, mixed.prices
-        if bound >= mixed.cost - _NEAR * max(1.0, mixed.cost):
+        if best >= mixed.cost - near * max(1.0, mixed.cost):
             break
-        master.add(choice)
-    mixture = tuple(
-        (float(weight), choice) for weight, choice in zip(mixed.at, master.columns, strict=False) if weight > _NEAR
-    )
-    return Relaxation(best, prices / scales, mixture)
+        master.columns.append(found)
+    pairs = zip(mixed.at, master.columns, strict=False)
+    mixture = tuple((float(weight), column.assignment) for weight, column in pairs if weight > _ACTIVE)
+    kept = master.within()
+    return Relaxation(best, prices / scales, mixture, kept[0].assignment if kept else None)
 
 
-def _make_feasible(master: _Master, limits: tuple[Limit, ...]) -> None:
+def _make_feasible(master: _Master[Assignment], limits: tuple[Limit, ...], rounds: int) -> None:
     """Add assignments until some mixture keeps the limits."""
     prices = np.ones(len(limits))
-    for _ in range(_ROUNDS):
-        choice, bound = master.answer(prices, paid=False)
+    for _ in range(rounds):
+        found, bound = master.answer(prices, paid=False)
         if bound > _FEASIBLE:
-            raise _infeasible(_conflicting(master, limits, prices))
-        master.add(choice)
+            raise infeasible(_conflicting(master, limits, prices))
+        master.columns.append(found)
         nearest = master.excess()
         prices = nearest.prices
         if nearest.cost <= _FEASIBLE / 2:
@@ -143,19 +192,20 @@ def _make_feasible(master: _Master, limits: tuple[Limit, ...]) -> None:
         "it was not found out whether the limits of the budget can be kept together",
         where="policy.generalization.budget",
         expected="an answer within the rounds allowed",
-        got=f"none in {_ROUNDS}",
+        got=f"none in {rounds}",
         fix="use fewer limits, or wider ones",
     )
 
 
-def _conflicting(master: _Master, limits: tuple[Limit, ...], prices: Floats) -> list[Limit]:
+def _conflicting(master: _Master[Assignment], limits: tuple[Limit, ...], prices: Floats) -> tuple[Limit, ...]:
     """Limits that cannot be kept each by itself; where there are none, those that cannot be kept together."""
     alone = [master.answer(price, paid=False)[1] > _FEASIBLE for price in np.eye(len(limits))]
-    wanted = alone if any(alone) else list(prices > _NEAR)
-    return [limit for limit, named in zip(limits, wanted, strict=True) if named]
+    wanted = alone if any(alone) else list(prices > _ACTIVE)
+    return tuple(limit for limit, named in zip(limits, wanted, strict=True) if named)
 
 
-def _infeasible(limits: list[Limit]) -> StageFailed:
+def infeasible(limits: tuple[Limit, ...]) -> StageFailed:
+    """The error of limits that no release of the file keeps."""
     named = ", ".join(f"{limit.name} at most {limit.capacity:g}" for limit in limits)
     return StageFailed(
         "no release of the whole file keeps the budget",

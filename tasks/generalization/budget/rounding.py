@@ -14,7 +14,7 @@ _WHOLE = 1e-6
 _MOVES = 20_000
 
 
-def round_down(options: Options, capacity: Floats, relaxation: Relaxation) -> Counts | None:
+def round_down(options: Options, capacity: Floats, relaxation: Relaxation[Places]) -> Counts | None:
     """Units at each option, near the relaxation's optimum and within the limits; None where none was found.
 
     Groups about which the mixed assignments agree take their option. For the others the optimal vertex of the mixture's
