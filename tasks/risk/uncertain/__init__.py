@@ -1,0 +1,1 @@
+"""The verdict on a release whose stakes and adversary are known only as intervals or distributions."""

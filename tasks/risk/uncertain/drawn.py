@@ -1,0 +1,181 @@
+"""One set of terms after the other on the released file: its figures, and whether it passes the gates.
+
+Terms without a distribution are looked at where they are worst and where they are best, so a set that is drawn has a
+verdict in the worst case and one in the best.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decision.measures import is_possible
+from tasks.errors import ParameterError
+from tasks.generalization.game import Floats
+from tasks.generalization.setting import payoffs_of
+from tasks.request.model import Gate, Measure, Recipient
+from tasks.request.policy import LARGER_IS_BETTER
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.profile import derive_profile
+from tasks.risk.uncertain.distributions import Distribution, Drawn, Points, Uncertain
+from tasks.risk.uncertain.file import ReleasedFile
+from tasks.risk.uncertain.terms import (
+    DEPENDENT,
+    SEQUENTIAL,
+    Term,
+    check_detection,
+    check_ends,
+    influences,
+    is_monotone,
+    with_terms,
+    worst_end,
+)
+
+Values = Mapping[Term, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What was found of some sets of terms, in the worst case and in the best; first axis of length n_sets."""
+
+    worst: Floats
+    """Figures by measure, shape (n_sets, n_measures); NaN where the adversary's plan could not be solved."""
+    best: Floats
+    approved: NDArray[np.bool_]
+    """Whether all gates pass even in the worst case, shape (n_sets,)."""
+    possible: NDArray[np.bool_]
+    """Whether they pass in the best."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A released file, the gates that it is held to, and what is uncertain of its recipient."""
+
+    recipient: Recipient
+    file: ReleasedFile
+    gates: Sequence[Gate]
+    declared: Mapping[Measure, float]
+    """Figures of the file under the declared terms; the gates judge by them what does not depend on the terms."""
+    uncertain: Mapping[Term, Uncertain]
+    densest: tuple[int | None, int] = (None, 1)
+    """As ``tasks.risk.groups.densest_group`` gives it: where the prior comes from if it is not declared."""
+
+    def __post_init__(self) -> None:
+        for term, known in self.uncertain.items():
+            check_ends(term, known.ends)
+        check_detection(self.recipient, self.uncertain)
+
+    @cached_property
+    def drawn(self) -> dict[Term, Distribution]:
+        """Terms with a distribution, in the order given."""
+        return {term: known for term, known in self.uncertain.items() if isinstance(known, Drawn | Points)}
+
+    @cached_property
+    def ranges(self) -> dict[Term, Uncertain]:
+        """Terms of which only the ends are known."""
+        return {term: known for term, known in self.uncertain.items() if term not in self.drawn}
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Measures of the gates that depend on the terms."""
+        return tuple(gate.measure for gate in self.dependent)
+
+    @cached_property
+    def dependent(self) -> tuple[Gate, ...]:
+        """Gates whose figures depend on the terms."""
+        return tuple(gate for gate in self.gates if gate.measure in DEPENDENT)
+
+    @cached_property
+    def fixed_passed(self) -> bool:
+        """Whether the gates pass that do not depend on the terms; one without a figure does not."""
+        return all(
+            passes(gate, self.declared.get(gate.measure, np.nan))
+            for gate in self.gates
+            if gate.measure not in DEPENDENT
+        )
+
+    @cached_property
+    def profile(self) -> AdversaryProfile:
+        """The adversary under the declared terms."""
+        return derive_profile(self.recipient, *self.densest).profile
+
+    def quantiles(self, probabilities: Floats) -> list[dict[Term, float]]:
+        """Sets of the drawn terms at some probabilities, shape (n_sets, n_drawn)."""
+        columns = {term: known.ppf(probabilities[:, place]) for place, (term, known) in enumerate(self.drawn.items())}
+        return [{term: float(column[row]) for term, column in columns.items()} for row in range(len(probabilities))]
+
+    def outcomes(self, sets: Sequence[Values]) -> Outcomes:
+        """Figures and verdicts of some sets of the drawn terms."""
+        corners = list(self._corners())
+        found = np.array([[self.figures({**values, **corner}) for corner in corners] for values in sets])
+        found = found.reshape(len(sets), len(corners), len(self.measures))
+        passed = self._passed(found)
+        worse = found * self._signs
+        return Outcomes(
+            worst=np.max(worse, axis=1) * self._signs,
+            best=np.fmin.reduce(worse, axis=1) * self._signs,
+            approved=np.asarray(passed.all(axis=1)),
+            possible=np.asarray(passed.any(axis=1)),
+        )
+
+    def figures(self, values: Values) -> list[float]:
+        """Figures of the gates' measures under one set of all uncertain terms; NaN where no plan could be solved."""
+        recipient = with_terms(self.recipient, values)
+        found = self.file.game_figures(payoffs_of(recipient))
+        if SEQUENTIAL & set(self.measures):
+            try:
+                found |= self.file.sequential_figures(derive_profile(recipient, *self.densest).profile)
+            except ParameterError:
+                found |= dict.fromkeys(SEQUENTIAL, np.nan)
+        return [found[measure] for measure in self.measures]
+
+    def monotone(self, measure: Measure, terms: Collection[Term] | None = None) -> bool:
+        """Whether a measure is worst where some terms (all uncertain ones) are worst, and best where they are best."""
+        return all(
+            is_monotone(term, measure, self.profile) or measure not in influences(self.recipient, term)
+            for term in (self.uncertain if terms is None else terms)
+        )
+
+    @cached_property
+    def extremes(self) -> tuple[dict[Term, float], dict[Term, float]]:
+        """All uncertain terms at their worst ends, and at their best."""
+        worst = {term: worst_end(term, known.ends) for term, known in self.uncertain.items()}
+        best = {term: sum(known.ends) - worst[term] for term, known in self.uncertain.items()}
+        return worst, best
+
+    @property
+    def corners_suffice(self) -> bool:
+        """Whether the ends of the ranges are all that has to be looked at."""
+        return all(self.monotone(measure, self.ranges) for measure in self.measures)
+
+    def _corners(self) -> Iterator[dict[Term, float]]:
+        """Worst and best of the ranges; all ends and middles, together, where that cannot be told."""
+        if not self.ranges:
+            yield {}
+        elif self.corners_suffice:
+            for extreme in self.extremes:
+                yield {term: extreme[term] for term in self.ranges}
+        else:
+            places = ((low, (low + high) / 2, high) for low, high in (known.ends for known in self.ranges.values()))
+            yield from (dict(zip(self.ranges, values, strict=True)) for values in product(*places))
+
+    @cached_property
+    def _signs(self) -> Floats:
+        return np.array([-1.0 if measure in LARGER_IS_BETTER else 1.0 for measure in self.measures])
+
+    def _passed(self, figures: Floats) -> NDArray[np.bool_]:
+        passed = np.full(figures.shape[:-1], self.fixed_passed)
+        for place, gate in enumerate(self.dependent):
+            values = figures[..., place]
+            passed &= np.reshape([passes(gate, float(value)) for value in values.ravel()], values.shape)
+        return passed
+
+
+def passes(gate: Gate, figure: float) -> bool:
+    """Whether a figure passes a gate; one that is missing or impossible does not."""
+    if not is_possible(gate.measure, figure):
+        return False
+    return figure <= gate.threshold if gate.at_most is not None else figure >= gate.threshold

@@ -1,0 +1,94 @@
+"""The released file as the terms see it: how many records are in groups of each size.
+
+The cells are fixed, so everything that depends on the terms depends on these counts alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.play import Played, Table
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Measure
+from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.fmdp import sink_probability
+from tasks.risk.groups import groups
+from tasks.risk.sequential import is_accessed
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedFile:
+    """Released records by the group that an informed recipient finds them in."""
+
+    table: Table
+    people: Counts
+    """People of each distinct group whose own cell it is, n_T; shape (n_groups,)."""
+    listed: Counts | None
+    """Those of them in the register; None without one."""
+    records: Counts
+    """Released records of each."""
+    kept: float
+    """Mean share of information kept over the records that came in; suppressed records keep nothing."""
+    total: int
+    """Records that came in."""
+
+    def game_figures(self, payoffs: Payoffs) -> dict[Measure, float]:
+        """What depends on the stakes of one attempt."""
+        attacked = payoffs.attacked(self.people)
+        expected = float(self.records @ np.where(attacked, 1.0 / np.maximum(self.people, 1), 0.0))
+        return {
+            Measure.TRANSPARENT_ATTACKED: float(self.records[attacked].sum() / self.records.sum()),
+            Measure.TRANSPARENT_EXPECTED: expected,
+            Measure.PUBLISHER_PAYOFF: payoffs.benefit * self.kept - payoffs.loss * expected / self.total,
+        }
+
+    def sequential_figures(self, profile: AdversaryProfile) -> dict[Measure, float]:
+        """What depends on the adversary who plans.
+
+        Raises
+        ------
+        ParameterError
+            If his plan cannot be solved.
+        """
+        risks, released = self._risks(profile), self.records.sum()
+        return {
+            Measure.SEQUENTIAL_MAXIMUM: float(risks.max()),
+            Measure.SEQUENTIAL_MEAN: float(self.records @ risks / released),
+            Measure.SEQUENTIAL_ATTACKED: float(self.records[risks > 0].sum() / released),
+            Measure.SEQUENTIAL_EXPECTED: float(self.records @ risks),
+        }
+
+    def _risks(self, profile: AdversaryProfile) -> Floats:
+        """Risks as ``tasks.risk.sequential.judged_risks`` gives them; free access needs no decision."""
+        found = groups(self.table, self.people, self.listed, self.records, profile.prior)
+        risks = np.zeros(len(self.people))
+        listed = found.candidates > 0
+        risks[listed] = sink_probability(profile, found.candidates[listed])
+        if profile.access_cost > 0 and risks.any() and not is_accessed(profile, found):
+            return np.zeros_like(risks)
+        return risks
+
+
+def released_file(table: Table, played: Played, kept: NDArray[np.bool_]) -> ReleasedFile:
+    """The file of a played method.
+
+    Parameters
+    ----------
+    table : Table
+    played : Played
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    """
+    columns = [played.effective[kept]] if played.listed is None else [played.effective[kept], played.listed[kept]]
+    distinct, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    records = table.data.counts[kept]
+    return ReleasedFile(
+        table=table,
+        people=distinct[:, 0],
+        listed=None if played.listed is None else distinct[:, 1],
+        records=np.rint(np.bincount(place.ravel(), weights=records)).astype(np.int64),
+        kept=float(records @ played.kept[kept] / table.data.total),
+        total=table.data.total,
+    )

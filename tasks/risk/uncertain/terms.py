@@ -1,0 +1,175 @@
+"""The terms of a recipient that may be uncertain, and the recipient with some of them set.
+
+What the request does not declare follows from a set term as it does from a declared one: the recipient's gain from the
+loss, the cost of an exploit from the cost of an attempt (see ``tasks.risk.profile``).
+"""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+from scipy.special import logit
+
+from tasks.errors import ParameterError
+from tasks.request.model import AdversaryTerms, Measure, Recipient
+from tasks.risk.adversary import AdversaryProfile
+
+
+class Term(StrEnum):
+    """A term that may be uncertain."""
+
+    BENEFIT = "benefit"
+    LOSS = "loss"
+    GAIN = "gain"
+    COST = "cost"
+    PRIOR = "prior"
+    PENALTY = "penalty"
+    DETECTION = "detection"
+    """Probability that the first exploit is detected."""
+    ACCESS_COST = "access_cost"
+    LINK_COST = "link_cost"
+    EXPLOIT_COST = "exploit_cost"
+
+
+_STAKES = frozenset({Term.BENEFIT, Term.LOSS, Term.GAIN, Term.COST})
+_PROBABILITIES = frozenset({Term.PRIOR, Term.DETECTION})
+_FROM_ZERO = frozenset({Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.EXPLOIT_COST})
+
+_ATTACKED = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED})
+SEQUENTIAL = frozenset(
+    {
+        Measure.SEQUENTIAL_MAXIMUM,
+        Measure.SEQUENTIAL_MEAN,
+        Measure.SEQUENTIAL_ATTACKED,
+        Measure.SEQUENTIAL_EXPECTED,
+    }
+)
+"""Measures of the adversary who plans."""
+DEPENDENT = _ATTACKED | SEQUENTIAL | {Measure.PUBLISHER_PAYOFF}
+"""Measures that depend on the terms; all others are those of the file."""
+
+_WORSE_WHEN_LARGER = frozenset({Term.LOSS, Term.GAIN})
+
+
+def with_terms(recipient: Recipient, terms: Mapping[Term, float]) -> Recipient:
+    """The recipient with some terms set.
+
+    Raises
+    ------
+    ParameterError
+        If a value is outside its term's range.
+    """
+    for term, value in terms.items():
+        _check(term, value)
+    stakes = {term.value: value for term, value in terms.items() if term in _STAKES}
+    planned = {term.value: value for term, value in terms.items() if term not in _STAKES}
+    if Term.DETECTION in terms:
+        del planned[Term.DETECTION.value]
+        planned["detection_intercept"] = float(logit(terms[Term.DETECTION]))
+    adversary = recipient.adversary or AdversaryTerms()
+    return recipient.model_copy(
+        update={
+            "stakes": recipient.stakes.model_copy(update=stakes),
+            "adversary": adversary.model_copy(update=planned) if planned else recipient.adversary,
+        }
+    )
+
+
+def check_ends(term: Term, ends: tuple[float, float]) -> None:
+    """Check that a term can have all values between two.
+
+    Raises
+    ------
+    ParameterError
+        If an end is outside the term's range.
+    """
+    for end in ends:
+        _check(term, end)
+
+
+def influences(recipient: Recipient, term: Term) -> frozenset[Measure]:
+    """Measures that a term can change, given what the recipient declares."""
+    declared = recipient.adversary or AdversaryTerms()
+    own_gain = recipient.stakes.gain is not None
+    if term is Term.BENEFIT:
+        return frozenset({Measure.PUBLISHER_PAYOFF})
+    if term not in _STAKES:
+        return SEQUENTIAL
+    found = {Measure.PUBLISHER_PAYOFF}
+    if term in {Term.GAIN, Term.COST} or not own_gain:
+        found |= _ATTACKED
+    planned = declared.exploit_cost if term is Term.COST else declared.gain
+    if planned is None and (term is not Term.LOSS or not own_gain):
+        found |= SEQUENTIAL
+    return frozenset(found)
+
+
+def worst_end(term: Term, ends: tuple[float, float]) -> float:
+    """The end at which no measure is better than anywhere between, where the term is monotone."""
+    return ends[1] if term in _WORSE_WHEN_LARGER else ends[0]
+
+
+def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile) -> bool:
+    """Whether a measure of a given file only gets worse, or only better, as a term grows.
+
+    Parameters
+    ----------
+    term : Term
+    measure : Measure
+    profile : AdversaryProfile
+        For the limit on penalties.
+
+    Notes
+    -----
+    What an attempt brings, less what it costs, grows with the gain and falls with the costs, in every state of the
+    plan; so does the set of states in which the adversary goes on. How often he is fined does not depend on either. A
+    higher probability of detection lowers what the plan is worth, and so who is attacked; but where penalties are
+    limited it also spends them sooner, after which he goes on for nothing, so that the number of exploits may rise. The
+    prior makes a success likelier and, without a register, the candidates more.
+    """
+    if term is Term.PRIOR:
+        return measure not in SEQUENTIAL
+    if term is Term.DETECTION and measure in SEQUENTIAL:
+        return profile.max_penalties is None or measure is Measure.SEQUENTIAL_ATTACKED
+    return True
+
+
+def check_detection(recipient: Recipient, terms: Collection[Term]) -> None:
+    """Refuse an uncertain detection that would change nothing.
+
+    Raises
+    ------
+    ParameterError
+        If detection is uncertain and nobody is fined.
+    """
+    fined = Term.PENALTY in terms or _declared_penalty(recipient)
+    if Term.DETECTION in terms and not fined:
+        raise ParameterError(
+            "detection is uncertain and costs nothing",
+            where=f"recipients.{recipient.id}.uncertain.detection",
+            expected="a penalty, declared or uncertain",
+            got="none",
+            fix="declare the penalty of the agreement, or leave the term out",
+        )
+
+
+def _declared_penalty(recipient: Recipient) -> bool:
+    adversary = recipient.adversary
+    planned = None if adversary is None else adversary.penalty
+    return bool(recipient.agreement.penalty if planned is None else planned)
+
+
+def _check(term: Term, value: float) -> None:
+    if term in _PROBABILITIES:
+        valid, expected = 0 < value < 1, "a probability between 0 and 1, neither of them"
+    elif term in _FROM_ZERO:
+        valid, expected = 0 <= value < float("inf"), "a finite number from 0"
+    else:
+        valid, expected = 0 < value < float("inf"), "a finite number greater than 0"
+    if not valid:
+        raise ParameterError(
+            "an uncertain term is outside its range",
+            where=term.value,
+            expected=expected,
+            got=f"{value:g}",
+            fix="correct the term's distribution",
+        )
