@@ -8,9 +8,10 @@ Each member then decides for himself whether to attack that group. The publisher
 
 where every recipient is in exactly one hand at a time: the p_H of the hands that hold him sum to 1.
 
-Where all certainly collude, separate copies bring nothing: the payoff's losses depend on the intersection alone, and
-each copy is worth most as the intersection itself, so one shared representation is optimal. They bring something where
-collusion is less than certain. Where nobody colludes each recipient's own game is optimal.
+Where all certainly collude, separate copies bring nothing: the losses depend on the intersection alone, and each copy
+is worth most as the intersection itself, so one shared representation is optimal. The same holds where nobody is to be
+attacked and all may collude, however improbable that is. Elsewhere separate copies bring something; where nobody
+colludes each recipient's own game is optimal.
 
 Not modelled: what an intruder learns of one copy from the rule that made another.
 """
@@ -82,6 +83,14 @@ class Colluders:
         """The same recipients with one representation for all, which collusion adds nothing to."""
         benefit = sum(weight * member.benefit for weight, member in zip(self.weights, self.members, strict=True))
         return SharedFollower(benefit, self.members, self.weights)
+
+    def as_one(self, rule: Rule) -> bool:
+        """Whether one shared representation is optimal anyway: all collude, or may where no attack is allowed."""
+        everybody = tuple(range(len(self.members)))
+        return any(
+            hand == everybody and (rule is Rule.NO_ATTACK or probability >= 1 - _SUM)
+            for hand, probability in self.hands
+        )
 
     def lost(self, hand: Iterable[int], people: Counts) -> Floats:
         """Weighted loss, at most 0, by the members of one hand at group sizes of any shape; its probability apart."""

@@ -53,7 +53,9 @@ def solve_separately(
     ParameterError
         If a record leaves more combinations than can be tried.
     """
-    _, incumbent = solve(replace(problem, payoffs=colluders.shared), codes, rule, floor)
+    shared, incumbent = solve(replace(problem, payoffs=colluders.shared), codes, rule, floor)
+    if colluders.as_one(rule):
+        return np.tile(shared[:, None], len(colluders.members)), incumbent
     nodes = np.full((len(codes), len(colluders.members)), -1, dtype=np.intp)
     payoffs = np.full(len(codes), -np.inf)
     step = max(1, _CELLS_A_PASS // len(problem.lattice))
@@ -117,17 +119,17 @@ class _Search:
             at, new = _extended(rows, possible)
             if at is None:
                 return None
-            rows, total = rows[at], sums[at] + bounds[rows[at], new]
-            open_ = total + tops[member + 1 :].sum(axis=0)[rows] >= least[rows]
-            rows, sums = rows[open_], total[open_]
-            chosen = np.vstack([chosen[:, at][:, open_], new[open_]])
-        return self._chosen(rows, chosen, sums + self._together(rows, chosen), len(incumbent))
+            rows, chosen = rows[at], np.vstack([chosen[:, at], new])
+            sums = sums[at] + bounds[rows, new] + self._together(rows, chosen)
+            open_ = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
+            rows, sums, chosen = rows[open_], sums[open_], chosen[:, open_]
+        return self._chosen(rows, chosen, sums, len(incumbent))
 
     def _together(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
-        """What hands of several cost, of combinations of strategies."""
+        """What the hands of several cost that the last recipient of each combination completes."""
         cost = np.zeros(len(rows))
         for hand, probability in self._colluders.hands:
-            if len(hand) > 1:
+            if len(hand) > 1 and hand[-1] == len(chosen) - 1:
                 least = self._lattice.nodes[chosen[list(hand)]].min(axis=0)
                 people = self._people[rows, self._lattice.number(least)]
                 cost += self._colluders.charged(hand, probability, people, self._rule)
@@ -137,7 +139,7 @@ class _Search:
     def _chosen(rows: NDArray[np.intp], chosen: Nodes, payoffs: Floats, n_tuples: int) -> tuple[Nodes, Floats]:
         best = np.full(n_tuples, -np.inf)
         np.maximum.at(best, rows, payoffs)
-        equal = np.flatnonzero((payoffs >= best[rows] - TIE) & np.isfinite(payoffs))
+        equal = np.flatnonzero(payoffs >= best[rows] - TIE)
         found, first = np.unique(rows[equal], return_index=True)
         nodes = np.full((n_tuples, len(chosen)), -1, dtype=np.intp)
         nodes[found] = chosen[:, equal[first]].T
