@@ -6,12 +6,14 @@ distribution.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from tasks.generalization.game import Floats
+from tasks.risk.uncertain.distributions import Points
 from tasks.risk.uncertain.drawn import Case
 from tasks.risk.uncertain.terms import Term
 
@@ -52,7 +54,7 @@ class Deciding:
     total: Index | None
     """Share that would be left if all other terms were known."""
     parts: tuple[Part, ...]
-    """Fifths of the term's distribution, ascending; parts with the same ends are one."""
+    """Fifths of the term's distribution, or its values where it has but a few; ascending."""
 
 
 def deciding(case: Case, halves: Floats, approved: Bools, rng: np.random.Generator) -> tuple[Deciding, ...]:
@@ -111,18 +113,23 @@ def _estimates(one: Floats, other: Floats, crossed: Floats) -> Floats:
     both = np.concatenate([one, other], axis=1)
     if both.min() == both.max():
         return np.full((2, len(crossed)), np.nan)
-    found = stats.sobol_indices(func={"f_A": one, "f_B": other, "f_AB": crossed}, n=one.shape[1])
-    return np.stack([found.first_order.reshape(-1), found.total_order.reshape(-1)])
+    # SciPy cannot take one output of one term, so the verdict goes in twice.
+    twice: dict[Literal["f_A", "f_B", "f_AB"], Floats] = {
+        "f_A": np.repeat(one, 2, axis=0),
+        "f_B": np.repeat(other, 2, axis=0),
+        "f_AB": np.repeat(crossed, 2, axis=1),
+    }
+    found = stats.sobol_indices(func=twice, n=one.shape[1])
+    return np.stack([np.reshape(found.first_order, (2, -1))[0], np.reshape(found.total_order, (2, -1))[0]])
 
 
 def _parts(case: Case, term: Term, probabilities: Floats, approved: Bools) -> tuple[Part, ...]:
-    edges = case.drawn[term].ppf(np.arange(PARTS + 1) / PARTS)
-    place = np.minimum((probabilities * PARTS).astype(np.intp), PARTS - 1)
-    ends = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    parts: dict[tuple[float, float], list[int]] = {}
-    for number, end in enumerate(ends):
-        counts = parts.setdefault(end, [0, 0])
-        inside = place == number
-        counts[0] += int(inside.sum())
-        counts[1] += int(approved[inside].sum())
-    return tuple(Part(low, high, draws, passed) for (low, high), (draws, passed) in parts.items())
+    known = case.drawn[term]
+    if isinstance(known, Points):
+        drawn = known.ppf(probabilities)
+        parts = [(value, value, drawn == value) for value in sorted(known.values)]
+    else:
+        edges = known.ppf(np.arange(PARTS + 1) / PARTS)
+        place = np.minimum((probabilities * PARTS).astype(np.intp), PARTS - 1)
+        parts = [(float(edges[at]), float(edges[at + 1]), place == at) for at in range(PARTS)]
+    return tuple(Part(low, high, int(inside.sum()), int(approved[inside].sum())) for low, high, inside in parts)

@@ -26,12 +26,12 @@ from tasks.risk.uncertain.terms import (
     DEPENDENT,
     SEQUENTIAL,
     Term,
-    check_detection,
+    check_deterrence,
     check_ends,
     influences,
     is_monotone,
+    larger_is_worse,
     with_terms,
-    worst_end,
 )
 
 Values = Mapping[Term, float]
@@ -66,7 +66,7 @@ class Case:
     def __post_init__(self) -> None:
         for term, known in self.uncertain.items():
             check_ends(term, known.ends)
-        check_detection(self.recipient, self.uncertain)
+        check_deterrence(self.recipient, self.uncertain)
 
     @cached_property
     def drawn(self) -> dict[Term, Distribution]:
@@ -142,25 +142,25 @@ class Case:
     @cached_property
     def extremes(self) -> tuple[dict[Term, float], dict[Term, float]]:
         """All uncertain terms at their worst ends, and at their best."""
-        worst = {term: worst_end(term, known.ends) for term, known in self.uncertain.items()}
-        best = {term: sum(known.ends) - worst[term] for term, known in self.uncertain.items()}
+        worst, best = {}, {}
+        for term, known in self.uncertain.items():
+            worst[term], best[term] = known.ends[::-1] if larger_is_worse(term) else known.ends
         return worst, best
 
-    @property
-    def corners_suffice(self) -> bool:
-        """Whether the ends of the ranges are all that has to be looked at."""
-        return all(self.monotone(measure, self.ranges) for measure in self.measures)
-
     def _corners(self) -> Iterator[dict[Term, float]]:
-        """Worst and best of the ranges; all ends and middles, together, where that cannot be told."""
+        """Worst and best of the ranges; of those that have none, ends and middle."""
         if not self.ranges:
             yield {}
-        elif self.corners_suffice:
-            for extreme in self.extremes:
-                yield {term: extreme[term] for term in self.ranges}
-        else:
-            places = ((low, (low + high) / 2, high) for low, high in (known.ends for known in self.ranges.values()))
-            yield from (dict(zip(self.ranges, values, strict=True)) for values in product(*places))
+            return
+        sided = [term for term in self.ranges if all(self.monotone(measure, (term,)) for measure in self.measures)]
+        places = {
+            term: (low, (low + high) / 2, high)
+            for term, (low, high) in ((term, known.ends) for term, known in self.ranges.items())
+            if term not in sided
+        }
+        for extreme in self.extremes if sided else self.extremes[:1]:
+            for values in product(*places.values()):
+                yield {term: extreme[term] for term in sided} | dict(zip(places, values, strict=True))
 
     @cached_property
     def _signs(self) -> Floats:

@@ -103,9 +103,9 @@ def influences(recipient: Recipient, term: Term) -> frozenset[Measure]:
     return frozenset(found)
 
 
-def worst_end(term: Term, ends: tuple[float, float]) -> float:
-    """The end at which no measure is better than anywhere between, where the term is monotone."""
-    return ends[1] if term in _WORSE_WHEN_LARGER else ends[0]
+def larger_is_worse(term: Term) -> bool:
+    """Whether no measure that is monotone in a term gets better as the term grows; if not, none gets worse."""
+    return term in _WORSE_WHEN_LARGER
 
 
 def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile) -> bool:
@@ -133,29 +133,29 @@ def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile) -> bool
     return True
 
 
-def check_detection(recipient: Recipient, terms: Collection[Term]) -> None:
-    """Refuse an uncertain detection that would change nothing.
+def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
+    """Refuse an uncertain penalty without detection, and an uncertain detection without a penalty.
 
     Raises
     ------
     ParameterError
-        If detection is uncertain and nobody is fined.
+        If one of the two is uncertain and the other neither declared nor uncertain.
     """
-    fined = Term.PENALTY in terms or _declared_penalty(recipient)
-    if Term.DETECTION in terms and not fined:
-        raise ParameterError(
-            "detection is uncertain and costs nothing",
-            where=f"recipients.{recipient.id}.uncertain.detection",
-            expected="a penalty, declared or uncertain",
-            got="none",
-            fix="declare the penalty of the agreement, or leave the term out",
-        )
-
-
-def _declared_penalty(recipient: Recipient) -> bool:
-    adversary = recipient.adversary
-    planned = None if adversary is None else adversary.penalty
-    return bool(recipient.agreement.penalty if planned is None else planned)
+    declared = recipient.adversary or AdversaryTerms()
+    penalty = recipient.agreement.penalty if declared.penalty is None else declared.penalty
+    detected = recipient.agreement.detection_rate is not None or declared.detection_intercept is not None
+    for term, other, has_other in (
+        (Term.DETECTION, Term.PENALTY, bool(penalty)),
+        (Term.PENALTY, Term.DETECTION, detected),
+    ):
+        if term in terms and other not in terms and not has_other:
+            raise ParameterError(
+                f"the {term.value} is uncertain and there is no {other.value}",
+                where=f"recipient {recipient.id}, {term.value}",
+                expected=f"a {other.value}, declared or uncertain: one deters nobody without the other",
+                got="none",
+                fix=f"declare the {other.value}, or leave the {term.value} out",
+            )
 
 
 def _check(term: Term, value: float) -> None:

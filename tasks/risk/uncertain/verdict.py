@@ -15,7 +15,7 @@ from tasks.risk.uncertain.drawn import Case, Outcomes, passes
 CONFIDENCE = 0.95
 PROBABILITIES = (0.05, 0.5, 0.95)
 FEWEST = 16
-MOST = 100_000
+MOST = 65_536
 
 
 @dataclass(frozen=True)
@@ -78,18 +78,18 @@ def assess(case: Case, draws: int, rng: np.random.Generator) -> Uncertainty:
     ----------
     case : Case
     draws : int
-        Even; half as many again are judged for each term with a distribution, to tell the terms apart.
+        A power of 2; half as many again are judged for each term with a distribution, to tell the terms apart.
     rng : Generator
 
     Raises
     ------
     ParameterError
-        If nothing is uncertain, or the number of draws is odd or outside its range.
+        If nothing is uncertain, or the number of draws is no power of 2 or outside its range.
     """
     if not case.uncertain:
         raise _refused("uncertain", "at least one term", "none")
-    if isinstance(draws, bool) or not FEWEST <= draws <= MOST or draws % 2:
-        raise _refused("draws", f"an even number from {FEWEST} to {MOST:,}", str(draws))
+    if isinstance(draws, bool) or not FEWEST <= draws <= MOST or draws.bit_count() > 1:
+        raise _refused("draws", f"a power of 2 from {FEWEST} to {MOST:,}", str(draws))
     if case.drawn:
         halves = rng.random((2, draws // 2, len(case.drawn)))
         outcomes = case.outcomes(case.quantiles(halves.reshape(draws, -1)))

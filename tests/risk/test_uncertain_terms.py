@@ -1,0 +1,140 @@
+"""Distributions of single terms, and the recipient with terms set."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tasks.errors import ParameterError
+from tasks.generalization.setting import payoffs_of
+from tasks.request.model import Measure, Recipient
+from tasks.risk.profile import derive_profile
+from tasks.risk.uncertain.distributions import (
+    Between,
+    Distribution,
+    LogUniform,
+    Points,
+    Triangular,
+    TruncatedNormal,
+    Uniform,
+)
+from tasks.risk.uncertain.terms import Term, check_deterrence, check_ends, influences, with_terms
+from tests.support.explaining import asked
+
+FINED = {"penalty": 1000.0, "detection_rate": 0.1}
+
+
+def recipient(**terms: object) -> Recipient:
+    return asked(**terms).recipient("institute")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("known", "probability", "value"),
+    [
+        (Uniform(2, 6), 0.25, 3),
+        (LogUniform(1, 100), 0.5, 10),
+        (Triangular(0, 4, mode=1), 0.25, 1),
+        (Triangular(1, 3, mode=1), 0.75, 2),
+        (TruncatedNormal(2, 8, mean=5, deviation=3), 0.5, 5),
+        (Points((5, 1), (1, 3)), 0.75, 1),
+        (Points((5, 1), (1, 3)), 0.76, 5),
+    ],
+)
+def test_quantiles(known: Distribution, probability: float, value: float) -> None:
+    assert known.ppf(np.array([probability]))[0] == pytest.approx(value)
+    assert tuple(known.ppf(np.array([0.0, 1.0]))) == pytest.approx(known.ends)
+
+
+def test_nothing_lies_past_the_ends() -> None:
+    far = TruncatedNormal(0.1, 0.2, mean=50.0, deviation=0.5)
+    drawn = far.ppf(np.linspace(0, 1, 101))
+    assert drawn.min() >= 0.1
+    assert drawn.max() <= 0.2
+
+
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (lambda: Between(2, 2), "low and high"),
+        (lambda: Uniform(3, 2), "low and high"),
+        (lambda: Uniform(0, math.inf), "low and high"),
+        (lambda: LogUniform(0, 2), "low"),
+        (lambda: Triangular(1, 2, mode=3), "mode"),
+        (lambda: TruncatedNormal(1, 2, mean=math.nan, deviation=1), "mean"),
+        (lambda: TruncatedNormal(1, 2, mean=1, deviation=0), "deviation"),
+        (lambda: Points((), ()), "weights"),
+        (lambda: Points((1.0, 2.0), (1.0,)), "weights"),
+        (lambda: Points((1.0, 1.0), (1.0, 2.0)), "values"),
+        (lambda: Points((1.0,), (0.0,)), "weights"),
+    ],
+)
+def test_meaningless_parameters_are_refused(make: object, where: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        make()  # type: ignore[operator]
+    assert caught.value.where == where
+
+
+def test_terms_end_where_they_are_used() -> None:
+    terms = {
+        Term.BENEFIT: 7.0,
+        Term.LOSS: 8.0,
+        Term.COST: 2.0,
+        Term.PRIOR: 0.3,
+        Term.PENALTY: 50.0,
+        Term.DETECTION: 0.25,
+        Term.ACCESS_COST: 3.0,
+        Term.LINK_COST: 4.0,
+    }
+    changed = with_terms(recipient(), terms)
+    payoffs, profile = payoffs_of(changed), derive_profile(changed).profile
+    assert (payoffs.benefit, payoffs.loss, payoffs.gain, payoffs.cost) == (7, 8, 8, 2)
+    assert (profile.gain, profile.exploit_cost, profile.prior) == (8, 2, 0.3)
+    assert (profile.penalty, profile.access_cost, profile.link_cost) == (50, 3, 4)
+    assert float(profile.detection(0)) == pytest.approx(0.25)
+    other = with_terms(recipient(), {Term.GAIN: 9.0, Term.EXPLOIT_COST: 1.0})
+    assert (payoffs_of(other).gain, payoffs_of(other).loss) == (9, 100)
+    assert derive_profile(other).profile.exploit_cost == 1
+    assert with_terms(recipient(), {}) == recipient()
+
+
+def test_what_is_declared_stays() -> None:
+    own = recipient(adversary={"gain": 5.0, "exploit_cost": 6.0})
+    changed = derive_profile(with_terms(own, {Term.LOSS: 50.0, Term.COST: 1.0})).profile
+    assert (changed.gain, changed.exploit_cost) == (5, 6)
+
+
+def test_what_a_term_can_change() -> None:
+    assert influences(recipient(), Term.BENEFIT) == {Measure.PUBLISHER_PAYOFF}
+    assert Measure.SEQUENTIAL_MAXIMUM in influences(recipient(), Term.LOSS)
+    own_gain = recipient(gain=30.0)
+    assert influences(own_gain, Term.LOSS) == {Measure.PUBLISHER_PAYOFF}
+    assert Measure.TRANSPARENT_ATTACKED in influences(own_gain, Term.GAIN)
+    declared = recipient(adversary={"gain": 5.0, "exploit_cost": 6.0})
+    assert Measure.SEQUENTIAL_MAXIMUM not in influences(declared, Term.COST)
+    assert Measure.TRANSPARENT_EXPECTED in influences(declared, Term.COST)
+    assert Measure.TRANSPARENT_ATTACKED not in influences(recipient(), Term.PENALTY)
+
+
+@pytest.mark.parametrize(
+    ("term", "ends"),
+    [
+        (Term.PRIOR, (0.5, 1.0)),
+        (Term.DETECTION, (0.0, 0.5)),
+        (Term.LOSS, (0.0, 1.0)),
+        (Term.PENALTY, (-1.0, 1.0)),
+        (Term.COST, (1.0, math.inf)),
+    ],
+)
+def test_values_outside_a_term_are_refused(term: Term, ends: tuple[float, float]) -> None:
+    with pytest.raises(ParameterError) as caught:
+        check_ends(term, ends)
+    assert caught.value.where == term.value
+
+
+def test_a_penalty_and_its_detection_go_together() -> None:
+    for term in (Term.PENALTY, Term.DETECTION):
+        with pytest.raises(ParameterError, match="uncertain and there is no"):
+            check_deterrence(recipient(), {term})
+        check_deterrence(recipient(agreement=FINED), {term})
+    check_deterrence(recipient(), {Term.PENALTY, Term.DETECTION})
+    check_deterrence(recipient(), {Term.COST})

@@ -1,0 +1,228 @@
+"""The verdict under uncertain terms, on a file whose every verdict can be worked out by hand.
+
+No-Attack makes groups of 30, 30 and 40 people of which one record each is released, two of them in the first group; an
+attempt costs 4. A group of 30 is attacked where the gain is above 120, one of 40 where it is above 160.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import ParameterError
+from tasks.generalization.play import play
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.request.model import Measure
+from tasks.risk.groups import densest_group
+from tasks.risk.profile import recipient_profile
+from tasks.risk.score import score
+from tasks.risk.sequential import external_fact, gate_figures, plan
+from tasks.risk.uncertain.deciding import Deciding
+from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Uncertain, Uniform
+from tasks.risk.uncertain.drawn import Case
+from tasks.risk.uncertain.file import released_file
+from tasks.risk.uncertain.terms import DEPENDENT, Term
+from tasks.risk.uncertain.verdict import Uncertainty, assess, chance
+from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, prepared, table
+
+FINED = {"penalty": 1000.0, "detection_rate": 0.1}
+EVERY = (
+    MAXIMUM,
+    ATTACKED,
+    {"measure": "transparent.expected_reidentifications", "at_most": 0.05, "because": "few"},
+    {"measure": "game.publisher_payoff", "at_least": 10.0, "because": "worth it"},
+    SEQUENTIAL,
+    {"measure": "sequential.mean_risk", "at_most": 0.05, "because": "few"},
+    {"measure": "sequential.attacked_share", "at_most": 0.5, "because": "few"},
+    {"measure": "sequential.expected_reidentifications", "at_most": 1.0, "because": "few"},
+)
+
+
+def case(uncertain: Mapping[Term, Uncertain], gates: tuple[dict[str, Any], ...] = (ATTACKED,), **terms: Any) -> Case:
+    """The file is made for the declared terms; what the request asks for beside the stakes can be given."""
+    request, people = (
+        asked(gates=gates if any("transparent" in one["measure"] for one in gates) else (*gates, MAXIMUM), **terms),
+        table(),
+    )
+    recipient = request.recipient("institute")
+    played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    kept = np.ones(len(people.data), dtype=np.bool_)
+    figures = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
+    return Case(
+        recipient=recipient,
+        file=released_file(people, played, kept),
+        gates=request.policy.gates,
+        declared=figures,
+        uncertain=uncertain,
+        densest=densest_group(played, kept),
+    )
+
+
+def judged(uncertain: Mapping[Term, Uncertain], draws: int = 16, **terms: Any) -> Uncertainty:
+    return assess(case(uncertain, **terms), draws, np.random.default_rng(5))
+
+
+def of_term(found: Uncertainty, term: Term) -> Deciding:
+    (one,) = [one for one in found.deciding if one.term is term]
+    return one
+
+
+@pytest.mark.parametrize("terms", [{}, {"loss": 130.0}, {"agreement": FINED}, {"adversary": {"access_cost": 50.0}}])
+def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any]) -> None:
+    request, people = asked(method="basic-partition", gates=EVERY, **terms), table()
+    recipient = request.recipient("institute")
+    played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    kept = np.ones(len(people.data), dtype=np.bool_)
+    derived = recipient_profile(recipient, played, kept)
+    external = external_fact(request, prepared(people, ()), derived.profile.prior)
+    expected = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
+    expected |= gate_figures(plan(people, played, kept, derived, external).fact.residual)
+    file = released_file(people, played, kept)
+    found = file.game_figures(payoffs_of(recipient)) | file.sequential_figures(derived.profile)
+    assert found == pytest.approx({measure: expected[measure] for measure in DEPENDENT})
+
+
+def test_a_loss_and_a_cost_decide_together() -> None:
+    # Attacked where the loss, and so the gain, is 130 and the cost 4: one case of four. Of the variance 3/16 each term
+    # alone explains 1/16, both together another 1/16.
+    found = judged({Term.LOSS: Points((100, 130), (1, 1)), Term.COST: Points((4, 5), (1, 1))}, draws=2048)
+    assert found.approved == found.possible
+    assert found.approved.low < 0.75 < found.approved.high
+    assert found.approved.value == pytest.approx(0.75, abs=0.03)
+    for term in (Term.LOSS, Term.COST):
+        one = of_term(found, term)
+        assert one.first is not None
+        assert one.total is not None
+        assert one.first.value == pytest.approx(1 / 3, abs=0.1)
+        assert one.total.value == pytest.approx(2 / 3, abs=0.1)
+        assert 0 < one.first.low < one.first.value < one.first.high < one.total.high < 1
+    low, high = of_term(found, Term.LOSS).parts
+    assert (low.low, low.high, high.low, high.high) == (100, 100, 130, 130)
+    assert low.draws + high.draws == 2048
+    assert low.approved == low.draws
+    assert high.approved / high.draws == pytest.approx(0.5, abs=0.06)
+    (figure,) = found.figures
+    assert figure.measure is Measure.TRANSPARENT_ATTACKED
+    assert figure.declared == 0
+    assert figure.guaranteed == (0, 0.75)
+    assert figure.expectation == pytest.approx(0.75 / 4, abs=0.03)
+    assert figure.quantiles == (0, 0, 0.75)
+    assert found.certain is None
+
+
+def test_one_term_may_decide_alone() -> None:
+    found = judged({Term.BENEFIT: Uniform(50, 200), Term.LOSS: LogUniform(60, 240)}, draws=1024)
+    assert found.approved.value == pytest.approx(0.5, abs=0.05), "120 is the middle, in the logarithm"
+    assert found.deciding[0].term is Term.LOSS
+    assert found.deciding[0].total is not None
+    assert found.deciding[0].total.value == pytest.approx(1, abs=0.1)
+    assert of_term(found, Term.BENEFIT).total.value == 0  # type: ignore[union-attr]
+    shares = [part.approved / part.draws for part in found.deciding[0].parts]
+    assert shares[:2] == [1, 1]
+    assert shares[3:] == [0, 0]
+
+
+def test_a_range_has_a_worst_and_a_best_case() -> None:
+    found = judged({Term.LOSS: Between(100, 130), Term.COST: Points((3.5, 4, 5), (1, 1, 2))}, draws=1024)
+    assert found.approved.value == pytest.approx(0.5, abs=0.05), "only a cost of 5 deters at 130"
+    assert found.possible.value == 1, "even 3.5 deters at 100"
+    assert found.interval == (found.approved.low, found.possible.high)
+    assert [one.term for one in found.deciding] == [Term.COST]
+
+
+@pytest.mark.parametrize(
+    ("known", "certain", "counts"),
+    [
+        (Between(80, 120), True, (1, 1)),
+        (Between(80, 130), None, (0, 1)),
+        (Between(121, 130), False, (0, 0)),
+    ],
+)
+def test_a_range_alone_is_looked_at_once(known: Between, certain: bool | None, counts: tuple[int, int]) -> None:
+    found = judged({Term.LOSS: known})
+    assert found.certain is certain
+    assert (found.approved.count, found.possible.count, found.approved.draws) == (*counts, 1)
+    assert found.interval == counts
+    assert found.deciding == ()
+
+
+def test_a_gate_that_no_term_moves_decides_for_itself() -> None:
+    strict = {**MAXIMUM, "at_most": 0.01}
+    found = judged({Term.LOSS: Uniform(80, 100)}, gates=(strict, ATTACKED))
+    assert (found.approved.count, found.possible.count, found.certain) == (0, 0, False)
+    assert found.deciding[0].first is None
+    only = judged({Term.LOSS: Uniform(80, 200)}, gates=(MAXIMUM,))
+    assert (only.approved.count, only.certain, only.figures) == (16, True, ())
+
+
+def test_a_gate_without_a_figure_fails() -> None:
+    linked = {"measure": "linkage.informed_share", "at_most": 1.0, "because": "any"}
+    assert judged({Term.LOSS: Uniform(80, 100)}, gates=(linked,)).certain is False
+
+
+def test_a_plan_that_cannot_be_solved_does_not_pass() -> None:
+    lenient = {**SEQUENTIAL, "at_most": 1.0}
+    found = judged({Term.GAIN: Points((100, 1e308), (1, 1))}, draws=64, gates=(lenient,))
+    assert 0 < found.unsolved < 64
+    assert found.approved.count == 64 - found.unsolved
+    assert np.isnan(found.figures[0].expectation)
+    assert found.figures[0].guaranteed is None
+    assert found.certain is None
+
+
+def test_limits_of_the_exact_interval() -> None:
+    none = chance(np.zeros(20, dtype=np.bool_))
+    assert none.low == 0
+    assert none.high == pytest.approx(1 - 0.025 ** (1 / 20))
+    every = chance(np.ones(20, dtype=np.bool_))
+    assert every.low == pytest.approx(0.025 ** (1 / 20))
+    assert every.high == 1
+
+
+def test_same_seed_same_verdict() -> None:
+    uncertain = {Term.LOSS: LogUniform(60, 240), Term.PRIOR: Between(0.5, 0.9)}
+    one, other = (judged(uncertain, draws=32, gates=EVERY) for _ in range(2))
+    assert repr(one) == repr(other)
+
+
+MONEY = (Term.LOSS, Term.COST, Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.BENEFIT)
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), limited=st.booleans())
+def test_guaranteed_bounds_hold_of_all_terms_within_their_ends(data: st.DataObject, limited: bool) -> None:
+    fixed: dict[str, Any] = {"agreement": {**FINED, "penalty": 30.0, "ends_on_breach": limited}, "gates": EVERY}
+    declared = {Term.LOSS: 100.0, Term.COST: 4.0, Term.PENALTY: 30.0, Term.BENEFIT: 100.0}
+    factor = st.floats(0.2, 5.0)
+    terms: dict[Term, Uncertain] = {}
+    for term in MONEY:
+        own = declared.get(term, 20.0)
+        ends = sorted(own * one for one in data.draw(st.tuples(factor, factor)))
+        terms[term] = Between(ends[0], ends[1] + 1.0)
+    terms[Term.DETECTION] = Between(0.05, data.draw(st.floats(0.1, 0.9)))
+    one = case(terms, **fixed)
+    found = assess(one, 16, np.random.default_rng(1))
+    inside = {
+        term: data.draw(st.floats(*known.ends, allow_nan=False), label=term.value) for term, known in terms.items()
+    }
+    figures = dict(zip(one.measures, one.figures(inside), strict=True))
+    told = 0
+    for figure in found.figures:
+        if figure.guaranteed is not None:
+            told += 1
+            assert figure.guaranteed[0] - 1e-12 <= figures[figure.measure] <= figure.guaranteed[1] + 1e-12
+    assert told == (4 if limited else 7)
+
+
+@pytest.mark.parametrize("draws", [8, 24, 17, 131_072, True])
+def test_numbers_of_draws_that_make_no_sense_are_refused(draws: int) -> None:
+    with pytest.raises(ParameterError, match="draws"):
+        judged({Term.LOSS: Uniform(80, 100)}, draws=draws)
+
+
+def test_nothing_uncertain_is_refused() -> None:
+    with pytest.raises(ParameterError, match="at least one term"):
+        judged({})
