@@ -86,10 +86,12 @@ def default_factors(decades: float = 1.5, steps_a_decade: int = 40) -> Floats:
 
 def robustness(
     file: Made,
-    best: Callable[[Stakes], Means],
+    best: Callable[[Stakes], Means] | None,
     payoffs: Payoffs,
     tolerances: Tolerances | None = None,
     factors: ArrayLike | None = None,
+    *,
+    informed: Made | None = None,
 ) -> tuple[Reach, ...]:
     """How far each stake may move, for each figure.
 
@@ -97,13 +99,16 @@ def robustness(
     ----------
     file : Made
         With the group sizes that ``best`` goes by.
-    best : callable
-        Outcome of the game that made the file, played again at some stakes.
+    best : callable or None
+        Outcome of the game that made the file, played again at some stakes; without one, attacks on the file alone are
+        looked at.
     payoffs : Payoffs
         The declared stakes.
     tolerances : Tolerances, optional
     factors : array-like, optional
         Ascending factors, 1 among them; ``default_factors`` if not given.
+    informed : Made, optional
+        The same file by the groups that a recipient who knows the rule finds; by them it is attacked.
 
     Raises
     ------
@@ -121,14 +126,15 @@ def robustness(
             fix="correct the call",
         )
     every = joined([around(payoffs, **{stake.value: tried}) for stake in Stake])
-    made, played = file.means(every), best(every)
-    regret = (played.publisher(every) - made.publisher(every)) / every.benefit
-    figures = {
-        Figure.ATTACKED: (made.attacked, allowed.attacked),
-        Figure.REGRET: (regret, allowed.regret),
-        Figure.INTENSITY: (played.intensity, allowed.intensity),
-        Figure.BEST_ATTACKED: (played.attacked, allowed.attacked),
-    }
+    figures = {Figure.ATTACKED: ((informed or file).means(every).attacked, allowed.attacked)}
+    if best is not None:
+        played = best(every)
+        regret = (played.publisher(every) - file.means(every).publisher(every)) / every.benefit
+        figures |= {
+            Figure.REGRET: (regret, allowed.regret),
+            Figure.INTENSITY: (played.intensity, allowed.intensity),
+            Figure.BEST_ATTACKED: (played.attacked, allowed.attacked),
+        }
     return tuple(
         _reach((stake, figure), tolerance, tried, values[number * len(tried) : (number + 1) * len(tried)])
         for number, stake in enumerate(Stake)

@@ -1,0 +1,157 @@
+"""The sensitivity of one recipient's file to its stakes, for the record: from one sweep of the per-record games."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decision.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import Floats, InformationLoss
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.problem import Problem
+from tasks.generalization.sensitivity.made import Made, made
+from tasks.generalization.sensitivity.partitions import sweep_partition
+from tasks.generalization.sensitivity.robustness import Reach, Tolerances, default_factors, robustness
+from tasks.generalization.sensitivity.staircase import staircases
+from tasks.generalization.sensitivity.study import study
+from tasks.generalization.sensitivity.sweep import Means, sweep
+from tasks.generalization.sensitivity.terms import Stakes, around
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import Method, Recipient, ReleaseRequest
+from tasks.risk.score import released_tuples
+
+MAPPED = Method.BASIC
+"""The game that a map shows of files that are not made record by record."""
+_PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
+_PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
+_COARSE = (0.1, 0.2, 1 / 3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+"""Factors where each takes a partition of its own."""
+
+Best = Callable[[Stakes], Means]
+
+
+def stakes_fact(
+    table: Table,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    played: Played,
+    *,
+    points: int,
+    tolerances: Tolerances,
+) -> StakesFact:
+    """Maps and curves around the stakes of a request, and how far each stake may move.
+
+    Parameters
+    ----------
+    table : Table
+    request : ReleaseRequest
+    recipient : Recipient
+    played : Played
+        The recipient's file.
+    points : int
+        Of each side of the map.
+    tolerances : Tolerances
+
+    Raises
+    ------
+    StageFailed
+        If nothing is left to release.
+    """
+    payoffs, weights, method = payoffs_of(recipient), weights_of(request), played.method
+    problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
+    floor = _floor(table)
+    harbor = play(_free(table), Method.SAFE_HARBOR, payoffs, weights)
+    whole = study(
+        problem,
+        table.data,
+        payoffs,
+        floor=floor,
+        fixed={Method.SAFE_HARBOR: _made(table, harbor, np.ones(len(table.data), dtype=np.bool_))},
+        points=points,
+    )
+    mapped = method if method in _PER_RECORD else MAPPED
+    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+    file, informed = (_made(table, played, kept, informed=knows) for knows in (False, True))
+    factors = np.array(_COARSE) if method in _PARTITIONS else default_factors()
+    largest = int(around(payoffs, loss=factors[-1]).safe[0])
+    best = _played_again(table, problem, request, method, max(largest, int(around(payoffs, cost=factors[0]).safe[0])))
+    return StakesFact(
+        map=StakesMap(
+            benefits=_told(payoffs.benefit * whole.map.benefit_factors),
+            losses=_told(payoffs.loss * whole.map.loss_factors),
+            figures=_figures(mapped, whole.map.means[mapped], whole.map.stakes),
+        ),
+        curves=tuple(
+            StakesCurve(
+                stake=stake.value,
+                own=getattr(payoffs, stake.value),
+                values=_told(getattr(curve.stakes, stake.value)),
+                games=tuple(_figures(game, means, curve.stakes) for game, means in curve.means.items()),
+            )
+            for stake, curve in whole.curves.items()
+        ),
+        reaches=tuple(
+            map(_reach, robustness(file, best, payoffs, tolerances, factors, informed=informed)),
+        ),
+    )
+
+
+def _free(table: Table) -> Table:
+    return table if table.demands is None else table.demanding(None)
+
+
+def _floor(table: Table) -> Codes:
+    return np.column_stack([axis.floor[table.data.codes[:, at]] for at, axis in enumerate(table.safe_harbor)])
+
+
+def _made(table: Table, played: Played, kept: NDArray[np.bool_], *, informed: bool = False) -> Made:
+    people = played.effective if informed else played.people
+    intensity = played.levels.sum(axis=1) / sum(hierarchy.n_levels - 1 for hierarchy in table.hierarchies)
+    return made(people[kept], played.kept[kept], intensity[kept], table.data.counts[kept], table.data.total)
+
+
+def _played_again(table: Table, problem: Problem, request: ReleaseRequest, method: Method, largest: int) -> Best | None:
+    """The game that made the file, at other stakes; None where it depends on none, or k-anonymity follows it."""
+    if table.demands is not None:
+        return None
+    if method in _PARTITIONS:
+        weights = table.records if request.policy.generalization.cell_weights == "data" else table.people
+        return lambda stakes: sweep_partition(problem, weights, table.data, stakes, _PARTITIONS[method])
+    if method in _PER_RECORD:
+        stairs = staircases(problem, table.data, largest, _floor(table) if method is Method.SH_FRIENDLY else None)
+        rule = Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
+        return lambda stakes: sweep(stairs, stakes, rule)
+    return None
+
+
+def _figures(game: Method, means: Means, stakes: Stakes) -> GameFigures:
+    return GameFigures(
+        method=game.value,
+        publisher_payoff=_known(means.publisher(stakes)),
+        adversary_payoff=_known(means.adversary(stakes)),
+        attacked_share=_known(means.attacked),
+        mean_generalization=_known(means.intensity),
+    )
+
+
+def _reach(reach: Reach) -> ReachFact:
+    return ReachFact.model_validate(
+        {
+            **asdict(reach),
+            "declared": round(reach.declared, 12) + 0.0,
+            "order_of_magnitude": reach.order_of_magnitude,
+        }
+    )
+
+
+def _told(values: Floats) -> tuple[float, ...]:
+    """Values to six digits: they are drawn, and the record is read."""
+    return tuple(float(f"{value:.6g}") for value in values)
+
+
+def _known(values: Floats) -> tuple[float | None, ...]:
+    """Figures to six digits, None where there is none."""
+    return tuple(float(f"{value:.6g}") + 0.0 if np.isfinite(value) else None for value in values)
