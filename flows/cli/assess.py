@@ -20,8 +20,9 @@ from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.decision.adversary_facts import ScoreFigure
 from tasks.errors import BadInput, StageFailed
+from tasks.generalization.game import Follower
 from tasks.generalization.play import KAnonymityOutcome, Played, Table, play
-from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.generalization.setting import follower_of, game_table, own_follower, weights_of
 from tasks.guard import guarded
 from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
@@ -71,7 +72,11 @@ class Setting:
         request = self.loaded.request
         cells = request.policy.generalization.cell_weights
         method = request.method_for(recipient)
-        return play(self.table, method, payoffs_of(recipient), weights_of(request), cells)
+        return play(self.table, method, self.game(recipient), weights_of(request), cells)
+
+    def game(self, recipient: Recipient) -> Follower:
+        """Whom the recipient's game is played against."""
+        return follower_of(self.loaded.request, recipient, self.table.population.total)
 
     def k_anonymity(self, recipient: Recipient, method: str) -> KAnonymityOutcome | None:
         """How the classes of a method are made k-anonymous; None where the policy demands nothing of them."""
@@ -79,7 +84,7 @@ class Setting:
             return None
         request = self.loaded.request
         cells, weights = request.policy.generalization.cell_weights, weights_of(request)
-        return play(self.table, Method(method), payoffs_of(recipient), weights, cells).k_anonymity
+        return play(self.table, Method(method), self.game(recipient), weights, cells).k_anonymity
 
     def kept(self, played: Played) -> NDArray[np.bool_]:
         """Whether each tuple's records would be released."""
@@ -170,14 +175,15 @@ def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, 
 
 
 def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
-    request, payoffs = setting.loaded.request, payoffs_of(recipient)
+    request = setting.loaded.request
     outcomes = compare_methods(
         setting.table,
         setting.played(recipient),
-        payoffs,
+        own_follower(request, recipient, setting.table.population.total),
         weights_of(request),
         cell_weights=request.policy.generalization.cell_weights,
         methods=tuple(Method),
+        game=setting.game(recipient),
     )
     recoded = [(one.method, found) for one in outcomes if (found := setting.k_anonymity(recipient, one.method))]
     made = {name: asdict(outcome) | {"levels": dict(outcome.levels)} for name, outcome in recoded}

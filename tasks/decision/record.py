@@ -249,7 +249,8 @@ class TransparentRisk(Fact):
     naive_expected_reidentifications: float
     histogram: tuple[Bin, ...]
     attack_group_size: float = Field(
-        description="A record of a smaller effective group is worth an attempt: gain/cost."
+        description="From this effective group size on no record is attacked: gain/cost, or by the plan of one who "
+        "plans; past the largest group where none is left alone."
     )
 
 
@@ -269,6 +270,17 @@ class PolicyOutcome(Fact):
     chosen: bool = False
 
 
+class SharingFact(Fact):
+    """One representation for several recipients, and what it costs the publisher beside one for each."""
+
+    recipients: dict[str, float] = Field(description="Weight of each: 1 for all of them, or the probability of a type.")
+    own: dict[str, float | None] = Field(
+        description="Publisher's payoff a record from each by itself, at its own optimum; None where there is none."
+    )
+    shared: float = Field(description="Weighted sum of the payoffs from all at the shared optimum, a record.")
+    price: float | None = Field(description="Weighted sum of the own ones less the shared one; None where one lacks.")
+
+
 class GameFact(Fact):
     """The game as it was played: rule, weights, lattice, and every method's outcome for comparison."""
 
@@ -284,6 +296,10 @@ class GameFact(Fact):
     outcomes: tuple[PolicyOutcome, ...]
     k_anonymity: KAnonymityFact | None = Field(default=None, description="None where the policy demands none.")
     frontier: FrontierFact | None = Field(default=None, description="None in records of earlier versions.")
+    adversary: str = Field(
+        default="one-shot", description="Whom the game was played against: one attempt a record, or one who plans."
+    )
+    sharing: SharingFact | None = Field(default=None, description="None where the representation is this recipient's.")
 
 
 class ZipTableFact(Fact):

@@ -36,7 +36,7 @@ from tasks.decoys.outbound import OutboundColumns, at_rows, joined, outbound_col
 from tasks.decoys.planting import Asked, Plan, missing_limit, missing_tuples, of_others, plan
 from tasks.errors import ParameterError
 from tasks.generalization.play import Played, Table, overlapping, population_cells
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import follower_of, weights_of
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
@@ -100,7 +100,8 @@ class Copies:
 
     def _own(self, recipient: Recipient, played: Played) -> Codes:
         weights, policy = weights_of(self.request), self.request.policy.generalization
-        return population_cells(self.table, played.method, payoffs_of(recipient), weights, policy.cell_weights)
+        game = follower_of(self.request, recipient, self.table.population.total)
+        return population_cells(self.table, played.method, game, weights, policy.cell_weights)
 
     def _kept(self, played: Played) -> Flags:
         return released_tuples(self.table, played, self.request.policy.generalization.minimum_class_size)

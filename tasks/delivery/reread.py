@@ -13,7 +13,7 @@ from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import read_cells, read_columns, recovery, spelled
 from tasks.delivery.rescore import CellSizes, flat_figures, rescore
 from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import payoffs_of
+from tasks.generalization.setting import own_follower
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Column, Prepared
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
@@ -174,7 +174,7 @@ def figures_of_file(  # noqa: PLR0917
         cells[real],
         table,
         CellSizes.of(table, played),
-        payoffs_of(whom),
+        own_follower(request, whom, table.population.total),
         recipient_profile(whom, played, kept).profile,
         threshold=policy.risk_threshold,
         small_cell=policy.small_cell,

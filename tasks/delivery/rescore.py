@@ -8,7 +8,7 @@ import numpy as np
 
 from tasks.decision.adversary_facts import BeliefFact, ScoreFigure
 from tasks.decision.record import RiskView, TransparentRisk
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import Follower
 from tasks.generalization.play import Played, Table
 from tasks.generalization.suppression import class_sizes
 from tasks.linkage.transparency import cell_numbers
@@ -51,7 +51,7 @@ def rescore(
     cells: Codes,
     table: Table,
     sizes: CellSizes,
-    payoffs: Payoffs,
+    payoffs: Follower,
     profile: AdversaryProfile,
     *,
     threshold: float,

@@ -5,12 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from tasks.generalization.demands import check_demands, demands_of
-from tasks.generalization.game import Floats, InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.play import Table
 from tasks.generalization.safe_harbor import safe_harbor_axis
+from tasks.generalization.sequential_follower import Belief, SequentialFollower
+from tasks.generalization.shared_follower import SharedFollower
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Recipient, ReleaseRequest
+from tasks.risk.profile import derive_profile
 
 _MEBIBYTE = 2**20
 
@@ -50,6 +53,45 @@ def payoffs_of(recipient: Recipient) -> Payoffs:
     )
 
 
+def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
+    """The recipient's side of the game: what he attacks, and what that is worth to him and costs the publisher.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+        Its policy says whether he makes one attempt or plans. One who plans has the profile of the risk stage, but for
+        a prior that the request leaves to the register: that depends on the groups that the game is to make, so the
+        game takes the largest that a register can give.
+    recipient : Recipient
+    people : int
+        People of the population.
+
+    Raises
+    ------
+    ParameterError
+        If a term of one who plans is outside its range.
+    """
+    policy, stakes = request.policy.generalization, payoffs_of(recipient)
+    if policy.adversary == "one-shot":
+        return stakes
+    belief = Belief.SUNK if policy.adversary_belief is None else Belief(policy.adversary_belief)
+    return SequentialFollower(stakes.benefit, stakes.loss, derive_profile(recipient).profile, people, belief)
+
+
+def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
+    """Whom the recipient's game is played against: the recipient, or all for whom one representation is chosen.
+
+    Parameters and errors are those of ``own_follower``.
+    """
+    sharing = request.sharing(recipient)
+    if not sharing:
+        return own_follower(request, recipient, people)
+    members = [own_follower(request, one, people) for one, _ in sharing]
+    if request.policy.generalization.shared is not None and request.policy.generalization.shared.types is not None:
+        return SharedFollower.types(members, [weight for _, weight in sharing])
+    return SharedFollower.together(members)
+
+
 def weights_of(request: ReleaseRequest) -> Floats:
     """Weight of each quasi-identifier in the information loss, in the order of the request."""
     names = request.quasi_identifiers
@@ -65,7 +107,11 @@ def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
     RequestError
         If the weights leave no information to lose, a Safe Harbor rule does not fit its attribute, or k-anonymity is
         demanded that no class can have.
+    ParameterError
+        If the plan of a recipient whom the game is played against cannot be solved.
     """
     table = game_table(request, prepared)
     _ = InformationLoss(table.hierarchies, weights_of(request)).maximum
     check_demands(request, prepared)
+    for recipient in request.recipients:
+        _ = follower_of(request, recipient, prepared.population.total).safe_group

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tasks.decision.linkage_facts import AttackFact, LearnedFact, LinkageFact, PartialKnowledgeFact, PolicyLinkage
 from tasks.errors import ParameterError, StageFailed
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import Follower
 from tasks.generalization.play import Played, Table, overlapping, play, population_cells
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.linkage.battery import (
     MASKED_ALONE,
     Battery,
@@ -65,9 +65,14 @@ class Setting:
     columns: MaskedColumns
 
     @cached_property
-    def payoffs(self) -> Payoffs:
-        """The recipient's stakes."""
-        return payoffs_of(self.recipient)
+    def payoffs(self) -> Follower:
+        """The recipient's own side of the game."""
+        return own_follower(self.request, self.recipient, self.table.population.total)
+
+    @cached_property
+    def game(self) -> Follower:
+        """Whom the game is played against."""
+        return follower_of(self.request, self.recipient, self.table.population.total)
 
     @cached_property
     def kept(self) -> NDArray[np.bool_]:
@@ -81,7 +86,7 @@ class Setting:
             return self.played.own
         asked = self.request
         cell_weights = asked.policy.generalization.cell_weights
-        return population_cells(self.table, self.played.method, self.payoffs, weights_of(asked), cell_weights)
+        return population_cells(self.table, self.played.method, self.game, weights_of(asked), cell_weights)
 
 
 def attack(
@@ -304,7 +309,7 @@ def _played(setting: Setting, method: Method) -> Played | None:
     """Another method's outcome; None where it leaves some record no strategy or nothing to release."""
     cell_weights = setting.request.policy.generalization.cell_weights
     try:
-        played = play(setting.table, method, setting.payoffs, weights_of(setting.request), cell_weights)
+        played = play(setting.table, method, setting.game, weights_of(setting.request), cell_weights)
         released_tuples(setting.table, played, setting.request.policy.generalization.minimum_class_size)
     except StageFailed:
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import Played, Table, population_cells
 from tasks.linkage.closest import closest_linkage
 from tasks.linkage.figure import Flags, Linkage
@@ -101,7 +101,7 @@ def played_release(
 
 
 def policy_linkage(
-    table: Table, played: Played, payoffs: Payoffs, kept: Flags | None = None, persons: Counts | None = None
+    table: Table, played: Played, payoffs: Follower, kept: Flags | None = None, persons: Counts | None = None
 ) -> PolicyLinkage:
     """Attack the file that a policy releases, with all quasi-identifiers known.
 
@@ -109,8 +109,8 @@ def policy_linkage(
     ----------
     table : Table
     played : Played
-    payoffs : Payoffs
-        The recipient's stakes.
+    payoffs : Follower
+        The recipient.
     kept : array of shape (n_tuples,), optional
         Whether each tuple's records are released; all are where not given.
     persons : array of shape (n_tuples,), optional
@@ -156,7 +156,7 @@ class PartialLinkage:
 
 
 def policy_cells(
-    table: Table, method: Method, payoffs: Payoffs, weights: Floats, cell_weights: str = "population"
+    table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> OwnCells:
     """What a policy's rule gives the population; parameters as of ``tasks.generalization.play.play``.
 

@@ -10,7 +10,7 @@ from tasks.decision.fact import Bin
 from tasks.decision.record import RiskView, TransparentRisk
 from tasks.delivery.released_file import cells_by_labels, keyed_order
 from tasks.errors import StageFailed
-from tasks.generalization.setting import payoffs_of
+from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.reassessment.intersection import Bools
 from tasks.reassessment.kept import Kept
@@ -78,7 +78,8 @@ def held_together(copies: Sequence[Copy], today: Today, holders: Iterable[Recipi
     residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
     all_figures, informed = [], None
     for holder in holders:
-        informed = transparent_risk(found.people, found.effective, found.records, payoffs_of(holder))
+        follower = own_follower(today.request, holder, population.total)
+        informed = transparent_risk(found.people, found.effective, found.records, follower)
         profile = derive_profile(holder, *_densest(found)).profile
         planned = beliefs(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
         all_figures.append(_figures(residual, informed) | sequential_figures(planned))

@@ -24,7 +24,7 @@ from tasks.delivery.seed import derive_seed, masking_generator
 from tasks.errors import StageFailed
 from tasks.generalization.play import Played, Table, effective_people, information_kept
 from tasks.generalization.raised import matching_people
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import own_follower, payoffs_of, weights_of
 from tasks.linkage.attack import Setting, attack
 from tasks.linkage.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
@@ -268,7 +268,7 @@ def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
         cell_numbers(found[real], table.axis_sizes), return_index=True, return_counts=True
     )
     cells, records = found[real][first], counts.astype(np.int64)
-    rule, payoffs = ruled(kept, table), payoffs_of(recipient)
+    rule, payoffs = ruled(kept, table), own_follower(request, recipient, table.population.total)
     effective, listed = _effective(table, cells, rule)
     people, everybody = matching_people(table, cells), np.ones(len(numbers), dtype=np.bool_)
     played = Played(

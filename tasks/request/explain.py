@@ -373,6 +373,36 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "give adversary.detection_intercept, or penalty and detection_rate in the agreement",
     ),
     "two recipients have one id": _two_recipients,
+    "adversary_belief is of the sequential adversary": lambda _: (
+        ("adversary_belief",),
+        "a belief of one who makes one attempt",
+        "set adversary: sequential, or remove the belief",
+    ),
+    "policy.generalization.shared takes recipients or types": lambda _: (
+        (),
+        "both, or neither",
+        "name the recipients who all get the representation, or the types of whom one does",
+    ),
+    "policy.generalization.shared names each recipient once": lambda _: (
+        ("recipients",),
+        "one id twice",
+        "name each recipient once",
+    ),
+    "policy.generalization.shared.types are probabilities": lambda _: (
+        ("types",),
+        "another sum",
+        "give each type its probability, so that they sum to 1",
+    ),
+    "policy.generalization.shared names recipients of the request": lambda _: (
+        ("policy", "generalization", "shared"),
+        "another id",
+        "spell the ids as under recipients",
+    ),
+    "recipients who share a representation have one method": lambda _: (
+        ("policy", "generalization", "shared"),
+        "recipients with different methods",
+        "give them one method, or leave some out",
+    ),
     "dataset.record_id must name an attribute": _record_id,
     "at least one attribute must be a quasi-identifier": lambda _: (
         ("attributes",),

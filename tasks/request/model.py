@@ -38,6 +38,7 @@ from tasks.request.policy import (
     Policy,
     ReassessmentPolicy,
     ReviewPolicy,
+    SharedRepresentation,
     UtilityPolicy,
     ValidationPolicy,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "Role",
     "SafeHarborRule",
     "Sensitivity",
+    "SharedRepresentation",
     "Stakes",
     "Text",
     "UtilityPolicy",
@@ -176,6 +178,7 @@ class ReleaseRequest(Part):
         self._check_masking()
         self._check_known()
         self._check_k_anonymity()
+        self._check_shared()
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):
@@ -213,6 +216,33 @@ class ReleaseRequest(Part):
         named = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
         if not named <= set(self.outbound) - set(self.quasi_identifiers):
             raise ValueError("diversity and closeness are of columns that leave as they are, not of quasi-identifiers")
+
+    def _check_shared(self) -> None:
+        sharing = self.policy.generalization.shared
+        if sharing is None:
+            return
+        named = sharing.recipients if isinstance(sharing.recipients, tuple) else tuple(sharing.types or ())
+        if not set(named) <= {recipient.id for recipient in self.recipients}:
+            raise ValueError("policy.generalization.shared names recipients of the request")
+        if len({self.method_for(recipient) for recipient in self.recipients if self.sharing(recipient)}) > 1:
+            raise ValueError("recipients who share a representation have one method")
+
+    def sharing(self, recipient: Recipient) -> tuple[tuple[Recipient, float], ...]:
+        """Those for whom one representation is chosen with this recipient's, himself among them, each with its weight.
+
+        Empty where the representation is his alone.
+        """
+        terms = self.policy.generalization.shared
+        if terms is None:
+            return ()
+        if terms.types is not None:
+            weights = terms.types
+        else:
+            ids = [one.id for one in self.recipients] if terms.recipients == "all" else (terms.recipients or ())
+            weights = dict.fromkeys(ids, 1.0)
+        if recipient.id not in weights or len(weights) == 1:
+            return ()
+        return tuple((one, weights[one.id]) for one in self.recipients if one.id in weights)
 
     @property
     def masked(self) -> tuple[str, ...]:

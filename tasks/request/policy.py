@@ -6,8 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tasks.decision.people import person_key
-from tasks.request.part import Identifier, Part, PersonName, Probability, Text
+from tasks.request.part import Identifier, OpenProbability, Part, PersonName, Probability, Text
 from tasks.request.recipient import Method
+
+_SUM = 1e-9
 
 
 class Diversity(Part):
@@ -53,6 +55,27 @@ class KAnonymity(Part):
     )
 
 
+class SharedRepresentation(Part):
+    """Recipients for whom one representation is chosen: all of some, or one of several types."""
+
+    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=20)] | Literal["all"] | None = Field(
+        default=None, description="Ids of recipients who all get the representation, or all of the request."
+    )
+    types: Annotated[dict[Identifier, OpenProbability], Field(min_length=2, max_length=20)] | None = Field(
+        default=None, description="Ids of recipients of whom exactly one gets it, with the probability of each."
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.recipients is None) is (self.types is None):
+            raise ValueError("policy.generalization.shared takes recipients or types")
+        if isinstance(self.recipients, tuple) and len(set(self.recipients)) < len(self.recipients):
+            raise ValueError("policy.generalization.shared names each recipient once")
+        if self.types is not None and abs(sum(self.types.values()) - 1) > _SUM:
+            raise ValueError("policy.generalization.shared.types are probabilities that sum to 1")
+        return self
+
+
 class GeneralizationPolicy(Part):
     """The default generalization, and what it may use."""
 
@@ -65,10 +88,28 @@ class GeneralizationPolicy(Part):
     minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
     )
+    adversary: Literal["one-shot", "sequential"] = Field(
+        default="one-shot",
+        description="Whom the game is played against: one attempt a record, or the recipient as one who plans.",
+    )
+    adversary_belief: Literal["known group", "unknown group", "access shared"] | None = Field(
+        default=None,
+        description="What one who plans knows of a group before access is paid, or that it is paid once for the file; "
+        "access shared where not given.",
+    )
+    shared: SharedRepresentation | None = Field(
+        default=None, description="Recipients for whom one representation is chosen; each his own where not given."
+    )
     k_anonymity: KAnonymity | None = Field(
         default=None, description="The method k-anonymity, or what any other method's classes are recoded to."
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
+
+    @model_validator(mode="after")
+    def _belief_of_a_planner(self) -> Self:
+        if self.adversary_belief is not None and self.adversary == "one-shot":
+            raise ValueError("adversary_belief is of the sequential adversary")
+        return self
 
 
 class Measure(StrEnum):

@@ -2,7 +2,8 @@
 
 The recipient's method is solved again at each point of a grid, on the cubes that are counted already. V is the benefit
 of a record in full detail, L the loss when one is re-identified; the recipient's gain G keeps its ratio to L (Wan et
-al. 2015 take G = L) and the cost of an attempt stays as it is.
+al. 2015 take G = L) and the cost of an attempt stays as it is, as do all other terms of a recipient who plans. Of
+recipients who share a representation all have their stakes multiplied alike, and the figures are those of one.
 
 How many games that takes depends on the method. Under the No-Attack rules no strategy with a loss is played, so that V
 multiplies every payoff that is compared and changes no choice (but of payoffs that differ by less than the tolerance
@@ -15,14 +16,16 @@ from itertools import product
 
 from tasks.decision.frontier_fact import FrontierFact, FrontierPoint
 from tasks.errors import StageFailed
-from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import Played, Table, play
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import follower_of, own_follower, payoffs_of, weights_of
 from tasks.request.model import Method, Recipient, ReleaseRequest
 from tasks.risk.score import Score, released_tuples
 
 FINE = (0.25, 0.5, 1.0, 2.0, 4.0)
 COARSE = (0.25, 1.0, 4.0)
+_Figures = dict[str, float | None]
+
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
 _WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 
@@ -66,15 +69,19 @@ def frontier(table: Table, request: ReleaseRequest, recipient: Recipient) -> Fro
     FrontierFact
         A grid of 5 × 5 or 3 × 3 points. One under which no file can be released is there without figures.
     """
-    rule, payoffs = rule_of(request, recipient), payoffs_of(recipient)
+    people, stakes = table.population.total, payoffs_of(recipient)
+    rule, game = rule_of(request, recipient), follower_of(request, recipient, people)
+    own = own_follower(request, recipient, people)
     steps = factors(table, rule.method)
     games: dict[tuple[float, float], Played | None] = {}
     points = []
     for benefit, loss in product(steps, steps):
         key = _game(rule.method, benefit, loss)
         if key not in games:
-            games[key] = _played(table, _under(payoffs, *key), rule)
-        points.append(_point(table, _under(payoffs, benefit, loss), games[key], rule.minimum_class_size))
+            games[key] = _played(table, game.scaled(*key), rule)
+        point = _point(table, own.scaled(benefit, loss), games[key], rule.minimum_class_size)
+        at = stakes.scaled(benefit, loss)
+        points.append(FrontierPoint(benefit=at.benefit, loss=at.loss, gain=at.gain, **point))
     return FrontierFact(benefit_factors=steps, loss_factors=steps, games=len(games), points=tuple(points))
 
 
@@ -84,10 +91,6 @@ def with_frontier(score: Score, fact: FrontierFact) -> Score:
     return replace(score, risk=score.risk.model_copy(update={"game": game}))
 
 
-def _under(payoffs: Payoffs, benefit: float, loss: float) -> Payoffs:
-    return replace(payoffs, benefit=payoffs.benefit * benefit, loss=payoffs.loss * loss, gain=payoffs.gain * loss)
-
-
 def _game(method: Method, benefit: float, loss: float) -> tuple[float, float]:
     """Factors of the one game that serves a point."""
     if method in _WITHOUT_STAKES:
@@ -95,16 +98,15 @@ def _game(method: Method, benefit: float, loss: float) -> tuple[float, float]:
     return (1.0, loss) if method in _NO_ATTACK else (benefit, loss)
 
 
-def _played(table: Table, payoffs: Payoffs, rule: Rule) -> Played | None:
+def _played(table: Table, payoffs: Follower, rule: Rule) -> Played | None:
     try:
         return play(table, rule.method, payoffs, rule.weights, rule.cell_weights)
     except StageFailed:
         return None
 
 
-def _point(table: Table, payoffs: Payoffs, played: Played | None, minimum_class_size: int) -> FrontierPoint:
-    stakes = {"benefit": payoffs.benefit, "loss": payoffs.loss, "gain": payoffs.gain}
-    nothing = FrontierPoint(**stakes, publisher_payoff=None, attacked_share=None, information_kept=None)
+def _point(table: Table, payoffs: Follower, played: Played | None, minimum_class_size: int) -> _Figures:
+    nothing: _Figures = {"publisher_payoff": None, "attacked_share": None, "information_kept": None}
     if played is None:
         return nothing
     try:
@@ -114,9 +116,8 @@ def _point(table: Table, payoffs: Payoffs, played: Played | None, minimum_class_
     released = table.data.counts[kept]
     value, effective = played.kept[kept], played.effective[kept]
     total = table.data.total
-    return FrontierPoint(
-        **stakes,
-        publisher_payoff=float(released @ payoffs.publisher(payoffs.benefit * value, effective) / total),
-        attacked_share=float(released[payoffs.attacked(effective)].sum() / total),
-        information_kept=float(released @ value / total),
-    )
+    return {
+        "publisher_payoff": float(released @ payoffs.publisher(payoffs.benefit * value, effective) / total),
+        "attacked_share": float(released[payoffs.attacked(effective)].sum() / total),
+        "information_kept": float(released @ value / total),
+    }

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasks.decision.fact import Bin
 from tasks.decision.record import RiskFigure, RiskView, TransparentRisk
-from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.game import Floats, Follower
 from tasks.microdata.tuples import Counts
 
 HISTOGRAM_EDGES = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.09, 0.2, 0.34, 0.5, 1.0)
@@ -76,7 +76,7 @@ def risk_view(classes: Counts, people: Counts, records: Counts, threshold: float
     )
 
 
-def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs: Payoffs) -> TransparentRisk:
+def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs: Follower) -> TransparentRisk:
     """Risk from a recipient who knows hierarchies and rule, beside what the rule claims.
 
     Parameters
@@ -85,10 +85,10 @@ def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs
         People who match each tuple's cell, n_p, and those whose own cell it is, n_T.
     records : array of shape (n_tuples,)
         Records of each tuple.
-    payoffs : Payoffs
-        The recipient's stakes: who is attacked follows from them.
+    payoffs : Follower
+        The recipient: who is attacked, and re-identified, follows from his stakes or his plan.
     """
-    total = int(records.sum())
+    total, safe = int(records.sum()), payoffs.safe_group
     risks = 1.0 / np.maximum(effective, 1)
     claimed = 1.0 / np.maximum(people, 1)
     attacked, claimed_attacked = payoffs.attacked(effective), payoffs.attacked(people)
@@ -97,11 +97,11 @@ def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs
         mean_risk=float(records @ risks / total),
         attacked_share=float(records[attacked].sum() / total),
         attacked_records=int(records[attacked].sum()),
-        expected_reidentifications=float((records * risks)[attacked].sum()),
+        expected_reidentifications=float((records * payoffs.reidentified(effective))[attacked].sum()),
         smallest_effective_group=int(effective.min()),
         naive_maximum_risk=float(claimed.max()),
         naive_attacked_share=float(records[claimed_attacked].sum() / total),
-        naive_expected_reidentifications=float((records * claimed)[claimed_attacked].sum()),
+        naive_expected_reidentifications=float((records * payoffs.reidentified(people))[claimed_attacked].sum()),
         histogram=histogram(risks, records),
-        attack_group_size=payoffs.safe_group,
+        attack_group_size=safe if np.isfinite(safe) else float(effective.max()) + 1,
     )

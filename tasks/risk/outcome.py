@@ -3,11 +3,11 @@
 import numpy as np
 
 from tasks.decision.record import PolicyOutcome
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import Follower
 from tasks.generalization.play import Played, Table
 
 
-def policy_outcome(table: Table, played: Played, payoffs: Payoffs, *, chosen: bool = False) -> PolicyOutcome:
+def policy_outcome(table: Table, played: Played, payoffs: Follower, *, chosen: bool = False) -> PolicyOutcome:
     """Averages over all records of the data (Wan et al. 2015, Table 7), beside the transparent figures.
 
     The payoffs are those that the method claims, from n_p; the shares attacked and the expected re-identifications are
@@ -29,7 +29,9 @@ def policy_outcome(table: Table, played: Played, payoffs: Payoffs, *, chosen: bo
         mean_generalization=float(counts @ intensity / total),
         naive_attacked_share=float(records[claimed].sum() / total),
         transparent_attacked_share=float(records[informed].sum() / total),
-        naive_expected_reidentifications=float((records / np.maximum(played.people, 1))[claimed].sum()),
-        transparent_expected_reidentifications=float((records / np.maximum(played.effective, 1))[informed].sum()),
+        naive_expected_reidentifications=float((records * payoffs.reidentified(played.people))[claimed].sum()),
+        transparent_expected_reidentifications=float(
+            (records * payoffs.reidentified(played.effective))[informed].sum()
+        ),
         chosen=chosen,
     )

@@ -10,9 +10,10 @@ from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import FieldFact, GameFact, PolicyOutcome, RiskFact, RiskView, TransparentRisk, ZipTableFact
 from tasks.errors import StageFailed
 from tasks.generalization.demands import in_words
-from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import Played, Table, play
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.sequential_follower import Belief
+from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.generalization.suppression import class_sizes, suppressed
 from tasks.generalization.zip3 import zip_table
 from tasks.linkage.transparency import cell_numbers
@@ -20,6 +21,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest, Role, SafeHarborRule
 from tasks.risk.identity import risk_view, transparent_risk
 from tasks.risk.outcome import policy_outcome
+from tasks.risk.sharing import sharing_fact
 
 THREATS = (
     "Prosecutor: knows that the target is in the file.",
@@ -72,7 +74,7 @@ def released_tuples(table: Table, played: Played, minimum_class_size: int) -> ND
 
 
 def residual_risk(
-    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Payoffs, threshold: float, *, small_cell: int
+    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Follower, threshold: float, *, small_cell: int
 ) -> tuple[RiskView, TransparentRisk]:
     """Risk of the records that are released."""
     records = table.data.counts[kept]
@@ -85,7 +87,7 @@ def residual_risk(
 
 
 def gate_figures(
-    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Payoffs, risk: tuple[RiskView, TransparentRisk]
+    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Follower, risk: tuple[RiskView, TransparentRisk]
 ) -> dict[Measure, float]:
     """Every figure that a gate can judge; payoff and information count suppressed records as nothing."""
     residual, transparent = risk
@@ -135,7 +137,8 @@ def score(
     StageFailed
         If nothing is left to release.
     """
-    policy, payoffs, weights = request.policy, payoffs_of(recipient), weights_of(request)
+    policy, weights, people = request.policy, weights_of(request), table.population.total
+    payoffs, game = own_follower(request, recipient, people), follower_of(request, recipient, people)
     kept = released_tuples(table, played, policy.generalization.minimum_class_size)
     residual = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
     records = table.data.counts
@@ -159,9 +162,17 @@ def score(
             minimum_class_size=policy.generalization.minimum_class_size,
             suppressed_records=int(records[~kept].sum()),
             outcomes=compare_methods(
-                table, played, payoffs, weights, cell_weights=policy.generalization.cell_weights, methods=compare
+                table,
+                played,
+                payoffs,
+                weights,
+                cell_weights=policy.generalization.cell_weights,
+                methods=compare,
+                game=game,
             ),
             k_anonymity=_k_anonymity(request, played),
+            adversary=_adversary(request),
+            sharing=sharing_fact(table, played, request, recipient),
         ),
         zip_table=_zip_fact() if zips else None,
     )
@@ -173,20 +184,37 @@ def score(
 
 
 def compare_methods(
-    table: Table, chosen: Played, payoffs: Payoffs, weights: Floats, *, cell_weights: str, methods: Sequence[Method]
+    table: Table,
+    chosen: Played,
+    payoffs: Follower,
+    weights: Floats,
+    *,
+    cell_weights: str,
+    methods: Sequence[Method],
+    game: Follower | None = None,
 ) -> tuple[PolicyOutcome, ...]:
-    """Outcomes of several methods under the same stakes, the chosen one marked."""
+    """Outcomes of several methods under the same stakes, the chosen one marked.
+
+    ``game`` is whom the methods are played against, where it is not the recipient alone, whose ``payoffs`` judge them.
+    """
     outcomes = []
     for method in methods:
         if method is chosen.method:
             outcomes.append(policy_outcome(table, chosen, payoffs, chosen=True))
             continue
         try:
-            other = play(table, method, payoffs, weights, cell_weights)
+            other = play(table, method, payoffs if game is None else game, weights, cell_weights)
         except StageFailed:
             continue
         outcomes.append(policy_outcome(table, other, payoffs))
     return tuple(outcomes)
+
+
+def _adversary(request: ReleaseRequest) -> str:
+    policy = request.policy.generalization
+    if policy.adversary == "one-shot":
+        return policy.adversary
+    return f"{policy.adversary}, {policy.adversary_belief or Belief.SUNK.value}"
 
 
 def _k_anonymity(request: ReleaseRequest, played: Played) -> KAnonymityFact | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tasks.decision.record import GateResult
 from tasks.generalization.play import Played, Table
 from tasks.generalization.raised import matching_people
-from tasks.generalization.setting import payoffs_of
+from tasks.generalization.setting import own_follower
 from tasks.generalization.suppression import class_sizes
 from tasks.linkage.holdings import known_attributes
 from tasks.linkage.transparency import cell_numbers
@@ -174,7 +174,8 @@ def _found(release: Release, kept: Flags, measure: Measure, threshold: float) ->
         return of(1.0 / np.maximum(sizes, 1) > threshold, sizes, PEOPLE, f"with a risk above {threshold:g}")
     if measure in _ATTACKED:
         sizes = played.effective[kept]
-        return of(payoffs_of(release.recipient).attacked(sizes), sizes, PEOPLE, "worth an attempt")
+        follower = own_follower(release.request, release.recipient, table.population.total)
+        return of(follower.attacked(sizes), sizes, PEOPLE, "worth an attempt")
     if measure in _PLANNED | _PLANNED_ATTACKS:
         profile = recipient_profile(release.recipient, played, kept).profile
         groups = released_groups(table, played, kept, profile.prior)

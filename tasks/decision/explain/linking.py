@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tasks.decision.gates import judge_gates
 from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import payoffs_of, table_under
+from tasks.generalization.setting import follower_of, table_under
 from tasks.linkage.attack import Setting, attack
 from tasks.linkage.holdings import known_attributes
 from tasks.linkage.judged import gate_figures, least_figures
@@ -90,7 +90,15 @@ class Linking:
     ) -> None:
         """Keep what a decision recorded for its outcome."""
         for measure, figure in figures.items():
-            key = _scope(request, recipient, played, kept, outcome, alone=measure is Measure.LINKED_MASKED)
+            key = _scope(
+                request,
+                recipient,
+                played,
+                kept,
+                outcome,
+                people=self.table.population.total,
+                alone=measure is Measure.LINKED_MASKED,
+            )
             self._recorded[recipient.id, measure, *key] = figure
 
     def linked(
@@ -127,7 +135,7 @@ class Linking:
         figures: dict[Measure, float] = {}
         for measure in judged:
             alone = measure is Measure.LINKED_MASKED
-            key = _scope(request, recipient, played, kept, outcome, alone=alone)
+            key = _scope(request, recipient, played, kept, outcome, people=self.table.population.total, alone=alone)
             recorded = self._recorded.get((recipient.id, measure, *key))
             if recorded is not None:
                 figures[measure] = recorded
@@ -136,7 +144,7 @@ class Linking:
         unknown = frozenset(judged) - figures.keys() if anew else frozenset()
         if unknown:
             alone = unknown == {Measure.LINKED_MASKED}
-            key = _scope(request, recipient, played, kept, outcome, alone=alone)
+            key = _scope(request, recipient, played, kept, outcome, people=self.table.population.total, alone=alone)
             found = self._estimated(request, recipient, played, key, alone=alone, exact=exact)
             figures |= {measure: found[measure] for measure in unknown}
         return Linked(figures, unknown)
@@ -216,6 +224,7 @@ def _scope(
     kept: NDArray[np.bool_],
     outcome: bytes,
     *,
+    people: int,
     alone: bool,
 ) -> _Key:
     """All that figures depend on; those by masked numbers alone on the records that are kept, not on their cells."""
@@ -224,6 +233,6 @@ def _scope(
         return "numbers", blake2b(np.ascontiguousarray(kept).data, digest_size=20).digest(), masking
     known = known_attributes(request)
     # Somebody who lacks a quasi-identifier goes by what the rule does with the whole population.
-    stakes = () if set(request.quasi_identifiers) <= set(known) else (payoffs_of(recipient),)
+    stakes = () if set(request.quasi_identifiers) <= set(known) else (follower_of(request, recipient, people),)
     demands = request.policy.generalization.k_anonymity
     return "all", outcome, played.method, demands and demands.model_dump_json(), masking, known, *stakes

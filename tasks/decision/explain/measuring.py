@@ -19,7 +19,7 @@ from tasks.decision.explain.linking import LINKAGE, Linking, MaskedFor, nothing_
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
 from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import own_follower, weights_of
 from tasks.masking.masked_columns import with_masked
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest
@@ -97,7 +97,8 @@ class Measurements:
         policy = request.policy
         kept = score.released_tuples(self.table, played, policy.generalization.minimum_class_size)
         outcome = _digest(played, kept)
-        payoffs, threshold, small_cell = payoffs_of(recipient), policy.risk_threshold, policy.small_cell
+        payoffs = own_follower(request, recipient, self.table.population.total)
+        threshold, small_cell = policy.risk_threshold, policy.small_cell
 
         def identity() -> Figures:
             risk = score.residual_risk(self.table, played, kept, payoffs, threshold, small_cell=small_cell)

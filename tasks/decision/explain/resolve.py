@@ -7,6 +7,8 @@ monotone in n, so it is told by one number, the smallest group n* that is not at
 within the population. Terms with equal n* give the same outcome to the last bit; raising the cost by a factor and
 lowering the gain by it are one game.
 
+No single number tells a recipient who plans, nor several who share a representation: all their terms are compared.
+
 Safe Harbor and k-anonymity play no game and depend on no stakes at all. Where k-anonymity follows a method, what it
 makes of equal outcomes under equal demands is equal.
 
@@ -30,9 +32,9 @@ from tasks.decision.explain.result import Figures
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
 from tasks.errors import ParameterError, StageFailed
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import Follower, Payoffs
 from tasks.generalization.play import Played, Table, play
-from tasks.generalization.setting import payoffs_of, table_under, weights_of
+from tasks.generalization.setting import follower_of, table_under, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 
@@ -76,7 +78,8 @@ def safe_people(payoffs: Payoffs, population: int) -> int:
     population : int
         People in all; no group is larger.
     """
-    return bisect_left(range(population + 1), True, key=lambda people: not payoffs.attacked(np.array([people]))[0])
+    sizes = range(1, population + 1)
+    return 1 + bisect_left(sizes, True, key=lambda people: not payoffs.attacked(np.array([people]))[0])
 
 
 class Plays:
@@ -127,7 +130,8 @@ class Plays:
         StageFailed
             If the method leaves some record no strategy.
         """
-        method, payoffs = request.method_for(recipient), payoffs_of(recipient)
+        method = request.method_for(recipient)
+        payoffs = follower_of(request, recipient, self.table.population.total)
         alike, key = self._keys(request, method, payoffs)
         known = self._alike.get(alike, key)
         if not exact and known in self._played:
@@ -144,7 +148,7 @@ class Plays:
             raise found.with_traceback(None)
         return found
 
-    def _play(self, request: ReleaseRequest, method: Method, payoffs: Payoffs) -> Played | StageFailed:
+    def _play(self, request: ReleaseRequest, method: Method, payoffs: Follower) -> Played | StageFailed:
         self.count += 1
         try:
             table, cell_weights = table_under(self.table, request), request.policy.generalization.cell_weights
@@ -152,13 +156,15 @@ class Plays:
         except StageFailed as failure:
             return failure
 
-    def _keys(self, request: ReleaseRequest, method: Method, payoffs: Payoffs) -> tuple[Key, Key]:
+    def _keys(self, request: ReleaseRequest, method: Method, payoffs: Follower) -> tuple[Key, Key]:
         """What the outcome depends on up to ties, and to the last bit."""
         policy = request.policy.generalization
         k = None if policy.k_anonymity is None else policy.k_anonymity.k
         game: Key = (method, policy.cell_weights, k, *weights_of(request).tolist())
         if method in _WITHOUT_STAKES:
             return game, game
+        if not isinstance(payoffs, Payoffs):
+            return (*game, payoffs), (*game, payoffs)
         safe = safe_people(payoffs, self.table.population.total)
         if method in _NO_ATTACK:
             exact = (*game, safe, payoffs.benefit)

@@ -1,0 +1,53 @@
+"""What it costs the publisher that several recipients have one representation."""
+
+import numpy as np
+
+from tasks.decision.record import SharingFact
+from tasks.errors import StageFailed
+from tasks.generalization.game import Follower
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.setting import own_follower, weights_of
+from tasks.generalization.shared_follower import price_of_sharing
+from tasks.request.model import Recipient, ReleaseRequest
+
+
+def sharing_fact(table: Table, played: Played, request: ReleaseRequest, recipient: Recipient) -> SharingFact | None:
+    """Payoffs of the shared representation and of each recipient's own; None where the recipient shares none.
+
+    All are means over the records that came in, as the methods claim them (n_p); records that k-anonymity suppresses
+    are worth nothing. The method is the recipients' own, with the cell weights of the policy: where these are the
+    population's, the optimum is one over people and the price over the data's records may come out below 0.
+
+    Parameters
+    ----------
+    table : Table
+    played : Played
+        The shared representation.
+    request : ReleaseRequest
+    recipient : Recipient
+        Of that request.
+    """
+    sharing = request.sharing(recipient)
+    if not sharing:
+        return None
+    cells, weights = request.policy.generalization.cell_weights, weights_of(request)
+    own: dict[str, float | None] = {}
+    shared, apart = 0.0, list[float]()
+    for one, weight in sharing:
+        follower = own_follower(request, one, table.population.total)
+        shared += weight * _payoff(table, played, follower)
+        try:
+            alone = _payoff(table, play(table, request.method_for(one), follower, weights, cells), follower)
+        except StageFailed:
+            own[one.id] = None
+            continue
+        own[one.id] = alone
+        apart.append(weight * alone)
+    price = price_of_sharing(apart, shared) if len(apart) == len(sharing) else None
+    return SharingFact(recipients={one.id: weight for one, weight in sharing}, own=own, shared=shared, price=price)
+
+
+def _payoff(table: Table, played: Played, follower: Follower) -> float:
+    records = table.data.counts if played.withheld is None else np.where(played.withheld, 0, table.data.counts)
+    payoffs = follower.publisher(follower.benefit * played.kept, played.people)
+    return float(records @ payoffs / table.data.total)
