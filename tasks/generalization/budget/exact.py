@@ -17,7 +17,7 @@ from tasks.microdata.tuples import Counts
 
 _MOST_VARIABLES = 20_000
 _DECIMALS = 10
-_RANGE = 2.0**52
+RANGE = 2.0**52
 """Sums of scaled integers stay below this, so that they are exact as floats too."""
 
 
@@ -82,7 +82,7 @@ def close_gap(options: Options, left: Floats, hint: Counts, effort: float) -> Cl
     solver.parameters.max_deterministic_time = effort
     status = solver.solve(model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        found = alike.spread(np.array(solver.values(units), dtype=np.int64))
+        found = alike.spread(np.array([solver.value(one) for one in units], dtype=np.int64))
         return Closed(found, solver.best_objective_bound / factor)
     return Closed(None, np.inf if status == cp_model.INFEASIBLE else 0.0)
 
@@ -142,4 +142,4 @@ class _Alike:
 def _factor(values: Floats, most: Counts, room: float) -> float:
     """A power of two that turns values into integers whose sums stay exact."""
     largest = max(float(values @ most), room, 1e-9)
-    return float(2.0 ** np.floor(np.log2(_RANGE / largest)))
+    return float(2.0 ** np.floor(np.log2(RANGE / largest)))

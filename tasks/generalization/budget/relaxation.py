@@ -6,7 +6,7 @@ assignment at these prices. Every price gives a bound by itself, so the bound ho
 Source: Dantzig and Wolfe 1960; for the bound, Geoffrion 1974.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -102,6 +102,14 @@ class _Master(Generic[Assignment]):
             raise ArithmeticError("a mixture that may exceed its limits always exists")
         return vertex
 
+    def knows(self, found: Answer[Assignment]) -> bool:
+        """Whether an answer is mixed already: prices are rounded, so the master may ask twice for nothing."""
+        return any(
+            np.isclose(column.regret, found.regret, rtol=1e-12, atol=1e-9)
+            and np.allclose(column.used, found.used, rtol=1e-12, atol=1e-12)
+            for column in self.columns
+        )
+
     def within(self) -> list[Answer[Assignment]]:
         """The assignments that keep the limits by themselves, that of least regret first."""
         kept = [column for column in self.columns if (column.used <= self.scales * (1 + _FEASIBLE)).all()]
@@ -136,7 +144,11 @@ def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation[Places]:
 
 
 def relax_by(
-    oracle: Oracle[Assignment], limits: tuple[Limit, ...], near: float = 1e-10, rounds: int = _ROUNDS
+    oracle: Oracle[Assignment],
+    limits: tuple[Limit, ...],
+    near: float = 1e-10,
+    rounds: int = _ROUNDS,
+    guesses: Sequence[Floats] = (),
 ) -> Relaxation[Assignment]:
     """Solve the relaxation over the assignments that an oracle gives.
 
@@ -148,6 +160,8 @@ def relax_by(
         Share of the regret that the bound may be away from the relaxation's optimum.
     rounds : int
         Most questions to the oracle in each of the two phases.
+    guesses : sequence of arrays of shape (n_limits,)
+        Prices to ask first.
 
     Raises
     ------
@@ -160,14 +174,19 @@ def relax_by(
     master.columns.append(free)
     if master.within():
         return Relaxation(free.regret, np.zeros(len(limits)), ((1.0, free.assignment),), free.assignment)
-    _make_feasible(master, limits, rounds)
     best, prices = 0.0, np.zeros(len(limits))
+    for guess in guesses:
+        found, bound = master.answer(guess * scales)
+        master.columns.append(found)
+        if bound > best:
+            best, prices = bound, guess * scales
+    _make_feasible(master, limits, rounds)
     for _ in range(rounds):
         mixed = master.mix()
         found, bound = master.answer(mixed.prices)
         if bound > best:
             best, prices = bound, mixed.prices
-        if best >= mixed.cost - near * max(1.0, mixed.cost):
+        if best >= mixed.cost - near * max(1.0, mixed.cost) or master.knows(found):
             break
         master.columns.append(found)
     pairs = zip(mixed.at, master.columns, strict=False)
@@ -178,6 +197,9 @@ def relax_by(
 
 def _make_feasible(master: _Master[Assignment], limits: tuple[Limit, ...], rounds: int) -> None:
     """Add assignments until some mixture keeps the limits."""
+    nearest = master.excess()
+    if nearest.cost <= _FEASIBLE / 2:
+        return
     prices = np.ones(len(limits))
     for _ in range(rounds):
         found, bound = master.answer(prices, paid=False)
