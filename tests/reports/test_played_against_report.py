@@ -1,0 +1,43 @@
+"""What a determination says of whom its game was played against."""
+
+from typing import Any
+
+from reports.determination import determination_html
+from tasks.decision.record import DecisionRecord, SharingFact
+from tests.support import records, texts
+
+SHARING = SharingFact(
+    recipients={"university": 1.0, "insurer": 1.0},
+    own={"university": 1146.25, "insurer": 1000.5},
+    shared=2100.5,
+    price=46.25,
+)
+
+
+def section(**game: Any) -> str:
+    record: DecisionRecord = records.approved()
+    assert record.risk is not None
+    changed = record.risk.model_copy(update={"game": record.risk.game.model_copy(update=game)})
+    return " ".join(texts.sections(determination_html(records.changed(record, risk=changed)))["method"].split())
+
+
+def test_one_attempt_for_one_recipient_needs_no_word() -> None:
+    text = section()
+    assert "plans (" not in text
+    assert "One representation" not in text
+
+
+def test_a_recipient_who_plans() -> None:
+    assert "The recipient of this game plans (sequential, access shared)" in section(
+        adversary="sequential, access shared"
+    )
+
+
+def test_what_sharing_brings_and_what_each_would() -> None:
+    text = section(sharing=SHARING)
+    assert "chosen for 2 recipients who all get it" in text
+    assert "It is 2,100.50 units a record; a representation for each would bring 2,146.75." in text
+    types = SHARING.model_copy(update={"recipients": {"university": 0.5, "insurer": 0.5}, "price": None})
+    text = section(sharing=types)
+    assert "of whom exactly one is to get it" in text
+    assert "would bring" not in text
