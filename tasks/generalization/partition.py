@@ -8,8 +8,9 @@ strategy is that cell. Here whole cells are divided instead, and everybody in a 
 so the group that a record hides in is the cell itself. The optimum is over all partitions that such splits can make.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Partition:
     """Which cells to release and which to split, for every cell that can be reached."""
 
     hierarchies: tuple[Hierarchy, ...]
-    choices: "DenseChoices | SparseChoices"
+    choices: "Choices"
     total: float
     """Sum over the cell weights of the publisher's payoff."""
 
@@ -61,6 +62,14 @@ class Partition:
                 levels[rows, axis] -= 1
                 cells[along, axis] = hierarchy.positions[codes[rows, axis], levels[rows, axis]]
         return levels, withheld
+
+
+class Choices(Protocol):
+    """What is done with each cell: the attribute that it is split along, or that it is released or withheld."""
+
+    def at(self, cells: Codes, levels: Codes) -> NDArray[np.int8]:
+        """Choice at cells in axis positions; levels are theirs; both of shape (n_cells, n_attributes)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -108,18 +117,19 @@ class NodeCells:
     people: Counts
     weights: Counts
 
-    def kept(self, loss: InformationLoss) -> Floats:
-        """Share of information kept by each cell; broadcasts to the shape of the counts."""
-        lost: Floats = np.zeros(1)
-        for losses, positions in zip(loss.by_axis, self.positions, strict=True):
-            lost = lost + losses[positions]
-        return 1.0 - lost / loss.maximum
-
     def of(self, cube: DenseCube | SparseCube) -> Counts:
         """Counts of the same cells in another cube of the same form."""
         if isinstance(cube, DenseCube):
             return cube.counts[self.block].astype(np.int64)
         return cube.node(self.levels)[1]
+
+
+def kept_by(positions: Sequence[Codes], loss: InformationLoss) -> Floats:
+    """Share of information kept by cells whose axis positions, one array an attribute, broadcast to their shape."""
+    lost: Floats = np.zeros(1)
+    for losses, at in zip(loss.by_axis, positions, strict=True):
+        lost = lost + losses[at]
+    return 1.0 - lost / loss.maximum
 
 
 Worth = Callable[[NodeCells], tuple[Floats, NDArray[np.int8]]]
@@ -219,7 +229,9 @@ def _under(problem: Problem, rule: Rule) -> Worth:
     payoffs = problem.payoffs
 
     def worth(cells: NodeCells) -> tuple[Floats, NDArray[np.int8]]:
-        value = payoffs.publisher(payoffs.benefit * cells.kept(problem.loss), cells.people) * cells.weights
+        value = (
+            payoffs.publisher(payoffs.benefit * kept_by(cells.positions, problem.loss), cells.people) * cells.weights
+        )
         if rule is Rule.NO_ATTACK:
             value[payoffs.attacked(cells.people)] = -np.inf
         value[cells.people == 0] = 0.0
