@@ -4,20 +4,20 @@ One door to all methods, so that the gate, the comparison of methods and the exp
 the policy demands k-anonymity, every method is followed by it (``recoding``).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from tasks.errors import StageFailed
 from tasks.generalization.common import common_strategy
+from tasks.generalization.dividing import LevelsRule, cells_fit, divided
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, Follower, InformationLoss
-from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem, all_attacked
 from tasks.generalization.raised import matching_people
 from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import KAnonymityOutcome, MethodCells, Played, Table
+from tasks.generalization.table import DivisionOutcome, KAnonymityOutcome, MethodCells, Played, Table
 from tasks.linkage.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
@@ -25,6 +25,7 @@ from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
 __all__ = [
+    "DivisionOutcome",
     "KAnonymityOutcome",
     "Played",
     "Table",
@@ -38,9 +39,6 @@ __all__ = [
 _PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
 _PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
 _OUTCOMES_KEPT = 16
-
-LevelsRule = Callable[[Codes], Codes]
-"""Gives leaf codes the levels they are released at; both of shape (n_tuples, n_attributes)."""
 
 
 def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population") -> Played:
@@ -123,18 +121,20 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
         people = np.where(found.released, people, 0)
         listed = None if listed is None else np.where(found.released, listed, 0)
     effective, effective_listed = effective_people(table, last.cells, last.own, people, listed)
+    whole = found is None and method in _PARTITIONS and not cells_fit(table)
     return Played(
         method=method,
         levels=last.levels,
         cells=last.cells,
         kept=_kept(table, problem, last.cells),
-        people=matching_people(table, last.cells),
+        people=effective if whole else matching_people(table, last.cells),
         effective=effective,
         listed=effective_listed,
         withheld=found.withheld if found is not None and found.withheld.any() else None,
         k_anonymity=None if found is None else found.outcome,
         own=last.own,
         counted=None if found is None or found.released.all() else found.released,
+        division=made.division,
     )
 
 
@@ -161,17 +161,18 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
         data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
         levels = np.column_stack([levels[data[:, axis]] for axis, levels in enumerate(floors)])
         return MethodCells(levels, _safe_harbor_cells(table, data), _safe_harbor_cells(table, table.population.codes))
-    rule = _levels_rule(table, problem, method, cell_weights)
+    division = None
+    if method in _PARTITIONS:
+        rule, division = divided(table, problem, _PARTITIONS[method], cell_weights)
+    else:
+        rule = _levels_rule(table, problem, method)
     levels = rule(table.data.codes)
     cells = problem.canonical(cells_at(table.data.codes, levels, table.hierarchies))
     own = problem.canonical(cells_at(table.population.codes, rule(table.population.codes), table.hierarchies))
-    return MethodCells(levels, cells, own)
+    return MethodCells(levels, cells, own, division)
 
 
-def _levels_rule(table: Table, problem: Problem, method: Method, cell_weights: str) -> LevelsRule:
-    if method in _PARTITIONS:
-        weights = table.records if cell_weights == "data" else table.people
-        return partition(problem, weights, _PARTITIONS[method]).levels
+def _levels_rule(table: Table, problem: Problem, method: Method) -> LevelsRule:
     if method is Method.K_ANONYMITY:
         if table.demands is None:
             raise StageFailed(

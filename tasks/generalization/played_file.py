@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.errors import unreadable_intermediate
-from tasks.generalization.play import KAnonymityOutcome, Played
+from tasks.generalization.play import DivisionOutcome, KAnonymityOutcome, Played
 from tasks.request.model import Method
 
 
@@ -25,6 +25,8 @@ def save_played(played: Played, path: Path | IO[bytes]) -> None:
     arrays: dict[str, Any] = {name: array for name, array in optional.items() if array is not None}
     if played.k_anonymity is not None:
         arrays["k_anonymity"] = np.frombuffer(json.dumps(asdict(played.k_anonymity)).encode(), dtype=np.uint8)
+    if played.division is not None:
+        arrays["division"] = np.frombuffer(json.dumps(asdict(played.division)).encode(), dtype=np.uint8)
     np.savez(
         path,
         allow_pickle=False,
@@ -60,6 +62,7 @@ def load_played(path: Path | IO[bytes]) -> Played:
                 k_anonymity=_outcome(arrays.get("k_anonymity")),
                 own=arrays.get("own"),
                 counted=arrays.get("counted"),
+                division=_division(arrays.get("division")),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, BadZipFile) as error:
         name = path.name if isinstance(path, Path) else "played.npz"
@@ -71,3 +74,7 @@ def _outcome(document: NDArray[np.uint8] | None) -> KAnonymityOutcome | None:
         return None
     fields = json.loads(document.tobytes())
     return KAnonymityOutcome(**{**fields, "levels": tuple((str(name), int(level)) for name, level in fields["levels"])})
+
+
+def _division(document: NDArray[np.uint8] | None) -> DivisionOutcome | None:
+    return None if document is None else DivisionOutcome(**json.loads(document.tobytes()))

@@ -39,6 +39,25 @@ class KAnonymityOutcome:
 
 
 @dataclass(frozen=True)
+class DivisionOutcome:
+    """How good the partition is that was played, over all that its cells are weighted by."""
+
+    payoff: float
+    """Σ weight · publisher's payoff of the released cells."""
+    upper_bound: float | None
+    """No partition into hierarchical cells pays more; None where the exact recursion leaves it unasked."""
+    exact: bool
+    """Whether no recursive partition pays more."""
+
+    @property
+    def gap(self) -> float:
+        """Share of the bound by which the partition may fall short of it; 0 for the exact recursion."""
+        if self.upper_bound is None or self.upper_bound <= self.payoff:
+            return 0.0
+        return (self.upper_bound - self.payoff) / abs(self.upper_bound)
+
+
+@dataclass(frozen=True)
 class MethodCells:
     """What a method makes of data and population before any demand of k-anonymity."""
 
@@ -48,6 +67,8 @@ class MethodCells:
     """Cell of each data tuple, in canonical axis positions."""
     own: Codes
     """Cell of each population tuple."""
+    division: DivisionOutcome | None = None
+    """How good a partition is; None for other methods."""
 
 
 @dataclass(frozen=True)
@@ -136,3 +157,5 @@ class Played:
     without it."""
     counted: NDArray[np.bool_] | None = None
     """Whether a record of each population tuple would be released; None where every one would."""
+    division: DivisionOutcome | None = None
+    """How good a partition is, before any demand of k-anonymity; None for other methods."""

@@ -46,8 +46,13 @@ class Cells:
     def only(self, kept: Ints) -> "Cells":
         """Some of the cells."""
         sizes = self.sizes[kept]
-        return Cells(self.positions[kept], sizes, self.members[runs(self.starts[kept], sizes)],
-                     self.people[kept], self.weights[kept])
+        return Cells(
+            self.positions[kept],
+            sizes,
+            self.members[runs(self.starts[kept], sizes)],
+            self.people[kept],
+            self.weights[kept],
+        )
 
 
 def runs(starts: Ints, sizes: Ints) -> Ints:
@@ -159,8 +164,14 @@ class Explorer:
                 starts.append(made + np.searchsorted(of_split, np.arange(len(chosen))))
                 children.append(self._wait(divided))
                 made += len(divided)
-        return Round(cells, numbers, *(np.concatenate(part) if part else np.empty(0, dtype=np.int64)
-                                       for part in (parents, axes, levels, starts, children)))
+        return Round(
+            cells,
+            numbers,
+            *(
+                np.concatenate(part) if part else np.empty(0, dtype=np.int64)
+                for part in (parents, axes, levels, starts, children)
+            ),
+        )
 
     def _splits(self, cells: Cells) -> "Splits":
         """Every split that leaves no hopeless group, with what it promises."""
@@ -176,13 +187,16 @@ class Explorer:
                     found.append(self._promises(part, owner, axis, able, targets[able, option], open_))
         return Splits.joined(found)
 
-    def _promises(self, cells: Cells, owner: Ints, axis: int, able: Ints, target: NDArray[np.int8], names: Ints
-                  ) -> "Splits":
+    def _promises(
+        self, cells: Cells, owner: Ints, axis: int, able: Ints, target: NDArray[np.int8], names: Ints
+    ) -> "Splits":
         division = self.division
         place, members = owner, cells.members
         if len(able) < len(cells):
-            place, members = np.repeat(np.arange(len(able)), cells.sizes[able]), members[
-                runs(cells.starts[able], cells.sizes[able])]
+            place, members = (
+                np.repeat(np.arange(len(able)), cells.sizes[able]),
+                members[runs(cells.starts[able], cells.sizes[able])],
+            )
         slot, starts, span = slots(division, cells.positions[able, axis], target, axis, members, place)
         people = _sum(slot, division.members.people[members], int(span.sum()))
         owner_of_slot = np.repeat(np.arange(len(able)), span)
@@ -194,13 +208,18 @@ class Explorer:
         group += np.repeat(division.axes[axis].first[cells.positions[able, axis], target], span)
         group = np.minimum(group, np.array([len(level) for level in tree.labels])[np.repeat(target, span)] - 1)
         lost = losses[group + np.repeat(tree.offsets[target], span)]
-        weights = people if division.members.weights is division.members.people else _sum(
-            slot, division.members.weights[members], int(span.sum()))
+        weights = (
+            people
+            if division.members.weights is division.members.people
+            else _sum(slot, division.members.weights[members], int(span.sum()))
+        )
         after = np.bincount(owner_of_slot, weights=weights * lost, minlength=len(able))
         gained = cells.weights[able] * losses[cells.positions[able, axis]] - after
         score = gained / (spent + 1e-9 * cells.people[able])
         fine = np.flatnonzero(~bad)
-        return Splits(names[able[fine]], np.full(len(fine), axis, dtype=np.int8), target[fine].astype(np.int8), score[fine])
+        return Splits(
+            names[able[fine]], np.full(len(fine), axis, dtype=np.int8), target[fine].astype(np.int8), score[fine]
+        )
 
     def _choose(self, cells: Cells, splits: "Splits") -> "Splits":
         """The best split of every cell, and the next best as far as there is room."""
@@ -236,8 +255,9 @@ class Splits:
         if not parts:
             none = np.empty(0, dtype=np.int64)
             return cls(none, none.astype(np.int8), none.astype(np.int8), none.astype(np.float64))
-        return cls(*(np.concatenate([getattr(part, name) for part in parts])
-                     for name in ("cell", "axis", "level", "score")))
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("cell", "axis", "level", "score"))
+        )
 
     def only(self, kept: Ints) -> "Splits":
         """Some of them."""
@@ -254,8 +274,9 @@ def _plogp(people: Counts) -> Floats:
     return logs
 
 
-def slots(division: Division, positions: Codes, target: NDArray[np.int8], axis: int, members: NDArray[np.int32],
-          place: Ints) -> tuple[Ints, Ints, Ints]:
+def slots(
+    division: Division, positions: Codes, target: NDArray[np.int8], axis: int, members: NDArray[np.int32], place: Ints
+) -> tuple[Ints, Ints, Ints]:
     """Where each member falls when cells are divided: a run of slots a cell, one a group that it may have.
 
     Returns
@@ -269,8 +290,11 @@ def slots(division: Division, positions: Codes, target: NDArray[np.int8], axis: 
     starts = np.cumsum(span) - span
     shift = starts - divided.first[positions, target]
     leaves = division.members.codes[members, axis]
-    group = divided.hierarchy.groups[leaves, target[place]] if len(np.unique(target)) > 1 else (
-        np.ascontiguousarray(divided.hierarchy.groups[:, target[0]])[leaves])
+    group = (
+        divided.hierarchy.groups[leaves, target[place]]
+        if len(np.unique(target)) > 1
+        else (np.ascontiguousarray(divided.hierarchy.groups[:, target[0]])[leaves])
+    )
     return group + shift[place], starts, span
 
 
@@ -286,7 +310,9 @@ def divide(division: Division, cells: Cells, axis: int, level: int) -> tuple[Cel
     starts = np.cumsum(sizes) - sizes
     parents = place[order][starts]
     positions = cells.positions[parents].copy()
-    positions[:, axis] = division.problem.hierarchies[axis].positions[division.members.codes[members[starts], axis], level]
+    positions[:, axis] = division.problem.hierarchies[axis].positions[
+        division.members.codes[members[starts], axis], level
+    ]
     people = np.add.reduceat(division.members.people[members], starts)
     same = division.members.weights is division.members.people
     weights = people if same else np.add.reduceat(division.members.weights[members], starts)

@@ -1,0 +1,52 @@
+"""Which solver divides the population: exact over all cells where they can be counted, else the wide partition."""
+
+from collections.abc import Callable
+from math import prod
+
+from tasks.generalization.exact import Rule
+from tasks.generalization.partition import partition
+from tasks.generalization.problem import Problem
+from tasks.generalization.table import DivisionOutcome, Table
+from tasks.generalization.wide_partition import wide_partition
+from tasks.microdata.hierarchy import Codes
+
+LevelsRule = Callable[[Codes], Codes]
+"""Gives leaf codes the levels they are released at; both of shape (n_tuples, n_attributes)."""
+
+_BYTES_A_CELL = 40
+"""What the sparse recursion keeps of a cell: its number, people, weight, best sum, choice and one member."""
+_SPARSE_AT_LEAST = 2**26
+
+
+def divided(table: Table, problem: Problem, rule: Rule, cell_weights: str) -> tuple[LevelsRule, DivisionOutcome]:
+    """The division of a table's population, and how good it is.
+
+    Parameters
+    ----------
+    table : Table
+    problem : Problem
+    rule : Rule
+    cell_weights : {"population", "data"}
+        What the payoff of a cell is multiplied by.
+
+    Raises
+    ------
+    StageFailed
+        If the rule leaves no partition.
+    """
+    by_data = cell_weights == "data"
+    if cells_fit(table):
+        exact = partition(problem, table.records if by_data else table.people, rule)
+        return exact.levels, DivisionOutcome(payoff=exact.total, upper_bound=None, exact=True)
+    wide = wide_partition(
+        problem, table.population, table.data if by_data else table.population, rule, table.memory_limit
+    )
+    return wide.levels, DivisionOutcome(payoff=wide.total, upper_bound=wide.bound, exact=wide.complete)
+
+
+def cells_fit(table: Table) -> bool:
+    """Whether all cells can be counted: densely, or those that the population has, strategy by strategy."""
+    if table.people.form == "dense":
+        return True
+    strategies = prod(hierarchy.n_levels for hierarchy in table.hierarchies)
+    return strategies * len(table.population) * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)

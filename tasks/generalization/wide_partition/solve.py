@@ -1,0 +1,97 @@
+"""The partition where the count cube does not reach: divided from the top, improved, and bounded.
+
+Everything is measured in member tuples, never in seconds: the same data give the same partition.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.generalization.exact import Rule
+from tasks.generalization.problem import Problem, all_attacked
+from tasks.generalization.wide_partition.bound import upper_bound
+from tasks.generalization.wide_partition.common import common_levels, common_tree
+from tasks.generalization.wide_partition.graph import Explorer, whole
+from tasks.generalization.wide_partition.improve import improved
+from tasks.generalization.wide_partition.members import Division, Members
+from tasks.generalization.wide_partition.tree import Tree, best_tree
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Tuples
+
+_BYTES = 64
+"""A member of a cell that waits, with what is worked out beside it."""
+_ROOM_AT_LEAST = 2**20
+_ROOM_A_TUPLE = 2
+_PASSES = ((2, 4), (8, 16))
+"""Local search: largest part and parts that share the room, as divisors of the number of tuples."""
+_COUNTED = 2**26
+"""Tuples times strategies that are counted for the bound."""
+_STRATEGIES = 1000
+_ENTRY_BYTES = 32
+"""A tuple in an open box of the bound, with what is worked out beside it."""
+
+
+@dataclass(frozen=True)
+class WidePartition:
+    """A division of the population into released cells, and how far from the best it may be."""
+
+    tree: Tree
+    total: float
+    """Sum over the weights of the publisher's payoff."""
+    bound: float
+    """No division into hierarchical cells pays more, recursive or not."""
+    complete: bool
+    """Whether every recursive division was looked at, so that this is the best of them."""
+    common: float | None
+    """What the best common strategy that nobody attacks pays; None where there is none."""
+
+    def levels(self, codes: Codes) -> Codes:
+        """Levels at which leaf codes are released; both of shape (n_tuples, n_attributes)."""
+        return self.tree.levels(codes)
+
+
+def wide_partition(
+    problem: Problem, population: Tuples, weighted: Tuples, rule: Rule, memory_limit: int
+) -> WidePartition:
+    """Partition of the population into released cells, at least as good as k-anonymity with groups as safe.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own counts are not used.
+    population : Tuples
+    weighted : Tuples
+        What a cell's payoff is multiplied by: the population again (a rule that does not depend on the data) or the
+        data.
+    rule : Rule
+        ``NO_ATTACK`` releases only cells that nobody attacks.
+    memory_limit : int
+        Bytes that cells which wait to be divided may take, beyond what holds every tuple twice.
+
+    Raises
+    ------
+    StageFailed
+        If the rule leaves no partition: even the cell that holds everybody is attacked.
+    """
+    division = Division.of(problem, Members.of(population, weighted), rule)
+    number = len(division.members)
+    room = max(min(memory_limit // _BYTES, max(_ROOM_AT_LEAST, _ROOM_A_TUPLE * number)), number)
+    graph = Explorer(division, room).explore(whole(division))
+    tree = best_tree(division, graph)
+    levels = common_levels(division)
+    straight = None if levels is None else common_tree(division, levels)
+    if not graph.complete:
+        if straight is not None and straight.total > tree.total:
+            tree = straight
+        for largest, together in _PASSES:
+            tree = improved(division, tree, max(number // largest, 1), max(number // together, 1), room)
+    if not np.isfinite(tree.total):
+        raise all_attacked("no release exists that nobody would attack", problem.payoffs)
+    counted = max(min(_COUNTED // number, _STRATEGIES), 1)
+    return WidePartition(
+        tree=tree,
+        total=tree.total,
+        bound=max(upper_bound(division, counted, max(memory_limit // _ENTRY_BYTES, 4 * number)), tree.total),
+        complete=graph.complete,
+        common=None if straight is None else straight.total,
+    )
