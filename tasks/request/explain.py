@@ -372,6 +372,30 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "a penalty that is never due",
         "give adversary.detection_intercept, or penalty and detection_rate in the agreement",
     ),
+    "an uncertain term has the parameters of its kind": lambda _: (
+        (),
+        "others, or not all of them",
+        "give low and high, and what the kind takes besides: mode; mean and deviation; for points, values and weights",
+    ),
+    "points have each value once": lambda _: (
+        ("weights",),
+        "another number of weights, or one value twice",
+        "give each value once and its weight at the same place",
+    ),
+    "low of an uncertain term": lambda _: (("low",), "a low that is not below its high", "correct the ends"),
+    "mode of an uncertain term": lambda _: (("mode",), "a mode outside the ends", "correct the mode or the ends"),
+    "uncertain names at least one term": lambda _: ((), "none", "name a term, or remove “uncertain”"),
+    "an uncertain term stays within the range": lambda _: (
+        (),
+        "an end outside its range",
+        "keep prior and detection between 0 and 1, neither of them, penalty and costs of planning from 0, all other "
+        "terms above 0",
+    ),
+    "an uncertain penalty needs detection": lambda _: (
+        ("uncertain",),
+        "one of them alone",
+        "declare the other in the agreement, or make it uncertain too",
+    ),
     "two recipients have one id": _two_recipients,
     "adversary_belief is of the sequential adversary": lambda _: (
         ("adversary_belief",),

@@ -38,6 +38,7 @@ from tasks.request.policy import (
     Policy,
     ReassessmentPolicy,
     ReviewPolicy,
+    SensitivityPolicy,
     SharedRepresentation,
     UtilityPolicy,
     ValidationPolicy,
@@ -50,6 +51,8 @@ from tasks.request.recipient import (
     Method,
     Recipient,
     Stakes,
+    UncertainTerm,
+    UncertainTerms,
 )
 
 __all__ = [
@@ -96,9 +99,12 @@ __all__ = [
     "Role",
     "SafeHarborRule",
     "Sensitivity",
+    "SensitivityPolicy",
     "SharedRepresentation",
     "Stakes",
     "Text",
+    "UncertainTerm",
+    "UncertainTerms",
     "UtilityPolicy",
     "ValidationPolicy",
     "ValueType",

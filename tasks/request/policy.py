@@ -349,6 +349,25 @@ class ReassessmentPolicy(Part):
         return self
 
 
+class SensitivityPolicy(Part):
+    """How far other stakes are looked at, and what counts as a change; and draws of uncertain terms."""
+
+    points: Annotated[int, Field(ge=5, le=100)] | None = Field(
+        default=None,
+        description="Points on each side of a map over V and L, a tenth to ten times the stakes; none is no map.",
+    )
+    attacked: Probability = Field(
+        default=0.01, description="Change of the share of records worth an attempt that is tolerated."
+    )
+    regret: Probability = Field(
+        default=0.01, description="Loss against the best file for other stakes, over V, that is tolerated."
+    )
+    generalization: Probability = Field(default=0.01, description="Change of the mean intensity GI that is tolerated.")
+    draws: Literal[64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384] = Field(
+        default=1024, description="Sets of uncertain terms that are drawn and judged."
+    )
+
+
 class Policy(Part):
     """The rules of the organization that the release is held to."""
 
@@ -359,6 +378,7 @@ class Policy(Part):
     linkage: LinkagePolicy = LinkagePolicy()
     utility: UtilityPolicy = UtilityPolicy()
     decoys: DecoyPolicy = DecoyPolicy()
+    sensitivity: SensitivityPolicy = SensitivityPolicy()
     validation: ValidationPolicy = ValidationPolicy()
     gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1)
     risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(

@@ -2,7 +2,7 @@
 
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -68,6 +68,103 @@ class AdversaryTerms(Part):
     )
 
 
+_PARAMETERS = {
+    "between": {"low", "high"},
+    "uniform": {"low", "high"},
+    "log-uniform": {"low", "high"},
+    "triangular": {"low", "high", "mode"},
+    "normal": {"low", "high", "mean", "deviation"},
+    "points": {"values", "weights"},
+}
+_Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+
+
+class UncertainTerm(Part):
+    """What is known of a term: a range, or a distribution with ends."""
+
+    kind: Literal["between", "uniform", "log-uniform", "triangular", "normal", "points"] = Field(
+        default="between",
+        description="between is a range of which no distribution is known: it is judged at its worst and at its best.",
+    )
+    low: _Finite | None = Field(default=None, description="Smallest possible value; of all kinds but points.")
+    high: _Finite | None = Field(default=None, description="Largest possible value; of all kinds but points.")
+    mode: _Finite | None = Field(default=None, description="Most likely value of triangular.")
+    mean: _Finite | None = Field(default=None, description="Mean of normal before it is cut off at the ends.")
+    deviation: Money | None = Field(default=None, description="Standard deviation of normal before it is cut off.")
+    values: Annotated[tuple[_Finite, ...], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Possible values of points."
+    )
+    weights: Annotated[tuple[Money, ...], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Weight of each value of points."
+    )
+
+    @model_validator(mode="after")
+    def _of_its_kind(self) -> Self:
+        given = {name for name in set().union(*_PARAMETERS.values()) if getattr(self, name) is not None}
+        if given != _PARAMETERS[self.kind]:
+            raise ValueError("an uncertain term has the parameters of its kind")
+        if self.values is not None and self.weights is not None:
+            if len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
+                raise ValueError("points have each value once, and a weight for each")
+        elif not self.ends[0] < self.ends[1]:
+            raise ValueError("low of an uncertain term is below its high")
+        elif self.mode is not None and not self.ends[0] <= self.mode <= self.ends[1]:
+            raise ValueError("mode of an uncertain term lies from low to high")
+        return self
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        if self.values is not None:
+            return min(self.values), max(self.values)
+        if self.low is None or self.high is None:
+            raise ValueError("an uncertain term without ends")
+        return self.low, self.high
+
+
+class UncertainTerms(Part):
+    """Terms of the recipient that are not known for certain; the file is made for those that are declared.
+
+    Terms vary independently of each other. What follows from a term that is not declared follows from it here too: the
+    gain from the loss, the cost of an exploit from the cost of an attempt.
+    """
+
+    benefit: UncertainTerm | None = None
+    loss: UncertainTerm | None = None
+    gain: UncertainTerm | None = None
+    cost: UncertainTerm | None = None
+    prior: UncertainTerm | None = None
+    penalty: UncertainTerm | None = None
+    detection: UncertainTerm | None = Field(
+        default=None, description="Probability that the first exploit is detected; the slope stays."
+    )
+    access_cost: UncertainTerm | None = None
+    link_cost: UncertainTerm | None = None
+    exploit_cost: UncertainTerm | None = None
+
+    @property
+    def given(self) -> dict[str, UncertainTerm]:
+        """Terms that are uncertain, by name."""
+        terms = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: term for name, term in terms.items() if term is not None}
+
+    @model_validator(mode="after")
+    def _within_range(self) -> Self:
+        if not self.given:
+            raise ValueError("uncertain names at least one term")
+        for name, term in self.given.items():
+            low, high = term.ends
+            probability, may_be_none = name in {"prior", "detection"}, name in _COSTS
+            if low < 0 or (low == 0 and not (may_be_none and term.kind != "log-uniform")):
+                raise ValueError("an uncertain term stays within the range of the term")
+            if probability and high >= 1:
+                raise ValueError("an uncertain term stays within the range of the term")
+        return self
+
+
+_COSTS = frozenset({"penalty", "access_cost", "link_cost", "exploit_cost"})
+
+
 class DecoyTerms(Part):
     """Decoy records in this recipient's copy (Antonatos et al. 2019).
 
@@ -120,6 +217,9 @@ class Recipient(Part):
     controls: tuple[Text, ...] = Field(default=(), description="Technical and contractual controls at the recipient.")
     prior_release_ids: tuple[Text, ...] = ()
     adversary: AdversaryTerms | None = None
+    uncertain: UncertainTerms | None = Field(
+        default=None, description="Terms of which a range or a distribution is known; the verdict gets a probability."
+    )
     decoys: DecoyTerms | None = None
     delivery_format: DeliveryFormat | None = Field(
         default=None, description="Form of this recipient's file, in place of the request's."
@@ -142,4 +242,18 @@ class Recipient(Part):
             raise ValueError(
                 "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _uncertain_deterrence(self) -> Self:
+        if self.uncertain is None:
+            return self
+        terms, given = self.adversary or AdversaryTerms(), self.uncertain.given
+        penalty = self.agreement.penalty if terms.penalty is None else terms.penalty
+        detected = terms.detection_intercept is not None or self.agreement.detection_rate is not None
+        alone = ("penalty" in given and not detected and "detection" not in given) or (
+            "detection" in given and not penalty and "penalty" not in given
+        )
+        if alone:
+            raise ValueError("an uncertain penalty needs detection, and an uncertain detection a penalty")
         return self
