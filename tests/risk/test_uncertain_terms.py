@@ -18,7 +18,7 @@ from tasks.risk.uncertain.distributions import (
     TruncatedNormal,
     Uniform,
 )
-from tasks.risk.uncertain.terms import Term, check_deterrence, check_ends, influences, with_terms
+from tasks.risk.uncertain.terms import Term, check_deterrence, check_ends, influences, is_monotone, with_terms
 from tests.support.explaining import asked
 
 FINED = {"penalty": 1000.0, "detection_rate": 0.1}
@@ -103,16 +103,38 @@ def test_what_is_declared_stays() -> None:
     assert (changed.gain, changed.exploit_cost) == (5, 6)
 
 
+def changed(term: Term, *, planned: bool = False, **terms: object) -> frozenset[Measure]:
+    request = asked(**terms)  # type: ignore[arg-type]
+    if planned:
+        generalization = request.policy.generalization.model_copy(update={"adversary": "sequential"})
+        request = request.model_copy(
+            update={"policy": request.policy.model_copy(update={"generalization": generalization})}
+        )
+    return influences(request, request.recipient("institute"), term)
+
+
 def test_what_a_term_can_change() -> None:
-    assert influences(recipient(), Term.BENEFIT) == {Measure.PUBLISHER_PAYOFF}
-    assert Measure.SEQUENTIAL_MAXIMUM in influences(recipient(), Term.LOSS)
-    own_gain = recipient(gain=30.0)
-    assert influences(own_gain, Term.LOSS) == {Measure.PUBLISHER_PAYOFF}
-    assert Measure.TRANSPARENT_ATTACKED in influences(own_gain, Term.GAIN)
-    declared = recipient(adversary={"gain": 5.0, "exploit_cost": 6.0})
-    assert Measure.SEQUENTIAL_MAXIMUM not in influences(declared, Term.COST)
-    assert Measure.TRANSPARENT_EXPECTED in influences(declared, Term.COST)
-    assert Measure.TRANSPARENT_ATTACKED not in influences(recipient(), Term.PENALTY)
+    assert changed(Term.BENEFIT) == {Measure.PUBLISHER_PAYOFF}
+    assert Measure.SEQUENTIAL_MAXIMUM in changed(Term.LOSS)
+    assert changed(Term.LOSS, gain=30.0) == {Measure.PUBLISHER_PAYOFF}
+    assert Measure.TRANSPARENT_ATTACKED in changed(Term.GAIN, gain=30.0)
+    declared = {"gain": 5.0, "exploit_cost": 6.0}
+    assert Measure.SEQUENTIAL_MAXIMUM not in changed(Term.COST, adversary=declared)
+    assert Measure.TRANSPARENT_EXPECTED in changed(Term.COST, adversary=declared)
+    assert Measure.TRANSPARENT_ATTACKED not in changed(Term.PENALTY)
+    assert Measure.TRANSPARENT_ATTACKED in changed(Term.PENALTY, planned=True)
+    assert changed(Term.COST, planned=True, adversary=declared) == frozenset()
+
+
+def test_what_is_monotone() -> None:
+    fined = derive_profile(recipient(agreement=FINED)).profile
+    endless = derive_profile(recipient(agreement={**FINED, "ends_on_breach": False})).profile
+    assert is_monotone(Term.GAIN, Measure.SEQUENTIAL_MAXIMUM, fined, planned=True)
+    assert is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=False)
+    assert not is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=True)
+    assert not is_monotone(Term.DETECTION, Measure.SEQUENTIAL_MAXIMUM, fined, planned=False)
+    assert is_monotone(Term.DETECTION, Measure.SEQUENTIAL_ATTACKED, fined, planned=False)
+    assert is_monotone(Term.DETECTION, Measure.SEQUENTIAL_MAXIMUM, endless, planned=False)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tasks.errors import ParameterError
 from tasks.generalization.play import play
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.model import Measure
 from tasks.risk.groups import densest_group
 from tasks.risk.profile import recipient_profile
@@ -48,10 +48,16 @@ def case(uncertain: Mapping[Term, Uncertain], gates: tuple[dict[str, Any], ...] 
         table(),
     )
     recipient = request.recipient("institute")
-    played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = play(
+        people,
+        request.method_for(recipient),
+        follower_of(request, recipient, people.population.total),
+        weights_of(request),
+    )
     kept = np.ones(len(people.data), dtype=np.bool_)
     figures = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
     return Case(
+        request=request,
         recipient=recipient,
         file=released_file(people, played, kept),
         gates=request.policy.gates,
@@ -74,14 +80,20 @@ def of_term(found: Uncertainty, term: Term) -> Deciding:
 def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any]) -> None:
     request, people = asked(method="basic-partition", gates=EVERY, **terms), table()
     recipient = request.recipient("institute")
-    played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = play(
+        people,
+        request.method_for(recipient),
+        follower_of(request, recipient, people.population.total),
+        weights_of(request),
+    )
     kept = np.ones(len(people.data), dtype=np.bool_)
     derived = recipient_profile(recipient, played, kept)
     external = external_fact(request, prepared(people, ()), derived.profile.prior)
+    payoffs = own_follower(request, recipient, people.population.total)
     expected = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
     expected |= gate_figures(plan(people, played, kept, derived, external).fact.residual)
     file = released_file(people, played, kept)
-    found = file.game_figures(payoffs_of(recipient)) | file.sequential_figures(derived.profile)
+    found = file.game_figures(payoffs) | file.sequential_figures(derived.profile)
     assert found == pytest.approx({measure: expected[measure] for measure in DEPENDENT})
 
 

@@ -5,6 +5,7 @@ verdict in the worst case and one in the best.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from tasks.decision.measures import is_possible
 from tasks.errors import ParameterError
 from tasks.generalization.game import Floats
-from tasks.generalization.setting import payoffs_of
-from tasks.request.model import Gate, Measure, Recipient
+from tasks.generalization.setting import own_follower
+from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest
 from tasks.request.policy import LARGER_IS_BETTER
 from tasks.risk.adversary import AdversaryProfile
 from tasks.risk.profile import derive_profile
@@ -24,12 +25,14 @@ from tasks.risk.uncertain.distributions import Distribution, Drawn, Points, Unce
 from tasks.risk.uncertain.file import ReleasedFile
 from tasks.risk.uncertain.terms import (
     DEPENDENT,
+    GAME,
     SEQUENTIAL,
     Term,
     check_deterrence,
     check_ends,
     influences,
     is_monotone,
+    is_planned_against,
     larger_is_worse,
     with_terms,
 )
@@ -54,6 +57,7 @@ class Outcomes:
 class Case:
     """A released file, the gates that it is held to, and what is uncertain of its recipient."""
 
+    request: ReleaseRequest
     recipient: Recipient
     file: ReleasedFile
     gates: Sequence[Gate]
@@ -124,18 +128,20 @@ class Case:
     def figures(self, values: Values) -> list[float]:
         """Figures of the gates' measures under one set of all uncertain terms; NaN where no plan could be solved."""
         recipient = with_terms(self.recipient, values)
-        found = self.file.game_figures(payoffs_of(recipient))
-        if SEQUENTIAL & set(self.measures):
-            try:
+        found = dict.fromkeys(self.measures, np.nan)
+        if GAME & found.keys():
+            with suppress(ParameterError):
+                found |= self.file.game_figures(own_follower(self.request, recipient, self.file.table.population.total))
+        if SEQUENTIAL & found.keys():
+            with suppress(ParameterError):
                 found |= self.file.sequential_figures(derive_profile(recipient, *self.densest).profile)
-            except ParameterError:
-                found |= dict.fromkeys(SEQUENTIAL, np.nan)
         return [found[measure] for measure in self.measures]
 
     def monotone(self, measure: Measure, terms: Collection[Term] | None = None) -> bool:
         """Whether a measure is worst where some terms (all uncertain ones) are worst, and best where they are best."""
         return all(
-            is_monotone(term, measure, self.profile) or measure not in influences(self.recipient, term)
+            is_monotone(term, measure, self.profile, planned=is_planned_against(self.request))
+            or measure not in influences(self.request, self.recipient, term)
             for term in (self.uncertain if terms is None else terms)
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import Played, Table
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure
@@ -34,14 +34,20 @@ class ReleasedFile:
     total: int
     """Records that came in."""
 
-    def game_figures(self, payoffs: Payoffs) -> dict[Measure, float]:
-        """What depends on the stakes of one attempt."""
-        attacked = payoffs.attacked(self.people)
-        expected = float(self.records @ np.where(attacked, 1.0 / np.maximum(self.people, 1), 0.0))
+    def game_figures(self, follower: Follower) -> dict[Measure, float]:
+        """What depends on whom the game is played against.
+
+        Raises
+        ------
+        ParameterError
+            If he plans and his plan cannot be solved.
+        """
+        attacked = follower.attacked(self.people)
+        charged = follower.publisher(np.zeros(len(self.people)), self.people)
         return {
             Measure.TRANSPARENT_ATTACKED: float(self.records[attacked].sum() / self.records.sum()),
-            Measure.TRANSPARENT_EXPECTED: expected,
-            Measure.PUBLISHER_PAYOFF: payoffs.benefit * self.kept - payoffs.loss * expected / self.total,
+            Measure.TRANSPARENT_EXPECTED: float(self.records @ follower.reidentified(self.people)),
+            Measure.PUBLISHER_PAYOFF: follower.benefit * self.kept + float(self.records @ charged / self.total),
         }
 
     def sequential_figures(self, profile: AdversaryProfile) -> dict[Measure, float]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from scipy.special import logit
 
 from tasks.errors import ParameterError
-from tasks.request.model import AdversaryTerms, Measure, Recipient
+from tasks.request.model import AdversaryTerms, Measure, Recipient, ReleaseRequest
 from tasks.risk.adversary import AdversaryProfile
 
 
@@ -34,7 +34,8 @@ _STAKES = frozenset({Term.BENEFIT, Term.LOSS, Term.GAIN, Term.COST})
 _PROBABILITIES = frozenset({Term.PRIOR, Term.DETECTION})
 _FROM_ZERO = frozenset({Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.EXPLOIT_COST})
 
-_ATTACKED = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED})
+GAME = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED, Measure.PUBLISHER_PAYOFF})
+"""Measures of whom the game is played against."""
 SEQUENTIAL = frozenset(
     {
         Measure.SEQUENTIAL_MAXIMUM,
@@ -44,7 +45,7 @@ SEQUENTIAL = frozenset(
     }
 )
 """Measures of the adversary who plans."""
-DEPENDENT = _ATTACKED | SEQUENTIAL | {Measure.PUBLISHER_PAYOFF}
+DEPENDENT = GAME | SEQUENTIAL
 """Measures that depend on the terms; all others are those of the file."""
 
 _WORSE_WHEN_LARGER = frozenset({Term.LOSS, Term.GAIN})
@@ -86,21 +87,27 @@ def check_ends(term: Term, ends: tuple[float, float]) -> None:
         _check(term, end)
 
 
-def influences(recipient: Recipient, term: Term) -> frozenset[Measure]:
-    """Measures that a term can change, given what the recipient declares."""
-    declared = recipient.adversary or AdversaryTerms()
-    own_gain = recipient.stakes.gain is not None
+def influences(request: ReleaseRequest, recipient: Recipient, term: Term) -> frozenset[Measure]:
+    """Measures that a term can change, given what the request declares."""
     if term is Term.BENEFIT:
         return frozenset({Measure.PUBLISHER_PAYOFF})
-    if term not in _STAKES:
-        return SEQUENTIAL
-    found = {Measure.PUBLISHER_PAYOFF}
-    if term in {Term.GAIN, Term.COST} or not own_gain:
-        found |= _ATTACKED
-    planned = declared.exploit_cost if term is Term.COST else declared.gain
-    if planned is None and (term is not Term.LOSS or not own_gain):
-        found |= SEQUENTIAL
-    return frozenset(found)
+    declared, own_gain = recipient.adversary or AdversaryTerms(), recipient.stakes.gain is not None
+    one_attempt = term in {Term.GAIN, Term.COST} or (term is Term.LOSS and not own_gain)
+    if term is Term.COST:
+        planned = declared.exploit_cost is None
+    elif term in {Term.LOSS, Term.GAIN}:
+        planned = declared.gain is None and one_attempt
+    else:
+        planned = True
+    found = SEQUENTIAL if planned else frozenset()
+    if planned if is_planned_against(request) else one_attempt:
+        found |= GAME
+    return found | ({Measure.PUBLISHER_PAYOFF} if term is Term.LOSS else frozenset())
+
+
+def is_planned_against(request: ReleaseRequest) -> bool:
+    """Whether the game, and with it what counts as attacked, is of a recipient who plans."""
+    return request.policy.generalization.adversary == "sequential"
 
 
 def larger_is_worse(term: Term) -> bool:
@@ -108,7 +115,7 @@ def larger_is_worse(term: Term) -> bool:
     return term in _WORSE_WHEN_LARGER
 
 
-def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile) -> bool:
+def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile, *, planned: bool) -> bool:
     """Whether a measure of a given file only gets worse, or only better, as a term grows.
 
     Parameters
@@ -117,6 +124,8 @@ def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile) -> bool
     measure : Measure
     profile : AdversaryProfile
         For the limit on penalties.
+    planned : bool
+        Whether the game is of a recipient who plans.
 
     Notes
     -----
@@ -126,11 +135,11 @@ def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile) -> bool
     limited it also spends them sooner, after which he goes on for nothing, so that the number of exploits may rise. The
     prior makes a success likelier and, without a register, the candidates more.
     """
-    if term is Term.PRIOR:
-        return measure not in SEQUENTIAL
-    if term is Term.DETECTION and measure in SEQUENTIAL:
-        return profile.max_penalties is None or measure is Measure.SEQUENTIAL_ATTACKED
-    return True
+    if measure not in SEQUENTIAL and not (planned and measure in GAME):
+        return True
+    if term is Term.DETECTION:
+        return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
+    return term is not Term.PRIOR
 
 
 def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:

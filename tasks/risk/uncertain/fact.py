@@ -1,0 +1,67 @@
+"""What was found of uncertain terms, as the record says it."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from tasks.decision.uncertainty_facts import UncertaintyFact
+from tasks.generalization.setting import payoffs_of
+from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Triangular, TruncatedNormal, Uniform
+from tasks.risk.uncertain.drawn import Case
+from tasks.risk.uncertain.terms import Term
+from tasks.risk.uncertain.verdict import CONFIDENCE, Uncertainty
+
+_KINDS = {
+    Between: "between",
+    Uniform: "uniform",
+    LogUniform: "log-uniform",
+    Triangular: "triangular",
+    TruncatedNormal: "normal, cut off",
+    Points: "points",
+}
+_ENDS = frozenset({"low", "high"})
+
+
+def uncertainty_fact(case: Case, found: Uncertainty) -> UncertaintyFact:
+    """The fact of a case; figures that are not numbers are None."""
+    document = asdict(found)
+    for figure in document["figures"]:
+        figure["measure"] = figure["measure"].value
+        figure["declared"] = _number(figure["declared"])
+        figure["expectation"] = _number(figure["expectation"])
+        figure["quantiles"] = tuple(_number(value) for value in figure["quantiles"])
+    for one in document["deciding"]:
+        one["term"] = one["term"].value
+    terms = [
+        {
+            "term": term.value,
+            "kind": _KINDS[type(known)],
+            "low": known.ends[0],
+            "high": known.ends[1],
+            "parameters": {
+                field.name: getattr(known, field.name) for field in fields(known) if field.name not in _ENDS
+            },
+            "declared": _declared(case, term),
+        }
+        for term, known in case.uncertain.items()
+    ]
+    return UncertaintyFact.model_validate({**document, "terms": terms, "confidence": CONFIDENCE})
+
+
+def _declared(case: Case, term: Term) -> float:
+    """What the request says of a term, or what follows from it."""
+    payoffs, profile = payoffs_of(case.recipient), case.profile
+    stakes: dict[Term, Any] = {
+        Term.BENEFIT: payoffs.benefit,
+        Term.LOSS: payoffs.loss,
+        Term.GAIN: payoffs.gain,
+        Term.COST: payoffs.cost,
+    }
+    if term in stakes:
+        return float(stakes[term])
+    return float(profile.detection(0)) if term is Term.DETECTION else float(getattr(profile, term.value))
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
