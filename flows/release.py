@@ -211,7 +211,7 @@ def _assess(  # noqa: PLR0917
     prepared, stage = found["prepared"], "risk"
     try:
         step(f"scoring for {recipient}")
-        found["score"] = _done(score_release, release_id, request, recipient, prepared, played, folder)
+        found["score"] = _done(score_release, inputs_id, request, recipient, prepared, played, key_file, folder)
         stage = "sequential adversary"
         step(f"planning an attack as {recipient}")
         found["sequential"] = _done(plan_attack, release_id, request, recipient, prepared, played, folder)

@@ -18,6 +18,8 @@ from tasks.decision.fact import Bin, Fact
 from tasks.decision.frontier_fact import FrontierFact
 from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
+from tasks.decision.stakes_facts import StakesFact
+from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decision.utility_facts import UtilityFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
@@ -296,6 +298,7 @@ class GameFact(Fact):
     outcomes: tuple[PolicyOutcome, ...]
     k_anonymity: KAnonymityFact | None = Field(default=None, description="None where the policy demands none.")
     frontier: FrontierFact | None = Field(default=None, description="None in records of earlier versions.")
+    stakes: StakesFact | None = Field(default=None, description="None where the policy asks for no map.")
     adversary: str = Field(
         default="one-shot", description="Whom the game was played against: one attempt a record, or one who plans."
     )
@@ -323,6 +326,9 @@ class RiskFact(Fact):
     sequential: SequentialFact | None = Field(default=None, description="None where the stage did not finish.")
     combined: CombinedFact | None = Field(default=None, description="None where the stage did not finish.")
     linkage: LinkageFact | None = Field(default=None, description="None where the stage did not finish.")
+    uncertainty: UncertaintyFact | None = Field(
+        default=None, description="None where no term of the recipient is uncertain."
+    )
 
 
 class NotAssessed(Fact):

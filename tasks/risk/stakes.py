@@ -77,7 +77,8 @@ def stakes_fact(
     file, informed = (_made(table, played, kept, informed=knows) for knows in (False, True))
     factors = np.array(_COARSE) if method in _PARTITIONS else default_factors()
     largest = int(around(payoffs, loss=factors[-1]).safe[0])
-    best = _played_again(table, problem, request, method, max(largest, int(around(payoffs, cost=factors[0]).safe[0])))
+    largest = max(largest, int(around(payoffs, cost=factors[0]).safe[0]))
+    best = _played_again(table, problem, request, recipient, method=method, largest=largest)
     return StakesFact(
         map=StakesMap(
             benefits=_told(payoffs.benefit * whole.map.benefit_factors),
@@ -113,9 +114,17 @@ def _made(table: Table, played: Played, kept: NDArray[np.bool_], *, informed: bo
     return made(people[kept], played.kept[kept], intensity[kept], table.data.counts[kept], table.data.total)
 
 
-def _played_again(table: Table, problem: Problem, request: ReleaseRequest, method: Method, largest: int) -> Best | None:
-    """The game that made the file, at other stakes; None where it depends on none, or k-anonymity follows it."""
+def _played_again(
+    table: Table, problem: Problem, request: ReleaseRequest, recipient: Recipient, *, method: Method, largest: int
+) -> Best | None:
+    """The game that made the file, at other stakes.
+
+    None where it depends on no stakes of one attempt, or others have a say in the file: k-anonymity, limits of the
+    whole file, or recipients who share it.
+    """
     if table.demands is not None:
+        return None
+    if request.policy.generalization.adversary != "one-shot" or request.sharing(recipient):
         return None
     if method in _PARTITIONS:
         weights = table.records if request.policy.generalization.cell_weights == "data" else table.people

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, checked, written
 from tasks.decision.adversary_facts import ScoreFigure
+from tasks.delivery.seed import derive_seed
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.played_file import load_played
 from tasks.guard import guarded
@@ -16,6 +18,7 @@ from tasks.request.load import load_request
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.finding_file import load_figure, save_figure, save_finding
 from tasks.risk.frontier import frontier, with_frontier
+from tasks.risk.other_terms import with_other_terms
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_tuples, score
 from tasks.risk.score_file import save_score
@@ -25,14 +28,17 @@ from tasks.shared_table import shared_table
 
 @task(name="score", persist_result=True, cache_policy=INPUTS + TASK_SOURCE, result_serializer="json")
 def score_release(  # noqa: PLR0917
-    release_id: str,  # noqa: ARG001
+    release_id: str,
     request: str,
     recipient: str,
     prepared: Artifact,
     played: Artifact,
+    key_file: str,
     folder: str,
 ) -> Artifact:
     """Measure risk before and after, the game's outcome, also under other stakes, and the figures of the gates.
+
+    Where terms of the recipient are uncertain, sets of them are drawn and judged.
 
     Parameters
     ----------
@@ -42,15 +48,19 @@ def score_release(  # noqa: PLR0917
         Path of the request and id of the recipient.
     prepared, played : Artifact
         The coded data and the cells they are released as.
+    key_file : str
+        Path of the workspace's key, from which what is drawn follows.
     folder : str
         Private folder of the run.
     """
     with guarded("risk"):
-        asked = load_request(Path(request)).request
+        asked, outcome = load_request(Path(request)).request, load_played(checked(played))
         who = asked.recipient(recipient)
         coded, table = shared_table(asked, prepared)
-        scored = score(table, load_played(checked(played)), asked, who, coded.distinct_values)
+        scored = score(table, outcome, asked, who, coded.distinct_values)
         scored = with_frontier(scored, frontier(table, asked, who))
+        seed = derive_seed(Path(key_file), release_id, f"uncertain terms {recipient}")
+        scored = with_other_terms(scored, table, asked, who, outcome, np.random.default_rng(int.from_bytes(seed)))
         target = Path(folder) / f"score-{recipient}.json"
         with written(target) as partial:
             save_score(scored, partial)

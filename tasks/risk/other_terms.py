@@ -1,0 +1,42 @@
+"""What a score is under other terms than the declared: other stakes in detail, and uncertain terms."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tasks.errors import ParameterError, StageFailed
+from tasks.generalization.play import Played, Table
+from tasks.generalization.sensitivity.robustness import Tolerances
+from tasks.request.model import Recipient, ReleaseRequest
+from tasks.risk.score import Score, released_tuples
+from tasks.risk.stakes import stakes_fact
+from tasks.risk.uncertain.declared import uncertainty
+
+
+def with_other_terms(  # noqa: PLR0917
+    score: Score,
+    table: Table,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    played: Played,
+    rng: np.random.Generator,
+) -> Score:
+    """The score with what policy and recipient ask for; parameters as of the two measurements.
+
+    Raises
+    ------
+    StageFailed
+        If nothing is left to release, or terms are asked about that nothing can be solved with.
+    """
+    terms = request.policy.sensitivity
+    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+    tolerances = Tolerances(attacked=terms.attacked, regret=terms.regret, intensity=terms.generalization)
+    stakes = None
+    try:
+        if terms.points is not None:
+            stakes = stakes_fact(table, request, recipient, played, points=terms.points, tolerances=tolerances)
+        found = uncertainty(table, request, recipient, played, kept, rng=rng)
+    except ParameterError as error:
+        raise StageFailed(**error.fields()) from None
+    game = score.risk.game.model_copy(update={"stakes": stakes})
+    return replace(score, risk=score.risk.model_copy(update={"game": game, "uncertainty": found}))
