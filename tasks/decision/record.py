@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
+from tasks.decision.budget_fact import BudgetFact
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.fact import Bin, Fact
 from tasks.decision.frontier_fact import FrontierFact
@@ -297,6 +298,7 @@ class GameFact(Fact):
     suppressed_records: int
     outcomes: tuple[PolicyOutcome, ...]
     k_anonymity: KAnonymityFact | None = Field(default=None, description="None where the policy demands none.")
+    budget: BudgetFact | None = Field(default=None, description="None where the policy limits no whole file.")
     frontier: FrontierFact | None = Field(default=None, description="None in records of earlier versions.")
     stakes: StakesFact | None = Field(default=None, description="None where the policy asks for no map.")
     adversary: str = Field(

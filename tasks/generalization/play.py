@@ -1,14 +1,18 @@
 """Playing a method: which cell every tuple is released as, and how many people it hides among.
 
 One door to all methods, so that the gate, the comparison of methods and the explanation of a verdict play alike. Where
-the policy demands k-anonymity, every method is followed by it (``recoding``).
+the policy demands k-anonymity, every method is followed by it (``recoding``); where it has a budget over the whole
+file, the per-record methods and the partitions keep it (``budget``).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
 
 from tasks.errors import StageFailed
+from tasks.generalization.budget.partitions import Weighed
+from tasks.generalization.budget.ruling import Ruled, ruled_partition, ruled_records
+from tasks.generalization.budget.terms import Budget
 from tasks.generalization.common import common_strategy
 from tasks.generalization.dividing import LevelsRule, cells_fit, divided
 from tasks.generalization.exact import Rule, solve
@@ -78,6 +82,10 @@ def population_cells(
     StageFailed
         If the method leaves some record no strategy.
     """
+    if table.budget is not None:
+        own = play(table, method, payoffs, weights, cell_weights).own
+        if own is not None:
+            return own
     made = _made(table, method, payoffs, weights, cell_weights)
     return made.own if table.demands is None else recode(table, table.demands, made).own
 
@@ -117,9 +125,10 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
     made = _made(table, method, payoffs, weights, cell_weights)
     found = None if table.demands is None else recode(table, table.demands, made)
     last, people, listed = made if found is None else found, table.population.counts, table.listed
-    if found is not None:
-        people = np.where(found.released, people, 0)
-        listed = None if listed is None else np.where(found.released, listed, 0)
+    withheld, released = (made.withheld, made.released) if found is None else (found.withheld, found.released)
+    if released is not None:
+        people = np.where(released, people, 0)
+        listed = None if listed is None else np.where(released, listed, 0)
     effective, effective_listed = effective_people(table, last.cells, last.own, people, listed)
     whole = found is None and method in _PARTITIONS and not cells_fit(table)
     return Played(
@@ -130,11 +139,12 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
         people=effective if whole else matching_people(table, last.cells),
         effective=effective,
         listed=effective_listed,
-        withheld=found.withheld if found is not None and found.withheld.any() else None,
+        withheld=withheld if withheld is not None and withheld.any() else None,
         k_anonymity=None if found is None else found.outcome,
         own=last.own,
-        counted=None if found is None or found.released.all() else found.released,
+        counted=None if released is None or released.all() else released,
         division=made.division,
+        budget=made.budget,
     )
 
 
@@ -161,6 +171,8 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
         data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
         levels = np.column_stack([levels[data[:, axis]] for axis, levels in enumerate(floors)])
         return MethodCells(levels, _safe_harbor_cells(table, data), _safe_harbor_cells(table, table.population.codes))
+    if table.budget is not None and (method in _PARTITIONS or method in _PER_RECORD):
+        return _budgeted(table, problem, method, cell_weights, table.budget)
     division = None
     if method in _PARTITIONS:
         rule, division = divided(table, problem, _PARTITIONS[method], cell_weights)
@@ -170,6 +182,45 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
     cells = problem.canonical(cells_at(table.data.codes, levels, table.hierarchies))
     own = problem.canonical(cells_at(table.population.codes, rule(table.population.codes), table.hierarchies))
     return MethodCells(levels, cells, own, division)
+
+
+def _budgeted(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> MethodCells:
+    """What a method makes of data and population within a budget over the whole file."""
+    found = _ruled(table, problem, method, cell_weights, budget)
+    cells, own = (
+        problem.canonical(cells_at(tuples.codes, levels, table.hierarchies))
+        for tuples, levels in ((table.data, found.levels), (table.population, found.own_levels))
+    )
+    return MethodCells(
+        found.levels, cells, own, withheld=found.withheld, released=~found.own_withheld, budget=found.outcome
+    )
+
+
+def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> Ruled:
+    if method in _PARTITIONS:
+        if not cells_fit(table):
+            raise StageFailed(
+                "the cells are too many to divide them within a budget",
+                where="policy.generalization.budget",
+                expected="a table whose cells can be counted",
+                got="one for the wide partition, which keeps no budget",
+                fix="allow more memory_limit_mb, use fewer quasi-identifiers, or play basic or no-attack",
+            )
+        weighed = Weighed(table.population, table.data, table.records, by_records=cell_weights == "data")
+        return ruled_partition(problem, weighed, budget, _PARTITIONS[method])
+    floors = None
+    if method is Method.SH_FRIENDLY:
+        floors = _safe_harbor_floor(table, table.data.codes), _safe_harbor_floor(table, table.population.codes)
+    return ruled_records(problem, table.population, table.data, budget, _rule_of(method), floors=floors)
+
+
+def _rule_of(method: Method) -> Rule:
+    return Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
+
+
+def _safe_harbor_floor(table: Table, codes: Codes) -> Codes:
+    """Least levels that Safe Harbor allows leaf codes."""
+    return np.column_stack([axis.floor[codes[:, place]] for place, axis in enumerate(table.safe_harbor)])
 
 
 def _levels_rule(table: Table, problem: Problem, method: Method) -> LevelsRule:
@@ -186,15 +237,11 @@ def _levels_rule(table: Table, problem: Problem, method: Method) -> LevelsRule:
     if method is Method.COMMON:
         chosen = common_strategy(problem, table.data)
         return lambda codes: np.broadcast_to(chosen, codes.shape)
-    floors = [axis.floor for axis in table.safe_harbor] if method is Method.SH_FRIENDLY else None
-    rule = Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
-    return lambda codes: _per_record(problem, codes, rule, floors)
+    rule, floored = _rule_of(method), method is Method.SH_FRIENDLY
+    return lambda codes: _per_record(problem, codes, rule, _safe_harbor_floor(table, codes) if floored else None)
 
 
-def _per_record(problem: Problem, codes: Codes, rule: Rule, floors: Sequence[Codes] | None) -> Codes:
-    floor = None
-    if floors is not None:
-        floor = np.column_stack([levels[codes[:, axis]] for axis, levels in enumerate(floors)])
+def _per_record(problem: Problem, codes: Codes, rule: Rule, floor: Codes | None) -> Codes:
     nodes, _ = solve(problem, codes, rule, floor)
     if (nodes < 0).any():
         raise all_attacked("some records have no strategy that nobody would attack", problem.payoffs)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.errors import unreadable_intermediate
+from tasks.generalization.budget.outcome import BudgetOutcome
+from tasks.generalization.budget.records import Spent
 from tasks.generalization.play import DivisionOutcome, KAnonymityOutcome, Played
 from tasks.request.model import Method
 
@@ -27,6 +29,8 @@ def save_played(played: Played, path: Path | IO[bytes]) -> None:
         arrays["k_anonymity"] = np.frombuffer(json.dumps(asdict(played.k_anonymity)).encode(), dtype=np.uint8)
     if played.division is not None:
         arrays["division"] = np.frombuffer(json.dumps(asdict(played.division)).encode(), dtype=np.uint8)
+    if played.budget is not None:
+        arrays["budget"] = np.frombuffer(json.dumps(asdict(played.budget)).encode(), dtype=np.uint8)
     np.savez(
         path,
         allow_pickle=False,
@@ -63,6 +67,7 @@ def load_played(path: Path | IO[bytes]) -> Played:
                 own=arrays.get("own"),
                 counted=arrays.get("counted"),
                 division=_division(arrays.get("division")),
+                budget=_budget(arrays.get("budget")),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, BadZipFile) as error:
         name = path.name if isinstance(path, Path) else "played.npz"
@@ -78,3 +83,11 @@ def _outcome(document: NDArray[np.uint8] | None) -> KAnonymityOutcome | None:
 
 def _division(document: NDArray[np.uint8] | None) -> DivisionOutcome | None:
     return None if document is None else DivisionOutcome(**json.loads(document.tobytes()))
+
+
+def _budget(document: NDArray[np.uint8] | None) -> BudgetOutcome | None:
+    if document is None:
+        return None
+    fields = json.loads(document.tobytes())
+    spent = tuple(Spent(**one) for one in fields["limits"])
+    return BudgetOutcome(**{**fields, "limits": spent, "kept": tuple(fields["kept"])})

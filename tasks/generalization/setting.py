@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tasks.generalization.budget.terms import Budget, limits_of
 from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.play import Table
@@ -31,6 +32,23 @@ def game_table(request: ReleaseRequest, prepared: Prepared) -> Table:
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
         demands=demands_of(request, prepared),
+        budget=budget_of(request),
+    )
+
+
+def budget_of(request: ReleaseRequest) -> Budget | None:
+    """The limits of the whole file that a request's policy sets; None where it sets none."""
+    terms = request.policy.generalization.budget
+    if terms is None:
+        return None
+    axes = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
+    return Budget(
+        reidentifications=terms.reidentifications,
+        attacked_share=terms.attacked_share,
+        least_people=terms.least_people,
+        least_records=terms.least_records,
+        suppression=terms.suppression,
+        utility_floor=tuple((axes[name], floor) for name, floor in terms.utility_floor.items()),
     )
 
 
@@ -111,6 +129,8 @@ def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
         If the plan of a recipient whom the game is played against cannot be solved.
     """
     table = game_table(request, prepared)
+    if table.budget is not None:
+        _ = limits_of(table.budget, table.hierarchies, table.data.total)
     _ = InformationLoss(table.hierarchies, weights_of(request)).maximum
     check_demands(request, prepared)
     for recipient in request.recipients:

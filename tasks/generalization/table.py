@@ -7,6 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.generalization.budget.outcome import BudgetOutcome
+from tasks.generalization.budget.terms import Budget
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
@@ -69,6 +71,12 @@ class MethodCells:
     """Cell of each population tuple."""
     division: DivisionOutcome | None = None
     """How good a partition is; None for other methods."""
+    withheld: NDArray[np.bool_] | None = None
+    """Whether a budget leaves the records of each data tuple out; None where there is none."""
+    released: NDArray[np.bool_] | None = None
+    """Whether a record of each population tuple would be released under a budget; None where there is none."""
+    budget: BudgetOutcome | None = None
+    """How a budget was kept; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ class Table:
     """People of each population tuple in the external register; None without one."""
     demands: Demands | None = None
     """What k-anonymity demands of every method's classes; None where the policy demands none."""
+    budget: Budget | None = None
+    """Limits of the whole file, which the per-record methods and the partitions keep; None where there are none."""
     outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
     """What was played already; recipients with equal stakes share it."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
@@ -149,7 +159,7 @@ class Played:
     listed: Counts | None = None
     """Those of them in the external register; None without one."""
     withheld: NDArray[np.bool_] | None = None
-    """Whether k-anonymity suppresses the tuple's records; None where it suppresses nobody."""
+    """Whether k-anonymity or a budget suppresses the tuple's records; None where nobody is suppressed."""
     k_anonymity: KAnonymityOutcome | None = None
     """How the classes were made k-anonymous; None where the policy demands nothing of them."""
     own: Codes | None = None
@@ -159,3 +169,5 @@ class Played:
     """Whether a record of each population tuple would be released; None where every one would."""
     division: DivisionOutcome | None = None
     """How good a partition is, before any demand of k-anonymity; None for other methods."""
+    budget: BudgetOutcome | None = None
+    """How a budget over the whole file was kept; None where the policy has none."""

@@ -397,6 +397,36 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "declare the other in the agreement, or make it uncertain too",
     ),
     "two recipients have one id": _two_recipients,
+    "policy.generalization.budget has a limit": lambda _: (
+        (),
+        "none",
+        "name a limit, or remove the budget",
+    ),
+    "a budget and k_anonymity exclude each other": lambda _: (
+        ("budget",),
+        "both",
+        "remove one; a partition's budget can have least_records and least_people",
+    ),
+    "minimum_class_size would leave out more than the budget does": lambda _: (
+        ("minimum_class_size",),
+        "more than 1, beside a limit on suppression or utility",
+        "remove minimum_class_size, or play a partition with budget.least_records",
+    ),
+    "a budget is of the per-record methods and the partitions": lambda _: (
+        ("policy", "generalization", "budget"),
+        "a recipient with another method",
+        "give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
+    ),
+    "budget.least_records is of the partitions": lambda _: (
+        ("policy", "generalization", "budget", "least_records"),
+        "a recipient with a strategy for each record",
+        "give each recipient a partition, or remove the limit",
+    ),
+    "budget.utility_floor names quasi-identifiers": lambda _: (
+        ("policy", "generalization", "budget", "utility_floor"),
+        "another attribute",
+        "name quasi-identifiers of the request",
+    ),
     "adversary_belief is of the sequential adversary": lambda _: (
         ("adversary_belief",),
         "a belief of one who makes one attempt",

@@ -25,6 +25,7 @@ from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, P
 from tasks.request.policy import (
     DEFAULT_GATES,
     LARGER_IS_BETTER,
+    BudgetPolicy,
     Closeness,
     CombinedPolicy,
     DecoyPolicy,
@@ -62,6 +63,7 @@ __all__ = [
     "AdversaryTerms",
     "Agreement",
     "Attribute",
+    "BudgetPolicy",
     "Closeness",
     "CombinedPolicy",
     "Cost",
@@ -109,6 +111,11 @@ __all__ = [
     "ValidationPolicy",
     "ValueType",
 ]
+
+
+PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
+BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
+"""Methods that can keep a budget over the whole file."""
 
 
 class Dataset(Part):
@@ -185,6 +192,7 @@ class ReleaseRequest(Part):
         self._check_known()
         self._check_k_anonymity()
         self._check_shared()
+        self._check_budget()
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):
@@ -222,6 +230,18 @@ class ReleaseRequest(Part):
         named = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
         if not named <= set(self.outbound) - set(self.quasi_identifiers):
             raise ValueError("diversity and closeness are of columns that leave as they are, not of quasi-identifiers")
+
+    def _check_budget(self) -> None:
+        budget = self.policy.generalization.budget
+        if budget is None:
+            return
+        methods = {self.method_for(recipient) for recipient in self.recipients}
+        if not methods <= BUDGETED:
+            raise ValueError("a budget is of the per-record methods and the partitions")
+        if budget.least_records is not None and not methods <= PARTITIONS:
+            raise ValueError("budget.least_records is of the partitions")
+        if not set(budget.utility_floor) <= set(self.quasi_identifiers):
+            raise ValueError("budget.utility_floor names quasi-identifiers")
 
     def _check_shared(self) -> None:
         sharing = self.policy.generalization.shared

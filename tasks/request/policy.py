@@ -76,6 +76,34 @@ class SharedRepresentation(Part):
         return self
 
 
+class BudgetPolicy(Part):
+    """Limits of a whole file, within which the publisher's payoff is greatest."""
+
+    reidentifications: Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)] | None = Field(
+        default=None, description="Most expected re-identifications of the file."
+    )
+    attacked_share: Probability | None = Field(default=None, description="Largest share of the records attacked.")
+    least_people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
+        default=None, description="Least people of the population who match a released cell."
+    )
+    least_records: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="Least records of a released cell; of the partitions alone."
+    )
+    suppression: Probability | None = Field(
+        default=None, description="Largest share of the records that may be left out; nobody where not given."
+    )
+    utility_floor: dict[Text, Probability] = Field(
+        default_factory=dict,
+        description="Least mean share of information kept, by quasi-identifier; who is left out keeps nothing.",
+    )
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("policy.generalization.budget has a limit")
+        return self
+
+
 class GeneralizationPolicy(Part):
     """The default generalization, and what it may use."""
 
@@ -103,7 +131,21 @@ class GeneralizationPolicy(Part):
     k_anonymity: KAnonymity | None = Field(
         default=None, description="The method k-anonymity, or what any other method's classes are recoded to."
     )
+    budget: BudgetPolicy | None = Field(
+        default=None, description="Limits of the whole file, for the per-record methods and the partitions."
+    )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
+
+    @model_validator(mode="after")
+    def _budget_is_the_last_word(self) -> Self:
+        if self.budget is None:
+            return self
+        if self.k_anonymity is not None:
+            raise ValueError("a budget and k_anonymity exclude each other")
+        kept = self.budget.suppression is not None or self.budget.utility_floor
+        if kept and self.minimum_class_size > 1:
+            raise ValueError("minimum_class_size would leave out more than the budget does")
+        return self
 
     @model_validator(mode="after")
     def _belief_of_a_planner(self) -> Self:

@@ -8,7 +8,7 @@ recipients who share a representation all have their stakes multiplied alike, an
 How many games that takes depends on the method. Under the No-Attack rules no strategy with a loss is played, so that V
 multiplies every payoff that is compared and changes no choice (but of payoffs that differ by less than the tolerance
 of ties): one game serves all V. Safe Harbor and k-anonymity by itself depend on no stakes. All other methods need a
-game a point, and have a coarser grid for it; so have all where k-anonymity follows the method.
+game a point, and have a coarser grid for it; so have all where k-anonymity follows the method or the file has a budget.
 """
 
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ def factors(table: Table, method: Method) -> tuple[float, ...]:
     """Factors of V and of L over the request's: five each, or three where every point needs a game of its own."""
     if method in _WITHOUT_STAKES:
         return FINE
-    return FINE if method in _NO_ATTACK and table.demands is None else COARSE
+    return FINE if method in _NO_ATTACK and table.demands is None and table.budget is None else COARSE
 
 
 def frontier(table: Table, request: ReleaseRequest, recipient: Recipient) -> FrontierFact:

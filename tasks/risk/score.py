@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.decision.budget_fact import BudgetFact, LimitFact
 from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import FieldFact, GameFact, PolicyOutcome, RiskFact, RiskView, TransparentRisk, ZipTableFact
 from tasks.errors import StageFailed
@@ -171,6 +172,7 @@ def score(
                 game=game,
             ),
             k_anonymity=_k_anonymity(request, played),
+            budget=_budget(table, request, played),
             adversary=_adversary(request),
             sharing=sharing_fact(table, played, request, recipient),
         ),
@@ -229,6 +231,23 @@ def _k_anonymity(request: ReleaseRequest, played: Played) -> KAnonymityFact | No
         kinds=(*(("diversity",) if terms.diversity else ()), *(("closeness",) if terms.closeness else ())),
         local_recoding=terms.local_recoding,
         **{**asdict(outcome), "levels": dict(outcome.levels)},
+    )
+
+
+def _budget(table: Table, request: ReleaseRequest, played: Played) -> BudgetFact | None:
+    terms, outcome = request.policy.generalization.budget, played.budget
+    if terms is None or outcome is None:
+        return None
+    return BudgetFact(
+        limits=tuple(
+            LimitFact(**asdict(one), kept=kept) for one, kept in zip(outcome.limits, outcome.kept, strict=True)
+        ),
+        least_people=terms.least_people,
+        least_records=terms.least_records,
+        payoff=outcome.payoff,
+        bound=outcome.bound,
+        without_budget=outcome.without_budget,
+        suppressed_records=0 if played.withheld is None else int(table.data.counts[played.withheld].sum()),
     )
 
 

@@ -122,7 +122,7 @@ def _played_again(
     None where it depends on no stakes of one attempt, or others have a say in the file: k-anonymity, limits of the
     whole file, or recipients who share it.
     """
-    if table.demands is not None:
+    if table.demands is not None or table.budget is not None:
         return None
     if request.policy.generalization.adversary != "one-shot" or request.sharing(recipient):
         return None

@@ -1,0 +1,116 @@
+"""Methods played under a budget: the file keeps it, and everybody in the population has a cell by the same rule."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import StageFailed
+from tasks.generalization.budget.ruling import ruled_records
+from tasks.generalization.budget.terms import Budget
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import InformationLoss, Payoffs
+from tasks.generalization.play import Table, play, population_cells
+from tasks.generalization.played_file import load_played, save_played
+from tasks.generalization.problem import Problem
+from tasks.request.model import BUDGETED, PARTITIONS, Method
+from tests.generalization.test_budget_records import budgets
+from tests.support import slow
+from tests.support.played import cells_as_sets, table_of
+from tests.support.worlds import World, worlds
+
+MEBIBYTE = 2**20
+
+
+def covered(world: World) -> World:
+    records = {values: count for values, count in world.records.items() if values in world.people}
+    return replace(world, records=records or {next(iter(world.people)): 1})
+
+
+def problem_of(table: Table, payoffs: Payoffs, weights: np.ndarray) -> Problem:
+    return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    world=worlds(max_attributes=2).map(covered),
+    method=st.sampled_from(sorted(BUDGETED)),
+    cell_weights=st.sampled_from(["population", "data"]),
+    data=st.data(),
+)
+def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: str, data: st.DataObject) -> None:
+    budget = data.draw(budgets(world, partition=method in PARTITIONS))
+    floors = tuple(0 for _ in world.rows)
+    table = replace(table_of(world, floors, MEBIBYTE), budget=budget)
+    weights = np.array(world.weights)
+    try:
+        played = play(table, method, world.payoffs, weights, cell_weights)
+    except StageFailed:
+        return
+    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
+    records, people = table.data.counts, played.people
+    cells = cells_as_sets(table, played)
+    risk = records @ (world.payoffs.reidentified(people) * kept)
+    attacked = records[kept & world.payoffs.attacked(people)].sum()
+    assert risk <= (np.inf if budget.reidentifications is None else budget.reidentifications) + 1e-8
+    assert attacked <= (1 if budget.attacked_share is None else budget.attacked_share) * table.data.total + 1e-8
+    assert records[~kept].sum() <= (budget.suppression or 0) * table.data.total + 1e-8
+    assert (people[kept] >= (budget.least_people or 0)).all()
+    for axis, floor in budget.utility_floor:
+        shares = [1 - np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for cell in cells]
+        assert records[kept] @ np.array(shares)[kept] >= floor * table.data.total - 1e-8
+    assert played.own is not None
+    assert played.budget is not None
+    np.testing.assert_array_equal(population_cells(table, method, world.payoffs, weights, cell_weights), played.own)
+    there = table.population.find(table.data.keys)
+    np.testing.assert_array_equal(played.own[there][kept], played.cells[kept])
+    counted = np.ones(len(there), dtype=np.bool_) if played.counted is None else played.counted[there]
+    np.testing.assert_array_equal(counted, kept)
+    assert (played.effective[kept] >= table.population.counts[there][kept]).all(), "whoever is in it is among them"
+    if method in PARTITIONS:
+        np.testing.assert_array_equal(played.effective[kept], played.people[kept])
+
+
+@settings(deadline=None, max_examples=30)
+@given(world=worlds(max_attributes=2).map(covered), most=st.sampled_from([0.3, 1.0]), spare=st.booleans())
+def test_the_population_has_what_pays_most_at_the_prices(world: World, most: float, spare: bool) -> None:
+    problem, data, population = world.problem(), world.tuples(world.records), world.tuples(world.people)
+    budget = Budget(reidentifications=most, suppression=0.5 if spare else None)
+    try:
+        found = ruled_records(problem, population, data, budget, Rule.BASIC)
+    except StageFailed:
+        return
+    prices = {one.name: one.price for one in found.outcome.limits}
+    leaves = [tree.labels[0] for tree in world.hierarchies]
+    for place in np.flatnonzero(data.find(population.keys) < 0):
+        values = tuple(labels[code] for labels, code in zip(leaves, population.codes[place], strict=True))
+        worth: dict[tuple[int, ...] | None, float] = {None: -prices["suppressed records"]} if spare else {}
+        for levels in slow.strategies(world):
+            cell = slow.cell_of(world, values, levels)
+            risk = 1 / slow.count(world.people, cell) if slow.attacked(world, cell) else 0.0
+            worth[levels] = slow.payoff(world, cell) - prices["reidentifications"] * risk
+        own = None if found.own_withheld[place] else tuple(int(level) for level in found.own_levels[place])
+        assert worth[own] == pytest.approx(max(worth.values()), abs=1e-6)
+
+
+def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=Budget(least_people=11, suppression=1.0))
+    for method in sorted(BUDGETED):
+        played = play(table, method, pair_world.payoffs, np.ones(2))
+        assert played.withheld is not None
+        save_played(played, tmp_path / f"{method.value}.npz")
+        again = load_played(tmp_path / f"{method.value}.npz")
+        assert again.budget == played.budget
+        assert again.withheld is not None
+        assert again.withheld.tolist() == [True]
+
+
+def test_a_budget_is_of_the_methods_that_can_keep_it(pair_world: World) -> None:
+    free = table_of(pair_world, (0, 0), MEBIBYTE)
+    table = replace(free, budget=Budget(reidentifications=0.0))
+    for method in (Method.SAFE_HARBOR, Method.COMMON):
+        played = play(table, method, pair_world.payoffs, np.ones(2))
+        assert played.budget is None
+        np.testing.assert_array_equal(played.cells, play(free, method, pair_world.payoffs, np.ones(2)).cells)

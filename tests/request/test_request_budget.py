@@ -1,0 +1,48 @@
+"""A budget over the whole file: accepted, or refused where it stands and with what to do."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tasks.errors import RequestError
+from tasks.generalization.budget.terms import Budget
+from tasks.generalization.setting import budget_of
+from tasks.request.load import load_request
+
+Refused = Callable[[str], RequestError]
+VERSION = 'version: "3"'
+
+
+def edited(text: str, terms: str) -> str:
+    assert text.count(VERSION) == 1
+    return text.replace(VERSION, f"{VERSION}\n  generalization: {{{terms}}}")
+
+
+@pytest.mark.parametrize(
+    ("terms", "what", "where"),
+    [
+        ("budget: {}", "name a limit", "budget"),
+        ("budget: {reidentifications: -1}", "0", "budget.reidentifications"),
+        ("budget: {attacked_share: 0.1}, k_anonymity: {k: 5}", "exclude each other", "budget"),
+        ("budget: {suppression: 0.1}, minimum_class_size: 5", "minimum_class_size", "minimum_class_size"),
+        ("method: common, budget: {attacked_share: 0.1}", "per-record methods", "budget"),
+        ("method: basic, budget: {least_records: 5}", "of the partitions", "budget.least_records"),
+        ("budget: {utility_floor: {diagnosis: 0.9}}", "quasi-identifiers", "budget.utility_floor"),
+    ],
+)
+def test_refused(good: str, refused: Refused, terms: str, what: str, where: str) -> None:
+    error = refused(edited(good, terms))
+    assert what in error.expected + error.what + error.fix
+    assert error.where.endswith(f"policy.generalization.{where}")
+    assert error.fix
+
+
+def test_accepted(tmp_path: Path, good: str) -> None:
+    path = tmp_path / "request.yaml"
+    limits = "reidentifications: 3, attacked_share: 0.1, least_people: 5, least_records: 2, suppression: 0.01"
+    path.write_text(edited(good, f"budget: {{{limits}, utility_floor: {{zip: 0.8}}}}"), encoding="utf-8")
+    request = load_request(path).request
+    assert budget_of(request) == Budget(3, 0.1, 5, 2, 0.01, ((request.quasi_identifiers.index("zip"), 0.8),))
+    path.write_text(good, encoding="utf-8")
+    assert budget_of(load_request(path).request) is None
