@@ -154,3 +154,11 @@ def _donors(people: Codes, donors: Codes, rng: np.random.Generator) -> np.ndarra
             rows = mine[nearest == band]
             chosen[rows] = rng.choice(pool, len(rows))
     return chosen
+
+
+def first(whole: Table, number: int) -> Table:
+    """The same people over the first few attributes alone."""
+    order = whole.hierarchies[:number]
+    data, _ = distinct_tuples(whole.data.codes[:, :number], order, whole.data.counts)
+    people, _ = distinct_tuples(whole.population.codes[:, :number], order, whole.population.counts)
+    return Table(order, whole.safe_harbor[:number], data, people, whole.memory_limit)

@@ -21,6 +21,9 @@ from tasks.microdata.tuples import Counts
 
 Ints = NDArray[np.int64]
 
+_ANY_ENTROPY = 1e-9
+"""A unit of entropy for each person, so that splits that cost none are compared by what they gain."""
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -41,7 +44,8 @@ class Cells:
     @property
     def starts(self) -> Ints:
         """Place of the first member of each cell."""
-        return np.cumsum(self.sizes) - self.sizes
+        ends: Ints = np.cumsum(self.sizes)
+        return ends - self.sizes
 
     def only(self, kept: Ints) -> "Cells":
         """Some of the cells."""
@@ -75,6 +79,35 @@ class Round:
     child_starts: Ints
     children: Ints
     """Provisional numbers of the cells that the splits make, split after split."""
+
+
+@dataclass
+class _Made:
+    """Splits of a round as they are made."""
+
+    parts: list[tuple[Ints, NDArray[np.int8], NDArray[np.int8], Ints, Ints]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, parents: Ints, axis: int, level: int, starts: Ints, children: Ints) -> None:
+        """Splits along one attribute into one level; ``starts`` are places among ``children``."""
+        along = np.full(len(parents), axis, dtype=np.int8), np.full(len(parents), level, dtype=np.int8)
+        self.parts.append((parents, *along, starts + self.count, children))
+        self.count += len(children)
+
+    def round(self, cells: Cells, numbers: Ints) -> Round:
+        """All of them."""
+        none, small = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int8)
+        parts = [(none, small, small, none, none), *self.parts]
+        parents, axes, levels, starts, children = zip(*parts, strict=True)
+        return Round(
+            cells,
+            numbers,
+            np.concatenate(parents),
+            np.concatenate(axes),
+            np.concatenate(levels),
+            np.concatenate(starts),
+            np.concatenate(children),
+        )
 
 
 @dataclass
@@ -152,74 +185,44 @@ class Explorer:
 
     def _round(self, cells: Cells, numbers: Ints) -> Round:
         splits = self._choose(cells, self._splits(cells))
-        parents, axes, levels, starts, children = [], [], [], [], []
-        made = 0
+        made = _Made()
         for axis in np.unique(splits.axis):
             for level in np.unique(splits.level[splits.axis == axis]):
                 chosen = splits.cell[(splits.axis == axis) & (splits.level == level)]
-                divided, of_split = divide(self.division, cells.only(chosen), int(axis), int(level))
-                parents.append(numbers[chosen])
-                axes.append(np.full(len(chosen), axis, dtype=np.int8))
-                levels.append(np.full(len(chosen), level, dtype=np.int8))
-                starts.append(made + np.searchsorted(of_split, np.arange(len(chosen))))
-                children.append(self._wait(divided))
-                made += len(divided)
-        return Round(
-            cells,
-            numbers,
-            *(
-                np.concatenate(part) if part else np.empty(0, dtype=np.int64)
-                for part in (parents, axes, levels, starts, children)
-            ),
-        )
+                divided, owner = divide(self.division, cells.only(chosen), int(axis), int(level))
+                starts = np.searchsorted(owner, np.arange(len(chosen)))
+                made.add(numbers[chosen], int(axis), int(level), starts, self._wait(divided))
+        return made.round(cells, numbers)
 
     def _splits(self, cells: Cells) -> "Splits":
         """Every split that leaves no hopeless group, with what it promises."""
         found = []
         open_ = np.flatnonzero((cells.people > 0) & (cells.people >= self.division.least))
         part = cells if len(open_) == len(cells) else cells.only(open_)
-        owner = np.repeat(np.arange(len(part)), part.sizes)
         for axis, divided in enumerate(self.division.axes):
             targets = divided.targets[part.positions[:, axis]]
-            for option in range(targets.shape[1]):
-                able = np.flatnonzero(targets[:, option] != NO_LEVEL)
+            for target in targets.T:
+                able = np.flatnonzero(target != NO_LEVEL)
                 if len(able):
-                    found.append(self._promises(part, owner, axis, able, targets[able, option], open_))
+                    own = part if len(able) == len(part) else part.only(able)
+                    found.append(self._promising(own, axis, target[able], open_[able]))
         return Splits.joined(found)
 
-    def _promises(
-        self, cells: Cells, owner: Ints, axis: int, able: Ints, target: NDArray[np.int8], names: Ints
-    ) -> "Splits":
-        division = self.division
-        place, members = owner, cells.members
-        if len(able) < len(cells):
-            place, members = (
-                np.repeat(np.arange(len(able)), cells.sizes[able]),
-                members[runs(cells.starts[able], cells.sizes[able])],
-            )
-        slot, starts, span = slots(division, cells.positions[able, axis], target, axis, members, place)
-        people = _sum(slot, division.members.people[members], int(span.sum()))
-        owner_of_slot = np.repeat(np.arange(len(able)), span)
-        bad = np.bincount(owner_of_slot, weights=division.hopeless(people), minlength=len(able)) > 0
-        entropy = np.bincount(owner_of_slot, weights=_plogp(people), minlength=len(able))
-        spent = _plogp(cells.people[able]) - entropy
-        tree, losses = division.problem.hierarchies[axis], division.problem.loss.by_axis[axis]
-        group = np.arange(int(span.sum())) - np.repeat(starts, span)
-        group += np.repeat(division.axes[axis].first[cells.positions[able, axis], target], span)
-        group = np.minimum(group, np.array([len(level) for level in tree.labels])[np.repeat(target, span)] - 1)
-        lost = losses[group + np.repeat(tree.offsets[target], span)]
-        weights = (
-            people
-            if division.members.weights is division.members.people
-            else _sum(slot, division.members.weights[members], int(span.sum()))
-        )
-        after = np.bincount(owner_of_slot, weights=weights * lost, minlength=len(able))
-        gained = cells.weights[able] * losses[cells.positions[able, axis]] - after
-        score = gained / (spent + 1e-9 * cells.people[able])
-        fine = np.flatnonzero(~bad)
-        return Splits(
-            names[able[fine]], np.full(len(fine), axis, dtype=np.int8), target[fine].astype(np.int8), score[fine]
-        )
+    def _promising(self, cells: Cells, axis: int, target: NDArray[np.int8], names: Ints) -> "Splits":
+        """Splits of some cells along one attribute, without those that leave a hopeless group."""
+        members, number = self.division.members, len(cells)
+        slot, groups, owner = slots(self.division, cells, axis, target)
+        people = _sum(slot, members.people[cells.members], len(groups))
+        hopeless = np.bincount(owner, weights=self.division.hopeless(people), minlength=number) > 0
+        spent = _plogp(cells.people) - np.bincount(owner, weights=_plogp(people), minlength=number)
+        losses = self.division.problem.loss.by_axis[axis]
+        same = members.weights is members.people
+        weights = people if same else _sum(slot, members.weights[cells.members], len(groups))
+        left = np.bincount(owner, weights=weights * losses[groups], minlength=number)
+        gained = cells.weights * losses[cells.positions[:, axis]] - left
+        score = gained / (spent + _ANY_ENTROPY * cells.people)
+        fine = np.flatnonzero(~hopeless)
+        return Splits(names[fine], np.full(len(fine), axis, dtype=np.int8), target[fine].astype(np.int8), score[fine])
 
     def _choose(self, cells: Cells, splits: "Splits") -> "Splits":
         """The best split of every cell, and the next best as far as there is room."""
@@ -274,49 +277,52 @@ def _plogp(people: Counts) -> Floats:
     return logs
 
 
-def slots(
-    division: Division, positions: Codes, target: NDArray[np.int8], axis: int, members: NDArray[np.int32], place: Ints
-) -> tuple[Ints, Ints, Ints]:
+def slots(division: Division, cells: Cells, axis: int, target: NDArray[np.int8]) -> tuple[Ints, Codes, Ints]:
     """Where each member falls when cells are divided: a run of slots a cell, one a group that it may have.
+
+    Parameters
+    ----------
+    division : Division
+    cells : Cells
+    axis : int
+        Attribute along which all are divided.
+    target : array of shape (n_cells,)
+        Level that each is divided into.
 
     Returns
     -------
     slot : array of shape (n_members,)
-    starts, span : arrays of shape (n_cells,)
-        First slot and number of slots of each cell.
+    groups : array of shape (n_slots,)
+        Axis position of the group that a slot stands for.
+    owner : array of shape (n_slots,)
+        Cell of each slot.
     """
     divided = division.axes[axis]
-    span = divided.span[positions, target].astype(np.int64)
+    tree, own = divided.hierarchy, cells.positions[:, axis]
+    span, first = divided.span[own, target].astype(np.int64), divided.first[own, target].astype(np.int64)
     starts = np.cumsum(span) - span
-    shift = starts - divided.first[positions, target]
-    leaves = division.members.codes[members, axis]
-    group = (
-        divided.hierarchy.groups[leaves, target[place]]
-        if len(np.unique(target)) > 1
-        else (np.ascontiguousarray(divided.hierarchy.groups[:, target[0]])[leaves])
-    )
-    return group + shift[place], starts, span
+    place = np.repeat(np.arange(len(cells)), cells.sizes)
+    leaves = division.members.codes[cells.members, axis]
+    slot = tree.groups[leaves, target[place]] + (starts - first)[place]
+    owner = np.repeat(np.arange(len(cells)), span)
+    groups = np.arange(len(owner)) + (first - starts + tree.offsets[target])[owner]
+    return slot, groups.astype(np.int32), owner
 
 
 def divide(division: Division, cells: Cells, axis: int, level: int) -> tuple[Cells, Ints]:
     """The cells that one split of each of some cells makes, and the cell that each comes from."""
-    place = np.repeat(np.arange(len(cells)), cells.sizes)
-    target = np.full(len(cells), level, dtype=np.int8)
-    slot, _, span = slots(division, cells.positions[:, axis], target, axis, cells.members, place)
-    order = np.argsort(slot, kind="stable")
-    sizes = np.bincount(slot, minlength=int(span.sum()))
+    slot, groups, owner = slots(division, cells, axis, np.full(len(cells), level, dtype=np.int8))
+    sizes = np.bincount(slot, minlength=len(groups))
     held = np.flatnonzero(sizes)
-    sizes, members = sizes[held], cells.members[order]
+    sizes, members = sizes[held], cells.members[np.argsort(slot, kind="stable")]
     starts = np.cumsum(sizes) - sizes
-    parents = place[order][starts]
-    positions = cells.positions[parents].copy()
-    positions[:, axis] = division.problem.hierarchies[axis].positions[
-        division.members.codes[members[starts], axis], level
-    ]
-    people = np.add.reduceat(division.members.people[members], starts)
-    same = division.members.weights is division.members.people
-    weights = people if same else np.add.reduceat(division.members.weights[members], starts)
-    return Cells(positions, sizes, members, people, weights), parents
+    positions = cells.positions[owner[held]].copy()
+    positions[:, axis] = groups[held]
+    everybody = division.members
+    people = np.add.reduceat(everybody.people[members], starts)
+    same = everybody.weights is everybody.people
+    weights = people if same else np.add.reduceat(everybody.weights[members], starts)
+    return Cells(positions, sizes, members, people, weights), owner[held]
 
 
 def close(division: Division, cells: Cells) -> Codes:

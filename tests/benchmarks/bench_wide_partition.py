@@ -1,0 +1,179 @@
+"""The partition where the count cube does not reach: eight attributes, beside per-file generalization and k-anonymity.
+
+All three rest on the same people and keep the same promise: under No-Attack every released group has at least 75.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from tasks.generalization.common import common_strategy
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import Floats, InformationLoss
+from tasks.generalization.kanonymity import Metric, lift, search
+from tasks.generalization.partition import partition
+from tasks.generalization.problem import Problem
+from tasks.generalization.table import Table
+from tasks.generalization.wide_partition import WidePartition, wide_partition
+from tasks.generalization.wide_partition.cover import best_cover
+from tasks.microdata.cube import cells_at
+from tasks.microdata.hierarchy import Codes
+from tests.benchmarks import adult
+from tests.benchmarks.record import Benchmark, Row
+from tests.support import adult_eight
+from tests.support.interlocking import interlocking_world
+
+_SHARE = 0.02
+_MEMORY = 2**30
+_METRICS = (Metric.PRECISION, Metric.LOSS, Metric.NON_UNIFORM_ENTROPY)
+_Result = TypeVar("_Result")
+
+
+def run() -> Benchmark:
+    """Payoffs of the partition, of one strategy for all and of local recoding; bound, gap and seconds."""
+    table = adult_eight.table(_SHARE)
+    problem = _problem(table)
+    return {
+        "name": "wide_partition",
+        "title": "Partition over eight attributes, Adult-TN (V 1200, L 300, c 4, sex free)",
+        "rows": [*_size(table), *_rivals(problem, table), *_wide(problem, table), *_four(), *_cover()],
+        "note": "seconds of CPU; payoffs are means over the people, in brackets over the records",
+    }
+
+
+def _problem(table: Table) -> Problem:
+    weights = np.array([0.0 if tree.name == "sex" else 1.0 for tree in table.hierarchies])
+    return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), adult.CASE_STUDY, table.people)
+
+
+def _timed(action: Callable[[], _Result]) -> tuple[float, _Result]:
+    started = time.process_time()
+    result = action()
+    return time.process_time() - started, result
+
+
+def _size(table: Table) -> list[Row]:
+    return [
+        Row(figure="people", ours=table.population.total),
+        Row(figure="distinct tuples of them", ours=len(table.population)),
+        Row(figure="records", ours=table.data.total),
+        Row(figure="strategies", ours=int(np.prod([tree.n_levels for tree in table.hierarchies]))),
+        Row(figure="cells of a dense cube", ours=float(table.cube_cells)),
+    ]
+
+
+def _rivals(problem: Problem, table: Table) -> list[Row]:
+    """One strategy for all people, and full-domain k-anonymity with local recoding, k = 75."""
+    people = table.population
+    seconds, levels = _timed(lambda: common_strategy(problem, people))
+    rows = [
+        Row(figure="Basic, one strategy for all", ours=_paid(problem, table, levels)),
+        Row(figure="Basic, one strategy for all: search", ours=seconds, unit="s"),
+    ]
+    codes = np.repeat(people.codes, people.counts, axis=0)
+    k = int(np.ceil(problem.payoffs.safe_group))
+    for metric in _METRICS:
+        seconds, (node, recoded, kept) = _timed(lambda m=metric: _recoded(codes, table, k, m))
+        name = f"k-anonymity, k = {k}, {metric.value}"
+        rows += [
+            Row(figure=f"{name}: one strategy, nobody suppressed", ours=_paid(problem, table, node)),
+            Row(figure=f"{name}: with local recoding", ours=_mean_kept(problem, codes, recoded, kept)),
+            Row(figure=f"{name}: suppressed in the end, share", ours=float(np.mean(~kept))),
+            Row(figure=f"{name}: both searches", ours=seconds, unit="s"),
+        ]
+    return rows
+
+
+def _recoded(codes: Codes, table: Table, k: int, metric: Metric) -> tuple[Codes, Codes, np.ndarray]:
+    whole = search(codes, table.hierarchies, k, 0.0, metric)
+    free = search(codes, table.hierarchies, k, 1.0, metric)
+    lifted = lift(codes, table.hierarchies, k, free)
+    return np.array(whole.levels, dtype=np.int32), lifted.levels, ~lifted.suppressed
+
+
+def _paid(problem: Problem, table: Table, levels: Codes) -> float:
+    """Mean over the people of what one strategy for all pays."""
+    value, people = replace(problem, people=table.people).evaluate(table.population.codes, levels)
+    paid = problem.payoffs.publisher(value, people)
+    return float(table.population.counts @ paid / table.population.total)
+
+
+def _mean_kept(problem: Problem, codes: Codes, levels: Codes, kept: np.ndarray) -> float:
+    """Mean over the people of the released value; a suppressed person's is nothing."""
+    cells = cells_at(codes, levels, problem.hierarchies)
+    return float(np.mean(np.where(kept, problem.payoffs.benefit * problem.loss.kept(cells), 0.0)))
+
+
+def _wide(problem: Problem, table: Table) -> list[Row]:
+    rows = []
+    for rule, name in ((Rule.NO_ATTACK, "No-Attack"), (Rule.BASIC, "Basic")):
+        seconds, found = _timed(lambda r=rule: wide_partition(problem, table.population, table.population, r, _MEMORY))
+        rows += _figures(f"{name} partition", found, seconds, table.population.total)
+        rows.append(Row(figure=f"{name} partition: over the records", ours=_records(problem, table, found)))
+    return rows
+
+
+def _figures(name: str, found: WidePartition, seconds: float, people: int) -> list[Row]:
+    return [
+        Row(figure=name, ours=found.total / people),
+        Row(figure=f"{name}: bound", ours=found.bound / people),
+        Row(figure=f"{name}: gap", ours=(found.bound - found.total) / found.bound),
+        Row(figure=f"{name}: least group", ours=found.tree.smallest_group),
+        Row(figure=f"{name}: bound included", ours=seconds, unit="s"),
+    ]
+
+
+def _records(problem: Problem, table: Table, found: WidePartition) -> float:
+    cells = cells_at(table.data.codes, found.levels(table.data.codes), table.hierarchies)
+    own = cells_at(table.population.codes, found.levels(table.population.codes), table.hierarchies)
+    _, number = np.unique(np.concatenate([own, cells]), axis=0, return_inverse=True)
+    number = number.ravel()
+    sizes = np.bincount(number[: len(own)], weights=table.population.counts, minlength=number.max() + 1)
+    groups = np.rint(sizes).astype(np.int64)[number[len(own) :]]
+    value: Floats = problem.payoffs.benefit * problem.loss.kept(cells)
+    return float(table.data.counts @ problem.payoffs.publisher(value, groups) / table.data.total)
+
+
+def _four() -> list[Row]:
+    """Where the cube reaches: the wide partition beside the best recursive one, over all people."""
+    table = adult.fresh_table()
+    problem, rows = adult.problem(table), []
+    for rule, name in ((Rule.NO_ATTACK, "No-Attack"), (Rule.BASIC, "Basic")):
+        best = partition(problem, table.people, rule).total / table.population.total
+        seconds, found = _timed(lambda r=rule: wide_partition(problem, table.population, table.population, r, _MEMORY))
+        rows.append(Row(figure=f"four attributes, {name}: best recursive partition", ours=best))
+        rows += _figures(f"four attributes, {name}: wide", found, seconds, table.population.total)
+    return rows
+
+
+def _cover() -> list[Row]:
+    """Cells that interlock, and a small file of three attributes: all partitions against recursive ones."""
+    world = interlocking_world()
+    people = world.tuples(world.people)
+    found = best_cover(world.problem(), people, people, Rule.NO_ATTACK)
+    rows = [
+        Row(figure="interlocking cells: best recursive partition", ours=found.recursive),
+        Row(figure="interlocking cells: best partition", ours=found.total),
+    ]
+    table = adult_eight.table(0.0, records=400)
+    small = _problem(table)
+    for rule, name in ((Rule.NO_ATTACK, "No-Attack"), (Rule.BASIC, "Basic")):
+        part = adult_eight.first(table, 3)
+        problem = replace(
+            small,
+            hierarchies=part.hierarchies,
+            loss=InformationLoss(part.hierarchies, small.loss.weights[:3]),
+            people=part.people,
+        )
+        seconds, cover = _timed(lambda r=rule, p=problem, t=part: best_cover(p, t.population, t.population, r))
+        total = part.population.total
+        rows += [
+            Row(figure=f"age, race, sex of the file, {name}: best recursive partition", ours=cover.recursive / total),
+            Row(figure=f"age, race, sex of the file, {name}: best partition", ours=cover.total / total),
+            Row(figure=f"age, race, sex of the file, {name}: bound", ours=cover.bound / total),
+            Row(figure=f"age, race, sex of the file, {name}: all of it", ours=seconds, unit="s"),
+        ]
+    return rows
