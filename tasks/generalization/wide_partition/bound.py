@@ -67,11 +67,11 @@ class _Search:
     def of(cls, division: Division) -> "_Search":
         """Nothing counted but the cell that holds everybody; one box for each way that crossing levels can lie."""
         trees, members = division.problem.hierarchies, division.members
-        search = cls(division, division.caps(), np.full(len(members), -np.inf), [])
+        search = cls(division, division.caps, np.full(len(members), -np.inf), [])
         ways = []
         for axis, divided in enumerate(division.axes):
             top = trees[axis].n_levels - 1
-            free = not division.problem.loss.by_axis[axis].any()
+            free = division.larger_is_better and not division.problem.loss.by_axis[axis].any()
             if divided.crossing:
                 ways.append([(level, level) for level in range(top + 1)])
             else:

@@ -1,6 +1,7 @@
 """The people, tuple by tuple, whom a partition divides, and what each counts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,20 +77,29 @@ class Division:
         few: NDArray[np.bool_] = (people > 0) & (people < self.least)
         return few
 
-    def caps(self) -> Floats:
-        """Most that a group of at most n people, n = 0, 1, …, adds to its released value; the last holds beyond.
+    @cached_property
+    def added(self) -> Floats:
+        """What a group of n people, n = 0, 1, …, adds to its released value; −inf where the rule forbids it.
 
         Rests on the payoff being the released value less what the group size costs, as every follower has it.
         """
         payoffs, sizes = self.problem.payoffs, np.arange(_sizes(self.problem, self.members) + 1)
-        added = payoffs.publisher(np.zeros(len(sizes)), sizes)
+        added: Floats = payoffs.publisher(np.zeros(len(sizes)), sizes)
         if self.rule is Rule.NO_ATTACK:
             added[payoffs.attacked(sizes)] = -np.inf
         added[0] = -np.inf
-        caps: Floats = np.maximum.accumulate(added)
-        if len(sizes) <= int(self.members.people.sum()):
-            caps = np.append(caps, 0.0)
-        return caps
+        return added
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether no group adds less than a smaller one."""
+        return bool((self.added[1:] >= self.added[:-1]).all())
+
+    @cached_property
+    def caps(self) -> Floats:
+        """Most that a group of at most n people adds; the last holds beyond."""
+        caps: Floats = np.maximum.accumulate(self.added)
+        return np.append(caps, 0.0) if len(caps) <= int(self.members.people.sum()) else caps
 
 
 def _sizes(problem: Problem, members: Members) -> int:

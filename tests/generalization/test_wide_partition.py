@@ -1,0 +1,248 @@
+"""The partition past the count cube: the best recursive one where there is room, else sound and bounded."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.errors import StageFailed
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import InformationLoss, Payoffs
+from tasks.generalization.partition import partition
+from tasks.generalization.problem import Problem
+from tasks.generalization.wide_partition import WidePartition, wide_partition
+from tasks.generalization.wide_partition.bound import upper_bound
+from tasks.generalization.wide_partition.common import common_levels, common_tree
+from tasks.generalization.wide_partition.graph import Explorer, whole
+from tasks.generalization.wide_partition.improve import improved
+from tasks.generalization.wide_partition.members import Division, Members
+from tasks.generalization.wide_partition.tree import Tree, best_tree
+from tasks.microdata.cube import cells_at
+from tasks.microdata.hierarchy import Hierarchy
+from tests.support import slow
+from tests.support.worlds import World, worlds
+
+QUICK = settings(deadline=None, max_examples=20)
+RULES = st.sampled_from(Rule)
+ROOM = 10**7
+
+
+def feasible(world: World, rule: Rule) -> bool:
+    payoffs = world.payoffs
+    return rule is Rule.BASIC or payoffs.cost * sum(world.people.values()) >= payoffs.gain
+
+
+def division_of(world: World, rule: Rule, *, by_records: bool = False) -> Division:
+    population = world.tuples(world.people)
+    weighted = world.tuples(world.records) if by_records else population
+    return Division.of(world.problem(), Members.of(population, weighted), rule)
+
+
+def greedy(division: Division, room: int) -> Tree:
+    return best_tree(division, Explorer(division, room).explore(whole(division)))
+
+
+def check(division: Division, tree: Tree) -> None:
+    """Every member is in one cell, cells hold their people and no others, and the total is what they pay."""
+    problem, members = division.problem, division.members
+    cells = cells_at(members.codes, tree.levels(members.codes), problem.hierarchies)
+    np.testing.assert_array_equal(cells, tree.positions[tree.of_member])
+    distinct, number = np.unique(cells, axis=0, return_inverse=True)
+    people = np.bincount(number.ravel(), weights=members.people).astype(np.int64)
+    weights = np.bincount(number.ravel(), weights=members.weights).astype(np.int64)
+    np.testing.assert_array_equal(problem.people.count(distinct), people)
+    assert tree.total == pytest.approx(division.value(distinct, people, weights).sum(), abs=1e-6)
+    if division.rule is Rule.NO_ATTACK:
+        assert not problem.payoffs.attacked(people[people > 0]).any()
+
+
+@QUICK
+@given(world=worlds(), rule=RULES, by_records=st.booleans())
+def test_with_room_it_is_the_best_recursive_partition(world: World, rule: Rule, by_records: bool) -> None:
+    if not feasible(world, rule):
+        return
+    division = division_of(world, rule, by_records=by_records)
+    graph = Explorer(division, ROOM).explore(whole(division))
+    assert graph.complete
+    tree = best_tree(division, graph)
+    check(division, tree)
+    weights = world.records if by_records else world.people
+    best, _ = slow.partition(world, weights, no_attack=rule is Rule.NO_ATTACK)
+    assert tree.total == pytest.approx(best, abs=1e-6)
+
+
+@QUICK
+@given(world=worlds(max_count=5), rule=RULES, by_records=st.booleans(), data=st.data())
+def test_without_room_it_is_sound_and_what_is_improved_pays_no_less(
+    world: World, rule: Rule, by_records: bool, data: st.DataObject
+) -> None:
+    if not feasible(world, rule):
+        return
+    division = division_of(world, rule, by_records=by_records)
+    tree = greedy(division, 0)
+    check(division, tree)
+    best, _ = slow.partition(world, world.records if by_records else world.people, no_attack=rule is Rule.NO_ATTACK)
+    assert tree.total <= best + 1e-6
+    largest = data.draw(st.integers(1, 12), label="largest")
+    better = improved(division, tree, largest, data.draw(st.integers(1, 12), label="together"), ROOM)
+    check(division, better)
+    assert tree.total - 1e-6 <= better.total <= best + 1e-6
+    again = improved(division, better, len(division.members), 1, ROOM)
+    assert again.total == pytest.approx(best, abs=1e-6)
+
+
+@QUICK
+@given(world=worlds(max_attributes=2), rule=RULES, by_records=st.booleans(), nodes=st.integers(0, 40))
+def test_the_bound_is_above_and_falls_to_each_tuple_at_its_best(
+    world: World, rule: Rule, by_records: bool, nodes: int
+) -> None:
+    if not feasible(world, rule):
+        return
+    division = division_of(world, rule, by_records=by_records)
+    weights = {
+        value: n for value, n in (world.records if by_records else world.people).items() if value in world.people
+    }
+    least = sum(
+        n * slow.best_strategy(world, value, no_attack=rule is Rule.NO_ATTACK)[1] for value, n in weights.items()
+    )
+    some, all_of_it = upper_bound(division, nodes, ROOM), upper_bound(division, 10**6, ROOM)
+    assert all_of_it == pytest.approx(least, abs=1e-6)
+    assert some >= all_of_it - 1e-6
+
+
+@QUICK
+@given(world=worlds(max_count=30))
+def test_the_common_strategy_is_the_best_of_all_that_nobody_attacks(world: World) -> None:
+    division = division_of(world, Rule.NO_ATTACK)
+    worth = [
+        sum(n * slow.payoff(world, slow.cell_of(world, value, levels)) for value, n in world.people.items())
+        for levels in slow.strategies(world)
+        if not any(slow.attacked(world, slow.cell_of(world, value, levels)) for value in world.people)
+    ]
+    levels = common_levels(division)
+    if levels is None:
+        assert not worth
+        return
+    paid = sum(n * slow.payoff(world, slow.cell_of(world, value, levels)) for value, n in world.people.items())
+    assert paid == pytest.approx(max(worth), abs=1e-6)
+    tree = common_tree(division, levels)
+    check(division, tree)
+    assert tree.total >= paid - 1e-6
+
+
+def test_who_is_not_in_the_population_stops_at_the_cell_without_people(pair_world: World) -> None:
+    people = {("a1", "b1"): 6, ("a1", "b2"): 6}
+    world = World(pair_world.rows, people, people, pair_world.payoffs, pair_world.weights)
+    tree = greedy(division_of(world, Rule.NO_ATTACK), ROOM)
+    levels = tree.levels(world.codes(world.all_values))
+    at = dict(zip(world.all_values, levels.tolist(), strict=True))
+    assert at["a1", "b1"] == at["a1", "b2"] == [0, 0]
+    assert at["a2", "b1"] == [0, 2], "a2 leaves the way of the others at once"
+    assert at["a1", "b3"] == [0, 1]
+
+
+def test_nobody_can_be_released_without_an_attack(pair_world: World) -> None:
+    eager = Payoffs(benefit=90, loss=60, gain=110.5, cost=10)
+    world = World(pair_world.rows, pair_world.people, pair_world.records, eager, pair_world.weights)
+    people = world.tuples(world.people)
+    with pytest.raises(StageFailed, match="nobody would attack"):
+        wide_partition(world.problem(), people, people, Rule.NO_ATTACK, 0)
+
+
+class Moody:
+    """Attacks groups of 3 and of 5 to 7 alone, whatever is larger or smaller."""
+
+    benefit, safe_group = 90.0, 8.0
+
+    def attacked(self, people: np.ndarray) -> np.ndarray:
+        return np.isin(people, [3, 5, 6, 7])
+
+    def publisher(self, value: np.ndarray, people: np.ndarray) -> np.ndarray:
+        return value - np.where(self.attacked(people), 500.0 / np.maximum(people, 1), 0.0)
+
+
+@QUICK
+@given(world=worlds(max_count=4), rule=RULES)
+def test_a_follower_who_prefers_some_sizes(world: World, rule: Rule) -> None:
+    problem = replace(world.problem(), payoffs=Moody())
+    try:
+        best = partition(problem, problem.people, rule).total
+    except StageFailed:
+        best = -np.inf
+    people = world.tuples(world.people)
+    division = Division.of(problem, Members.of(people, people), rule)
+    tree = greedy(division, ROOM)
+    assert tree.total == pytest.approx(best, abs=1e-6)
+    assert upper_bound(division, 5, ROOM) >= best - 1e-6
+
+
+def crossing(name: str, groups: list[list[int]]) -> Hierarchy:
+    labels = tuple(
+        tuple(f"{name}{level}.{group}" for group in range(max(column) + 1))
+        for level, column in enumerate(zip(*groups, strict=True))
+    )
+    return Hierarchy(name, labels, np.array(groups, dtype=np.int32))
+
+
+AGES = crossing("age", [[0, 0, 0, 0], [1, 0, 0, 0], [2, 1, 0, 0], [3, 1, 1, 0], [4, 2, 1, 0], [5, 2, 1, 0]])
+"""Six ages; pairs on one level, halves on the next, and the pair in the middle is in both halves."""
+
+
+@settings(deadline=None, max_examples=12)
+@given(counts=st.lists(st.integers(0, 4), min_size=12, max_size=12), rule=RULES)
+def test_levels_that_cross(counts: list[int], rule: Rule) -> None:
+    if sum(counts) < 3:
+        return
+    sex = crossing("sex", [[0, 0], [1, 0]])
+    trees = (AGES, sex)
+    world = {value: n for value, n in zip(product(range(6), range(2)), counts, strict=True) if n}
+    codes = np.array(list(world), dtype=np.int32)
+    counted = np.array(list(world.values()))
+    payoffs = Payoffs(benefit=90, loss=60, gain=30, cost=10)
+    loss = InformationLoss(trees, np.ones(2))
+    division = Division.of(Problem(trees, loss, payoffs, None), Members(codes, counted, counted), rule)
+    tree = greedy(division, ROOM)
+
+    def held(cell: tuple[frozenset[int], ...]) -> int:
+        return sum(n for value, n in world.items() if all(v in part for v, part in zip(value, cell, strict=True)))
+
+    def paid(cell: tuple[frozenset[int], ...]) -> float:
+        kept = 1 - sum(np.log(len(part)) for part in cell) / np.log(12)
+        n = held(cell)
+        if n == 0:
+            return 0.0
+        attacked = 10 * n < 30
+        return -np.inf if attacked and rule is Rule.NO_ATTACK else n * (90 * kept - (60 / n if attacked else 0))
+
+    def groups(axis: int, level: int) -> set[frozenset[int]]:
+        column = trees[axis].groups[:, level]
+        return {frozenset(np.flatnonzero(column == group).tolist()) for group in set(column.tolist())}
+
+    def best(cell: tuple[frozenset[int], ...]) -> float:
+        most = paid(cell)
+        if held(cell) == 0:
+            return 0.0
+        for axis, level in product(range(2), range(3)):
+            if level < trees[axis].n_levels:
+                parts = [part for part in groups(axis, level) if part & cell[axis]]
+                if len(parts) > 1 and all(part <= cell[axis] for part in parts):
+                    most = max(most, sum(best((*cell[:axis], part, *cell[axis + 1 :])) for part in parts))
+                elif len(parts) == 1 and parts[0] < cell[axis]:
+                    most = max(most, best((*cell[:axis], parts[0], *cell[axis + 1 :])))
+        return most
+
+    assert tree.total == pytest.approx(best((frozenset(range(6)), frozenset(range(2)))), abs=1e-6)
+    assert upper_bound(division, 50, ROOM) >= tree.total - 1e-6
+    cells = cells_at(codes, tree.levels(codes), trees)
+    np.testing.assert_array_equal(cells, tree.positions[tree.of_member])
+    assert common_levels(division) is None
+
+
+def test_the_same_people_in_another_order_of_memory_give_the_same_partition(pair_world: World) -> None:
+    people = pair_world.tuples(pair_world.people)
+    found = [wide_partition(pair_world.problem(), people, people, Rule.BASIC, limit) for limit in (0, 0)]
+    assert isinstance(found[0], WidePartition)
+    np.testing.assert_array_equal(found[0].levels(people.codes), found[1].levels(people.codes))
