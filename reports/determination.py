@@ -7,7 +7,19 @@ embedded as ``decision.json``.
 import hashlib
 from collections.abc import Mapping
 
-from reports import combined, decoys, kanonymity, linkage, masking, numbers, safeharbor, sequential, statements, utility
+from reports import (
+    combined,
+    decoys,
+    kanonymity,
+    linkage,
+    masking,
+    numbers,
+    other_terms,
+    safeharbor,
+    sequential,
+    statements,
+    utility,
+)
 from reports.assumptions import assumptions
 from reports.charting import Figure
 from reports.copy_statistics import statistic_rows, summary
@@ -111,6 +123,8 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         useful=_useful(record),
         compared=_compared(record, record.statistics),
         traced=_traced(record),
+        moved_stakes=_moved_stakes(record),
+        uncertain=_uncertain(record),
         left_out=decoys.left_out(record),
         recoded=kanonymity.recoded(record),
         real_records=decoys.real_records(record),
@@ -186,6 +200,27 @@ def _useful(record: DecisionRecord) -> dict[str, object] | None:
         "rising": utility.rising(fact),
         "clustering": utility.clustering_text(fact.clustering, cells) if fact.clustering else "",
         "classifiers": utility.classifier_rows(record, fact),
+    }
+
+
+def _moved_stakes(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of other stakes in detail; None where the policy asks for none."""
+    fact = record.risk.game.stakes if record.risk else None
+    if fact is None:
+        return None
+    return {"reaches": other_terms.reach_rows(record, fact.reaches), "robust": other_terms.robust_words(fact.reaches)}
+
+
+def _uncertain(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of uncertain terms; None where all terms are declared for certain."""
+    fact = record.risk.uncertainty if record.risk else None
+    if fact is None:
+        return None
+    return {
+        "terms": other_terms.term_rows(fact),
+        "figures": other_terms.range_rows(record, fact),
+        "chance": other_terms.chance_words(fact),
+        "drawn": fact.approved.draws > 1,
     }
 
 

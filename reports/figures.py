@@ -33,7 +33,9 @@ from reports.gates import released_records
 from reports.levels import LevelRow, level_rows
 from reports.linkage_figures import attacks, curves, knowledge
 from reports.methods import method_text
+from reports.sensitivity_figures import stakes_curves, stakes_map
 from reports.smallcell import SmallCellRule
+from reports.uncertainty_figures import verdict_chances
 from tasks.decision.fact import Bin
 from tasks.decision.record import DecisionRecord, FieldFact, PolicyOutcome, RiskFact
 
@@ -47,6 +49,9 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
     drawn = [risk_distribution(record, risk), *adversary_figures(record, risk)]
     drawn += [transparent_risk(record, risk), payoffs(record, risk)]
     drawn += [] if risk.game.frontier is None else [frontier(record, risk.game.frontier)]
+    stakes = risk.game.stakes
+    drawn += [] if stakes is None else [stakes_map(record, stakes.map), stakes_curves(record, stakes)]
+    drawn += [] if risk.uncertainty is None else [verdict_chances(risk.uncertainty)]
     linked = () if risk.linkage is None else (attacks(record, risk.linkage), knowledge(record, risk.linkage))
     drawn += [figure for figure in linked if figure]
     drawn += _of_decoys(record)

@@ -109,6 +109,17 @@ _DETECTABILITY = (
     "Lopez-Paz D, Oquab M (2017). Revisiting classifier two-sample tests. Proceedings of ICLR 2017.",
 )
 
+_CHANCE = (
+    "Clopper CJ, Pearson ES (1934). The use of confidence or fiducial limits illustrated in the case of the binomial. "
+    "Biometrika 26(4), 404–413.",
+)
+_INDICES = (
+    "Saltelli A, Annoni P, Azzini I, Campolongo F, Ratto M, Tarantola S (2010). Variance based sensitivity analysis of "
+    "model output. Design and estimator for the total sensitivity index. Computer Physics Communications 181, 259–270.",
+    "Sobol' IM (2001). Global sensitivity indices for nonlinear mathematical models and their Monte Carlo estimates. "
+    "Mathematics and Computers in Simulation 55, 271–280.",
+)
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -139,6 +150,8 @@ def _of_risk(record: DecisionRecord) -> tuple[_Group, ...]:
         _Group(risk.linkage is not None, _LINKAGE),
         _Group(any(name.endswith("probabilistic") for name in attacks), _PROBABILISTIC),
         _Group(any(name.endswith("joint") for name in attacks), _JOINT),
+        _Group(risk.uncertainty is not None and risk.uncertainty.approved.draws > 1, _CHANCE),
+        _Group(risk.uncertainty is not None and bool(risk.uncertainty.deciding), _INDICES),
         *_of_k_anonymity(risk.game.k_anonymity),
     )
 

@@ -44,6 +44,8 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
         for path in _RISKS:
             _change(document["risk"], path, lambda part: _rounded(part, upward))
         _change(document["risk"], ("game", "frontier", "points"), lambda points: tuple(map(_point, points)))
+        _change(document["risk"], ("game", "stakes"), _stakes)
+        _change(document["risk"], ("uncertainty", "figures"), lambda figures: tuple(map(_range, figures)))
         _change(document["risk"], ("linkage",), lambda part: _rounded(part, nearest))
     document["utility"] = _rounded(document["utility"], nearest)
     document["gates"] = [_gate(gate) for gate in document["gates"]]
@@ -139,6 +141,20 @@ def _gate(gate: dict[str, Any]) -> dict[str, Any]:
 def _point(point: dict[str, Any]) -> dict[str, Any]:
     """Stakes are the request's."""
     return {**_rounded(point, upward), **{name: point[name] for name in ("benefit", "loss", "gain")}}
+
+
+def _stakes(fact: dict[str, Any]) -> dict[str, Any]:
+    """Of maps and curves the figures, which are of the real rows; of reaches the figure itself."""
+    curves = tuple({**one, "games": _rounded(one["games"], upward)} for one in fact["curves"])
+    reaches = tuple({**one, "declared": upward(one["declared"])} for one in fact["reaches"])
+    shown = {**fact["map"], "figures": _rounded(fact["map"]["figures"], upward)}
+    return {"map": shown, "curves": curves, "reaches": reaches}
+
+
+def _range(figure: dict[str, Any]) -> dict[str, Any]:
+    """Draws are counted, not rows."""
+    names = ("declared", "expectation", "quantiles", "guaranteed")
+    return {**figure, **{name: _rounded(figure[name], upward) for name in names}}
 
 
 def _decoys(fact: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,184 @@
+"""Other stakes and uncertain terms in print: rows and sentences filled from the record; nothing is measured here."""
+
+from dataclasses import dataclass
+
+from reports import numbers
+from reports.gates import released_records
+from reports.smallcell import SmallCellRule
+from reports.uncertainty_figures import TERMS
+from tasks.decision.measures import MEASURES, Scale
+from tasks.decision.record import DecisionRecord
+from tasks.decision.stakes_facts import ReachFact
+from tasks.decision.uncertainty_facts import ChanceFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
+from tasks.request.model import Measure
+
+_STAKES = {"benefit": "V", "loss": "L (and G)", "cost": "c"}
+_FIGURES = {
+    "attacked_share": "This file: records worth an attempt",
+    "regret": "This file: loss against the best file, over V",
+    "mean_generalization": "Best file: mean GI",
+    "best_attacked_share": "Best file: records worth an attempt",
+}
+_UNSOLVED = "–"
+
+
+@dataclass(frozen=True)
+class ReachRow:
+    """How far the stakes may move while one figure stays within its tolerance."""
+
+    title: str
+    declared: str
+    tolerance: str
+    cells: tuple[str, ...]
+    """For V, L and c."""
+
+
+@dataclass(frozen=True)
+class TermRow:
+    """One uncertain term."""
+
+    title: str
+    declared: str
+    known: str
+
+
+@dataclass(frozen=True)
+class RangeRow:
+    """One gate's figure under uncertain terms."""
+
+    title: str
+    declared: str
+    expected: str
+    quantiles: str
+    guaranteed: str
+    passes: str
+
+
+def reach_rows(record: DecisionRecord, reaches: tuple[ReachFact, ...]) -> tuple[ReachRow, ...]:
+    """A row a figure, with the factors of each stake."""
+    cells, total = SmallCellRule(record.policy.small_cell), record.dataset.rows_in
+    rows = []
+    for figure, title in _FIGURES.items():
+        found = [reach for reach in reaches if reach.figure == figure]
+        if found:
+            one = found[0]
+            share = figure in {"attacked_share", "best_attacked_share"}
+            declared = cells.share(one.declared, total) if share else numbers.risk(one.declared)
+            tolerance = numbers.percent(one.tolerance) if share else numbers.risk(one.tolerance)
+            rows.append(ReachRow(title, declared, tolerance, tuple(map(_factors, found))))
+    return tuple(rows)
+
+
+def robust_words(reaches: tuple[ReachFact, ...]) -> str:
+    """Whether the file is robust over an order of magnitude, stake by stake."""
+    words = []
+    for stake, symbol in _STAKES.items():
+        found = [reach for reach in reaches if reach.stake == stake and reach.figure in {"attacked_share", "regret"}]
+        if not found:
+            continue
+        if all(reach.order_of_magnitude for reach in found):
+            words.append(f"robust over an order of magnitude in {symbol}")
+        else:
+            low, high = max(reach.low for reach in found), min(reach.high for reach in found)
+            times = f"from {_factor(low)} to {_factor(high)} times it"
+            words.append(f"not robust over an order of magnitude in {symbol}, but {times}")
+    return f"By attacks on it and by its publisher's loss against the best file, this file is {'; '.join(words)}."
+
+
+def term_rows(fact: UncertaintyFact) -> tuple[TermRow, ...]:
+    """What is known of each uncertain term."""
+    return tuple(TermRow(TERMS[term.term], numbers.setting(term.declared), _known(term)) for term in fact.terms)
+
+
+def range_rows(record: DecisionRecord, fact: UncertaintyFact) -> tuple[RangeRow, ...]:
+    """The figures of gates that depend on the terms."""
+    return tuple(_range_row(record, one) for one in fact.figures)
+
+
+def chance_words(fact: UncertaintyFact) -> str:
+    """How probable it is that the gates pass, and what is certain."""
+    if not fact.figures:
+        return "No gate's figure depends on these terms."
+    if fact.approved.draws == 1:
+        chance = "Of these terms only ranges are known, so that there is no probability to be told."
+    else:
+        low, high = fact.approved.low, fact.possible.high
+        level = numbers.percent(fact.confidence)
+        chance = (
+            f"The gates that depend on these terms pass with probability {numbers.percent(fact.approved.value)} "
+            f"({level} interval {numbers.percent_range(fact.approved.low, fact.approved.high)}; "
+            f"{numbers.integer(fact.approved.count)} of {numbers.integer(fact.approved.draws)} draws)"
+        )
+        if fact.possible.count > fact.approved.count:
+            chance += (
+                f" in the worst case of the terms of which only a range is known, and with probability "
+                f"{numbers.percent(fact.possible.value)} in the best; whatever they are, between "
+                f"{numbers.percent_range(low, high)}"
+            )
+        chance += "."
+    certain = {
+        True: " They pass whatever the terms are within their ends.",
+        False: " They do not pass, whatever the terms are within their ends.",
+        None: " Neither that they pass nor that they fail is certain for all terms within their ends.",
+    }[fact.certain]
+    if not fact.unsolved:
+        return chance + certain
+    draws = numbers.integer(fact.unsolved)
+    return f"{chance}{certain} In {draws} draws the recipient's plan could not be solved; they count as failed."
+
+
+def _range_row(record: DecisionRecord, one: FigureRangeFact) -> RangeRow:
+    measure = Measure(one.measure)
+
+    def written(value: float | None) -> str:
+        return _UNSOLVED if value is None else _figure(record, measure, value)
+
+    quantiles = " / ".join(written(value) for value in one.quantiles)
+    guaranteed = "not told" if one.guaranteed is None else " to ".join(written(value) for value in one.guaranteed)
+    return RangeRow(
+        MEASURES[measure].title,
+        written(one.declared),
+        written(one.expectation),
+        quantiles,
+        guaranteed,
+        _chance(one.passes),
+    )
+
+
+def _figure(record: DecisionRecord, measure: Measure, value: float) -> str:
+    text = MEASURES[measure]
+    if text.scale is Scale.SHARE:
+        return SmallCellRule(record.policy.small_cell).share(value, released_records(record))
+    if text.scale in {Scale.MONEY, Scale.COUNT}:
+        return numbers.amount(value)
+    return numbers.risk(value)
+
+
+def _chance(one: ChanceFact) -> str:
+    if one.draws == 1:
+        return "yes" if one.count else "no"
+    return f"{numbers.percent(one.value)} ({numbers.percent_range(one.low, one.high)})"
+
+
+def _known(term: UncertainTermFact) -> str:
+    given = term.parameters
+    if term.kind == "points":
+        values, weights = given["values"], given["weights"]
+        if isinstance(values, tuple) and isinstance(weights, tuple):
+            pairs = zip(values, weights, strict=True)
+            total = sum(weights)
+            return ", ".join(f"{numbers.setting(value)} ({numbers.percent(weight / total)})" for value, weight in pairs)
+    ends = f"{numbers.setting(term.low)} to {numbers.setting(term.high)}"
+    others = ", ".join(f"{name} {numbers.setting(value)}" for name, value in given.items() if isinstance(value, float))
+    kind = "a range" if term.kind == "between" else term.kind
+    return f"{kind}, {ends}{f', {others}' if others else ''}"
+
+
+def _factors(reach: ReachFact) -> str:
+    low = f"{_factor(reach.low)}" if reach.breaks_low is not None else f"≤ {_factor(reach.low)}"
+    high = f"{_factor(reach.high)}" if reach.breaks_high is not None else f"≥ {_factor(reach.high)}"
+    return f"{low} to {high}"
+
+
+def _factor(value: float) -> str:
+    return numbers.risk(float(f"{value:.2g}"))

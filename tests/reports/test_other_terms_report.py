@@ -1,0 +1,216 @@
+"""What a determination says of other stakes and of uncertain terms."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reports import other_terms
+from reports.determination import determination_html
+from reports.figures import figures
+from reports.references import cited
+from reports.sensitivity_figures import stakes_curves, stakes_map
+from reports.uncertainty_figures import verdict_chances
+from tasks.decision.record import DecisionRecord
+from tasks.decision.stakes_facts import StakesFact
+from tasks.decision.uncertainty_facts import UncertaintyFact
+from tasks.decision.veil import nearest, veiled
+from tasks.errors import StageFailed
+from tasks.generalization.play import play
+from tasks.generalization.setting import follower_of, weights_of
+from tasks.request.model import UncertainTerms
+from tasks.risk.other_terms import with_other_terms
+from tasks.risk.score import Score, score
+from tests.support import decoy_records, records, texts
+from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, table
+
+UNCERTAIN = {
+    "loss": {"kind": "log-uniform", "low": 80, "high": 180},
+    "cost": {"kind": "points", "values": [3, 4, 5], "weights": [1, 2, 1]},
+    "prior": {"low": 0.5, "high": 0.9},
+}
+
+
+def scored(method: str = "basic", uncertain: dict[str, Any] | None = None, points: int | None = 9) -> Score:
+    """The score of a table of 100 people, with a map and 64 draws."""
+    request, people = asked(method=method, gates=(MAXIMUM, ATTACKED, SEQUENTIAL)), table()
+    sensitivity = request.policy.sensitivity.model_copy(update={"points": points, "draws": 64})
+    request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
+    terms = None if uncertain is None else UncertainTerms.model_validate(uncertain)
+    recipient = request.recipient("institute").model_copy(update={"uncertain": terms})
+    game = follower_of(request, recipient, people.population.total)
+    played = play(people, request.method_for(recipient), game, weights_of(request))
+    plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
+    return with_other_terms(plain, people, request, recipient, played, np.random.default_rng(3))
+
+
+def facts(method: str = "basic", uncertain: dict[str, Any] | None = None) -> tuple[StakesFact, UncertaintyFact]:
+    found = scored(method, UNCERTAIN if uncertain is None else uncertain).risk
+    assert found.game.stakes is not None
+    assert found.uncertainty is not None
+    return found.game.stakes, found.uncertainty
+
+
+def told(stakes: StakesFact | None, uncertainty: UncertaintyFact | None, record: DecisionRecord | None = None) -> Any:
+    record = record or records.approved()
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"stakes": stakes})
+    return records.changed(record, risk=record.risk.model_copy(update={"game": game, "uncertainty": uncertainty}))
+
+
+def drawn(svg: bytes) -> str:
+    return " | ".join(texts.drawn_texts(svg))
+
+
+def test_nothing_is_told_where_nothing_is_asked() -> None:
+    risk = scored(points=None).risk
+    assert risk.game.stakes is None
+    assert risk.uncertainty is None
+    html = determination_html(records.approved())
+    assert "stakes_map" not in html
+    assert "not known for certain" not in html
+
+
+def test_the_map_of_a_game_that_made_the_file() -> None:
+    stakes, _ = facts()
+    assert stakes.map.figures.method == "basic"
+    assert len(stakes.map.figures.publisher_payoff) == 81
+    assert (stakes.map.benefits[0], stakes.map.benefits[-1]) == (10, 1000)
+    assert {curve.stake for curve in stakes.curves} == {"benefit", "loss", "cost"}
+    for curve in stakes.curves:
+        assert curve.own in curve.values
+        assert [game.method for game in curve.games] == ["basic", "no-attack", "sh-friendly", "safe-harbor"]
+    partition, _ = facts("no-attack-partition")
+    assert partition.map.figures.method == "basic"
+    assert {reach.figure for reach in partition.reaches} == {reach.figure for reach in stakes.reaches}
+
+
+def test_a_file_that_depends_on_no_stakes_is_looked_at_for_attacks_alone() -> None:
+    stakes, _ = facts("safe-harbor")
+    assert {reach.figure for reach in stakes.reaches} == {"attacked_share"}
+
+
+def test_the_map_says_what_it_is_of_and_where_the_request_stands() -> None:
+    stakes, _ = facts()
+    figure = stakes_map(records.approved(), stakes.map)
+    assert figure.svg == figure.svg
+    assert "Basic game over these records" in figure.caption
+    assert "At the corners, at V 10 and L 10: GI" in figure.alt
+    shown = drawn(figure.svg)
+    for title in (
+        "Mean generalization GI",
+        "Publisher's payoff, % of V",
+        "benefit V, units",
+        "loss L (and gain G), units",
+    ):
+        assert title in shown
+
+
+def test_curves_are_told_apart_without_colour() -> None:
+    stakes, _ = facts()
+    figure = stakes_curves(records.approved(), stakes)
+    shown = drawn(figure.svg)
+    for name in ("Basic game", "No-Attack game", "SH-Friendly game", "Safe Harbor", "cost of an attempt c, units"):
+        assert name in shown
+    assert b"stroke-dasharray" in figure.svg
+    assert "Publisher's payoff. Basic game:" in figure.alt
+
+
+def test_a_game_without_a_strategy_leaves_a_gap() -> None:
+    stakes, _ = facts()
+    nothing = tuple(None for _ in stakes.map.figures.publisher_payoff)
+    names = ("publisher_payoff", "adversary_payoff", "attacked_share", "mean_generalization")
+    empty = stakes.map.figures.model_copy(update=dict.fromkeys(names, nothing))
+    figure = stakes_map(records.approved(), stakes.map.model_copy(update={"figures": empty}))
+    assert drawn(figure.svg).count("no strategy") == 4
+    assert "GI no strategy, no strategy worth an attempt" in figure.alt
+
+
+def test_how_probable_approval_is() -> None:
+    _, uncertainty = facts()
+    figure = verdict_chances(uncertainty)
+    shown = drawn(figure.svg)
+    assert "All gates" in shown
+    assert "Loss L" in shown
+    assert "Cost c of an attempt" in shown
+    assert "Prior" not in shown, "of a range nothing is drawn"
+    assert f"probability {100 * uncertainty.approved.value:.2f}".rstrip("0").rstrip(".") in figure.alt
+
+
+def test_ranges_alone_have_no_probability() -> None:
+    _, uncertainty = facts(uncertain={"prior": {"low": 0.5, "high": 0.9}})
+    assert "not drawn" in drawn(verdict_chances(uncertainty).svg)
+    words = other_terms.chance_words(uncertainty)
+    assert words.startswith("Of these terms only ranges are known")
+
+
+def test_the_determination_prints_both() -> None:
+    stakes, uncertainty = facts()
+    record = told(stakes, uncertainty)
+    html = determination_html(record)
+    sections = texts.sections(html)
+    assert "How far each stake may move" in html
+    assert "robust over an order of magnitude in" in html
+    assert "Terms that are not known for certain" in sections["gates"]
+    assert "log-uniform, 80 to 180" in sections["gates"]
+    assert "3 (25%), 4 (50%), 5 (25%)" in sections["gates"]
+    assert "a range, 0.5 to 0.9" in sections["gates"]
+    assert sum("Sobol'" in paper or "Clopper" in paper for paper in cited(record)) == 2
+    assert {"stakes_map", "stakes_curves", "verdict_chances"} <= figures(record).keys()
+
+
+@pytest.mark.parametrize(
+    ("certain", "words"),
+    [(True, "They pass whatever"), (False, "They do not pass, whatever"), (None, "Neither that they pass")],
+)
+def test_what_is_certain(certain: bool | None, words: str) -> None:
+    _, uncertainty = facts()
+    assert words in other_terms.chance_words(uncertainty.model_copy(update={"certain": certain, "unsolved": 0}))
+    assert "In 3 draws" in other_terms.chance_words(uncertainty.model_copy(update={"unsolved": 3}))
+
+
+def test_robust_in_words() -> None:
+    stakes, _ = facts()
+    wide = tuple(one.model_copy(update={"order_of_magnitude": True}) for one in stakes.reaches)
+    assert other_terms.robust_words(wide).count("; robust over an order of magnitude in") == 2
+    narrow = tuple(
+        one.model_copy(update={"order_of_magnitude": False, "low": 0.512, "high": 2.04}) for one in stakes.reaches
+    )
+    assert "not robust over an order of magnitude in c, but from 0.51 to 2 times it" in other_terms.robust_words(narrow)
+    row = other_terms.reach_rows(records.approved(), narrow)[1]
+    assert row.title == "This file: loss against the best file, over V"
+    assert len(row.cells) == 3
+
+
+def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
+    stakes, uncertainty = facts()
+    record = veiled(told(stakes, uncertainty, decoy_records.approved()))
+    told_stakes, told_terms = record.risk.game.stakes, record.risk.uncertainty
+    assert told_stakes.map.benefits == stakes.map.benefits
+    for before, after in zip(stakes.curves, told_stakes.curves, strict=True):
+        assert after.values == before.values
+        for game in after.games:
+            assert all(value is None or nearest(value) == value for value in game.publisher_payoff)
+    assert told_terms.approved == uncertainty.approved
+    for figure in told_terms.figures:
+        assert all(value is None or nearest(value) == value for value in (figure.declared, *figure.quantiles))
+
+
+def test_same_generator_same_fact() -> None:
+    one, other = (scored(uncertain=UNCERTAIN, points=None).risk.uncertainty for _ in range(2))
+    assert one == other
+
+
+def test_terms_that_cannot_be_solved_with_stop_the_stage() -> None:
+    people, request = table(), asked(gates=(MAXIMUM, ATTACKED))
+    sensitivity = request.policy.sensitivity.model_copy(update={"points": 5})
+    request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
+    recipient = request.recipient("institute")
+    game = follower_of(request, recipient, people.population.total)
+    played = play(people, request.method_for(recipient), game, weights_of(request))
+    plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
+    stakes = recipient.stakes.model_copy(update={"gain": 1e12, "cost": 1e-12})
+    eager = recipient.model_copy(update={"stakes": stakes})
+    with pytest.raises(StageFailed, match="stakes of a point"):
+        with_other_terms(replace(plain), people, request, eager, played, np.random.default_rng(3))
