@@ -52,7 +52,7 @@ def facts(method: str = "basic", uncertain: dict[str, Any] | None = None) -> tup
     return found.game.stakes, found.uncertainty
 
 
-def told(stakes: StakesFact | None, uncertainty: UncertaintyFact | None, record: DecisionRecord | None = None) -> Any:
+def told(stakes: StakesFact | None, uncertainty: UncertaintyFact | None, record: DecisionRecord | None = None) -> DecisionRecord:
     record = record or records.approved()
     assert record.risk is not None
     game = record.risk.game.model_copy(update={"stakes": stakes})
@@ -186,7 +186,10 @@ def test_robust_in_words() -> None:
 def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
     stakes, uncertainty = facts()
     record = veiled(told(stakes, uncertainty, decoy_records.approved()))
+    assert record.risk is not None
     told_stakes, told_terms = record.risk.game.stakes, record.risk.uncertainty
+    assert told_stakes is not None
+    assert told_terms is not None
     assert told_stakes.map.benefits == stakes.map.benefits
     for before, after in zip(stakes.curves, told_stakes.curves, strict=True):
         assert after.values == before.values
