@@ -1,0 +1,61 @@
+"""A release whose game is played against recipients who plan and share one representation, from request to copies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.gate import Outcome
+from tasks.decision.gates import RESCORED_EQUAL
+from tasks.decision.record import DecisionRecord, Verdict
+from tests.support.world import QUASI_IDENTIFIERS, UNIVERSITY, World, make_world, recipient
+
+CLINIC = recipient("clinic", agreement={"id": "DUA-clinic", "expires": "2030-12-31"})
+GAME = {"adversary": "sequential", "shared": {"recipients": "all"}}
+
+
+@dataclass(frozen=True)
+class Made:
+    """One release to the two recipients."""
+
+    world: World
+    outcome: Outcome
+
+    def record(self, who: str) -> DecisionRecord:
+        return next(record for record in self.outcome.records if record.recipient.id == who)
+
+    def cells(self, who: str) -> pd.DataFrame:
+        data = pd.read_csv(self.outcome.bundle / "delivery" / who / "data.csv", dtype=str)
+        return data[list(QUASI_IDENTIFIERS)].sort_values(list(QUASI_IDENTIFIERS), ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    world = make_world(tmp_path_factory.mktemp("shared") / "world")
+    world.ask(recipients=[CLINIC, UNIVERSITY], policy={"generalization": GAME})
+    return Made(world, world.run(engine))
+
+
+def test_both_get_one_representation_that_nobody_attacks(made: Made) -> None:
+    for who in ("clinic", UNIVERSITY["id"]):
+        record = made.record(who)
+        assert record.decision is Verdict.APPROVED, record.reasons
+        assert record.risk is not None
+        assert record.risk.transparent.attacked_share == 0
+        assert record.risk.sequential is not None
+        assert all(one.attacked_share == 0 for one in record.risk.sequential.residual)
+        (rescored,) = (gate for gate in record.gates if gate.id == RESCORED_EQUAL)
+        assert rescored.passed
+    pd.testing.assert_frame_equal(made.cells("clinic"), made.cells(UNIVERSITY["id"]))
+
+
+def test_the_record_says_whom_the_game_was_played_against(made: Made) -> None:
+    for who in ("clinic", UNIVERSITY["id"]):
+        risk = made.record(who).risk
+        assert risk is not None
+        assert risk.game.adversary == "sequential, access shared"
+        assert risk.game.sharing is not None
+        assert set(risk.game.sharing.recipients) == {"clinic", UNIVERSITY["id"]}
+        assert risk.game.sharing.price is not None
+        assert risk.game.frontier is not None
