@@ -1,0 +1,90 @@
+"""Eight attributes, past the count cube: the partition is played, beats one strategy for all and local recoding."""
+
+from dataclasses import replace
+from functools import cache
+from io import BytesIO
+
+import numpy as np
+
+from tasks.generalization.common import common_strategy
+from tasks.generalization.dividing import cells_fit
+from tasks.generalization.game import InformationLoss
+from tasks.generalization.kanonymity import lift, search
+from tasks.generalization.play import Played, play
+from tasks.generalization.played_file import load_played, save_played
+from tasks.generalization.problem import Problem
+from tasks.generalization.table import Table
+from tasks.microdata.cube import cells_at
+from tasks.request.model import Method
+from tests.support import adult_eight
+from tests.support.adult import PAYOFFS
+
+WEIGHTS = np.array([1.0, 1, 0, 1, 1, 1, 1, 1])
+K = 75
+
+
+@cache
+def table() -> Table:
+    """About 1,600 people, 300 of them in the file, and 55,296 strategies."""
+    return adult_eight.table(0.0002, records=300, memory_limit=2**20)
+
+
+@cache
+def played(method: Method) -> Played:
+    return play(table(), method, PAYOFFS, WEIGHTS)
+
+
+def problem() -> Problem:
+    small = table()
+    return Problem(small.hierarchies, InformationLoss(small.hierarchies, WEIGHTS), PAYOFFS, small.people)
+
+
+def paid(one: Played) -> float:
+    """Mean over the people of the publisher's payoff, from each one's own cell."""
+    people = table().population.counts
+    assert one.own is not None
+    _, cell = np.unique(one.own, axis=0, return_inverse=True)
+    groups = np.bincount(cell.ravel(), weights=people).astype(np.int64)[cell.ravel()]
+    return float(people @ PAYOFFS.publisher(PAYOFFS.benefit * problem().loss.kept(one.own), groups) / people.sum())
+
+
+def test_the_outcome_tells_payoff_bound_and_gap_and_is_kept() -> None:
+    assert not cells_fit(table())
+    total = table().population.total
+    for method in (Method.NO_ATTACK_PARTITION, Method.BASIC_PARTITION):
+        one = played(method)
+        assert one.division is not None
+        assert one.division.upper_bound is not None
+        assert one.division.payoff / total <= one.division.upper_bound / total <= PAYOFFS.benefit
+        assert paid(one) * total >= one.division.payoff * (1 - 1e-9)
+        assert 0 < one.division.gap < 1
+        np.testing.assert_array_equal(one.people, one.effective)
+        file = BytesIO()
+        save_played(one, file)
+        file.seek(0)
+        assert load_played(file).division == one.division
+    groups = played(Method.NO_ATTACK_PARTITION).people
+    assert groups.min() >= K
+
+
+def test_it_beats_one_strategy_for_all_and_local_recoding() -> None:
+    people = table().population
+    everybody = np.repeat(people.codes, people.counts, axis=0)
+    for metric in ("precision", "loss"):
+        node = search(everybody, table().hierarchies, K, 1.0, metric)
+        lifted = lift(everybody, table().hierarchies, K, node)
+        cells = cells_at(everybody, lifted.levels, table().hierarchies)
+        recoded = np.where(lifted.suppressed, 0.0, PAYOFFS.benefit * problem().loss.kept(cells))
+        assert paid(played(Method.NO_ATTACK_PARTITION)) > recoded.mean()
+    common = common_strategy(problem(), people)
+    value, groups = problem().evaluate(people.codes, common)
+    assert paid(played(Method.BASIC_PARTITION)) > people.counts @ PAYOFFS.publisher(value, groups) / people.total
+
+
+def test_the_same_partition_every_time_and_by_data_too() -> None:
+    again = play(replace(table(), outcomes={}), Method.NO_ATTACK_PARTITION, PAYOFFS, WEIGHTS)
+    np.testing.assert_array_equal(again.cells, played(Method.NO_ATTACK_PARTITION).cells)
+    by_data = play(table(), Method.NO_ATTACK_PARTITION, PAYOFFS, WEIGHTS, "data")
+    data = table().data.counts
+    assert data @ by_data.kept > 0.9 * (data @ played(Method.NO_ATTACK_PARTITION).kept)
+    assert by_data.people.min() >= K
