@@ -79,9 +79,12 @@ def robust_words(reaches: tuple[ReachFact, ...]) -> str:
         if all(reach.order_of_magnitude for reach in found):
             words.append(f"robust over an order of magnitude in {symbol}")
         else:
-            low, high = max(reach.low for reach in found), min(reach.high for reach in found)
-            times = f"from {_factor(low)} to {_factor(high)} times it"
-            words.append(f"not robust over an order of magnitude in {symbol}, but {times}")
+            fails = (
+                *sorted(reach.breaks_low for reach in found if reach.breaks_low is not None)[-1:],
+                *sorted(reach.breaks_high for reach in found if reach.breaks_high is not None)[:1],
+            )
+            times = " and at ".join(_factor(factor) for factor in dict.fromkeys(fails))
+            words.append(f"not robust over an order of magnitude in {symbol}, but changed at {times} times it")
     return f"By attacks on it and by its publisher's loss against the best file, this file is {'; '.join(words)}."
 
 

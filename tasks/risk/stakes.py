@@ -27,7 +27,8 @@ MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""
 _PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
 _PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
-_COARSE = (0.1, 0.2, 1 / 3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+_ABOVE = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+_COARSE = (*(1 / factor for factor in reversed(_ABOVE)), 1.0, *_ABOVE)
 """Factors where each takes a partition of its own."""
 
 Best = Callable[[Stakes], Means]

@@ -8,7 +8,7 @@ import pytest
 from tasks.errors import ParameterError
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.sensitivity.made import Made, made
+from tasks.generalization.sensitivity.made import made
 from tasks.generalization.sensitivity.robustness import Figure, Reach, Stake, Tolerances, default_factors, robustness
 from tasks.generalization.sensitivity.staircase import staircases
 from tasks.generalization.sensitivity.study import study
@@ -19,10 +19,6 @@ from tests.support import adult
 
 STAKES = Payoffs(benefit=10, loss=20, gain=20, cost=2)
 """Groups from 10 people are safe."""
-
-
-def nothing_better(file: Made) -> tuple[Reach, ...]:
-    return robustness(file, file.means, STAKES, factors=[0.1, 0.4, 0.5, 0.9, 1.0, 1.1, 2.0, 2.5, 10.0])
 
 
 def reach(found: tuple[Reach, ...], stake: Stake, figure: Figure) -> Reach:
@@ -37,15 +33,20 @@ def test_factors_are_symmetric_around_the_declared_stakes() -> None:
 
 
 def test_an_attack_begins_where_the_gain_passes_the_group() -> None:
-    # 20 people are safe until G/c > 20: twice the gain, or half the cost, is still a tie.
-    found = nothing_better(made(np.array([20]), np.array([0.5]), np.array([0.5]), np.array([7])))
-    loss = reach(found, Stake.LOSS, Figure.ATTACKED)
-    assert (loss.low, loss.breaks_low, loss.high, loss.breaks_high) == (0.1, None, 2.0, 2.5)
-    cost = reach(found, Stake.COST, Figure.ATTACKED)
-    assert (cost.low, cost.breaks_low, cost.high, cost.breaks_high) == (0.5, 0.4, 10.0, None)
+    # 20 people are safe until G/c > 20: twice the gain, or half the cost, is still a tie. Steps are 1/40 of a decade.
+    file = made(np.array([20]), np.array([0.5]), np.array([0.5]), np.array([7]))
+    found = robustness(file, None, STAKES)
+    loss, cost = reach(found, Stake.LOSS, Figure.ATTACKED), reach(found, Stake.COST, Figure.ATTACKED)
+    assert loss.breaks_high is not None
+    assert cost.breaks_low is not None
+    assert loss.high < 2 < loss.breaks_high < 2.12
+    assert cost.low == pytest.approx(1 / loss.high)
+    assert cost.breaks_low == pytest.approx(1 / loss.breaks_high)
+    assert loss.low == pytest.approx(10**-1.5)
+    assert (loss.breaks_low, cost.breaks_high) == (None, None)
     assert not loss.order_of_magnitude
-    benefit = reach(found, Stake.BENEFIT, Figure.ATTACKED)
-    assert (benefit.low, benefit.high, benefit.order_of_magnitude) == (0.1, 10.0, True)
+    assert reach(found, Stake.BENEFIT, Figure.ATTACKED).order_of_magnitude
+    assert {one.figure for one in found} == {Figure.ATTACKED}
 
 
 def test_regret_is_what_another_file_would_have_paid() -> None:

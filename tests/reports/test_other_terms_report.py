@@ -52,7 +52,9 @@ def facts(method: str = "basic", uncertain: dict[str, Any] | None = None) -> tup
     return found.game.stakes, found.uncertainty
 
 
-def told(stakes: StakesFact | None, uncertainty: UncertaintyFact | None, record: DecisionRecord | None = None) -> DecisionRecord:
+def told(
+    stakes: StakesFact | None, uncertainty: UncertaintyFact | None, record: DecisionRecord | None = None
+) -> DecisionRecord:
     record = record or records.approved()
     assert record.risk is not None
     game = record.risk.game.model_copy(update={"stakes": stakes})
@@ -175,9 +177,13 @@ def test_robust_in_words() -> None:
     wide = tuple(one.model_copy(update={"order_of_magnitude": True}) for one in stakes.reaches)
     assert other_terms.robust_words(wide).count("; robust over an order of magnitude in") == 2
     narrow = tuple(
-        one.model_copy(update={"order_of_magnitude": False, "low": 0.512, "high": 2.04}) for one in stakes.reaches
+        one.model_copy(update={"order_of_magnitude": False, "breaks_low": 0.512, "breaks_high": 2.04})
+        for one in stakes.reaches
     )
-    assert "not robust over an order of magnitude in c, but from 0.51 to 2 times it" in other_terms.robust_words(narrow)
+    assert (
+        "not robust over an order of magnitude in c, but changed at 0.51 and at 2 times it"
+        in other_terms.robust_words(narrow)
+    )
     row = other_terms.reach_rows(records.approved(), narrow)[1]
     assert row.title == "This file: loss against the best file, over V"
     assert len(row.cells) == 3

@@ -106,7 +106,8 @@ def robustness(
         The declared stakes.
     tolerances : Tolerances, optional
     factors : array-like, optional
-        Ascending factors, 1 among them; ``default_factors`` if not given.
+        Ascending factors, 1 among them, at which ``best`` is asked; ``default_factors``, which serve the attacks on the
+        file in any case, if not given.
     informed : Made, optional
         The same file by the groups that a recipient who knows the rule finds; by them it is attacked.
 
@@ -116,7 +117,8 @@ def robustness(
         If 1 is not among the factors, or they do not ascend.
     """
     allowed = tolerances or Tolerances()
-    tried = default_factors() if factors is None else np.asarray(factors, dtype=np.float64)
+    fine = default_factors()
+    tried = fine if factors is None else np.asarray(factors, dtype=np.float64)
     if tried.ndim != 1 or not (np.diff(tried) > 0).all() or not (tried == 1).any():
         raise ParameterError(
             "the factors are not a range around the declared stakes",
@@ -125,21 +127,31 @@ def robustness(
             got="others",
             fix="correct the call",
         )
-    every = joined([around(payoffs, **{stake.value: tried}) for stake in Stake])
-    figures = {Figure.ATTACKED: ((informed or file).means(every).attacked, allowed.attacked)}
+    reaches = _reaches(
+        Figure.ATTACKED, allowed.attacked, fine, (informed or file).means(_moved(payoffs, fine)).attacked
+    )
     if best is not None:
+        every = _moved(payoffs, tried)
         played = best(every)
         regret = (played.publisher(every) - file.means(every).publisher(every)) / every.benefit
-        figures |= {
-            Figure.REGRET: (regret, allowed.regret),
-            Figure.INTENSITY: (played.intensity, allowed.intensity),
-            Figure.BEST_ATTACKED: (played.attacked, allowed.attacked),
-        }
-    return tuple(
-        _reach((stake, figure), tolerance, tried, values[number * len(tried) : (number + 1) * len(tried)])
-        for number, stake in enumerate(Stake)
-        for figure, (values, tolerance) in figures.items()
-    )
+        for figure, values, tolerance in (
+            (Figure.REGRET, regret, allowed.regret),
+            (Figure.INTENSITY, played.intensity, allowed.intensity),
+            (Figure.BEST_ATTACKED, played.attacked, allowed.attacked),
+        ):
+            reaches += _reaches(figure, tolerance, tried, values)
+    return tuple(reaches)
+
+
+def _moved(payoffs: Payoffs, factors: Floats) -> Stakes:
+    """Each stake at all factors, one stake after the other."""
+    return joined([around(payoffs, **{stake.value: factors}) for stake in Stake])
+
+
+def _reaches(figure: Figure, tolerance: float, factors: Floats, values: Floats) -> list[Reach]:
+    """Reach of each stake; values of shape (n_stakes · n_factors,)."""
+    rows = values.reshape(len(Stake), -1)
+    return [_reach((stake, figure), tolerance, factors, row) for stake, row in zip(Stake, rows, strict=True)]
 
 
 def _reach(what: tuple[Stake, Figure], tolerance: float, factors: Floats, values: Floats) -> Reach:
