@@ -102,7 +102,7 @@ def stakes_map(record: DecisionRecord, fact: StakesMap) -> Figure:
         "the request. The gain G keeps its ratio to L, and the cost of an attempt stays. Darker is more; numbers stand "
         "on the edges of the steps. Groups are those that the game goes by: of a recipient who does not know the rule."
     )
-    return Figure("stakes_map", draw, 4.6, alt, caption)
+    return Figure("stakes_map", draw, 4.2, alt, caption)
 
 
 def stakes_curves(record: DecisionRecord, fact: StakesFact) -> Figure:
@@ -151,7 +151,7 @@ def stakes_curves(record: DecisionRecord, fact: StakesFact) -> Figure:
         f"{numbers.tick(_LINEAR_BELOW)}. Groups are those that the games go by."
     )
     alt = f"Twelve charts of payoffs, generalization and attacks by V, L and c. Publisher's payoff. {words}."
-    return Figure("stakes_curves", draw, 5.6, alt, caption)
+    return Figure("stakes_curves", draw, 4.8, alt, caption)
 
 
 def _map(ax: Any, fact: StakesMap, panel: Panel) -> None:
