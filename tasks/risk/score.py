@@ -50,10 +50,18 @@ def released_tuples(table: Table, played: Played, minimum_class_size: int) -> ND
     Raises
     ------
     StageFailed
-        If k-anonymity, or the minimum class size among the records that it leaves, suppresses every record.
+        If k-anonymity or a budget, or the minimum class size among the records that it leaves, suppresses every record.
     """
     kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
     if not kept.any():
+        if played.budget is not None:
+            raise StageFailed(
+                "every record would be suppressed",
+                where="policy.generalization.budget",
+                expected="a release of at least one record within the limits",
+                got="none",
+                fix="widen the limits, or allow less suppression so that more general cells are taken",
+            )
         raise StageFailed(
             "every record would be suppressed",
             where="policy.generalization.k_anonymity",

@@ -1,0 +1,54 @@
+"""What a determination says of a budget over the whole file; small counts stay hidden."""
+
+from reports.determination import determination_html
+from tasks.decision.budget_fact import BudgetFact, LimitFact
+from tasks.decision.record import DecisionRecord
+from tests.support import records, texts
+
+BUDGET = BudgetFact(
+    limits=(
+        LimitFact(name="reidentifications", limit=100.0, used=99.5, price=3.25),
+        LimitFact(name="suppressed records", limit=0.0, used=0.0, price=0.0),
+    ),
+    least_people=5,
+    least_records=None,
+    payoff=1186.87,
+    bound=1186.9,
+    without_budget=1195.29,
+    suppressed_records=0,
+)
+
+
+def section(budget: BudgetFact | None, method: str) -> str:
+    record: DecisionRecord = records.approved()
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"budget": budget, "method": method})
+    changed = record.risk.model_copy(update={"game": game})
+    return " ".join(texts.sections(determination_html(records.changed(record, risk=changed)))["method"].split())
+
+
+def test_payoff_bound_and_limits() -> None:
+    assert "Budget for the whole file" not in section(None, "basic")
+    text = section(BUDGET, "basic")
+    assert "1,186.87 units a record by the people who match" in text
+    assert "can pay more than 1,186.90; without them the method would pay 1,195.29." in text
+    assert "at least 5 people of the population" in text
+    assert "Expected re-identifications 100.00 99.50" in text
+    assert "can rule out some of them" in text
+    partition = section(BUDGET.model_copy(update={"without_budget": None}), "basic-partition")
+    assert "1,186.87 units a person of the population" in partition
+    assert "without them the method would pay" not in partition
+    assert "can rule out some of them" not in partition
+
+
+def test_a_small_count_is_not_shown_as_a_share() -> None:
+    record: DecisionRecord = records.approved()
+    n_records = record.dataset.rows_in
+    few = LimitFact(name="suppressed records", limit=n_records / 10, used=3.0, price=0.0)
+    many = LimitFact(name="attacked records", limit=n_records / 5, used=n_records / 8, price=0.0)
+    kept = LimitFact(name="information lost of age", limit=n_records / 5, used=n_records / 10, price=0.0, kept=0.9)
+    text = section(BUDGET.model_copy(update={"limits": (few, many, kept)}), "basic")
+    assert f"{3 / n_records:.2%}" not in text
+    assert "Records left out 10% <0.03%" in text
+    assert "Records worth an attempt 20% 12.50%" in text
+    assert "Least mean information kept of age 80% 90%" in text
