@@ -178,13 +178,14 @@ def _dense(problem: Problem, people: DenseCube, weights: DenseCube, worth: Worth
         mesh = np.ix_(*(np.arange(part.start, part.stop, dtype=np.int32) for part in block))
         counted, weighted = people.counts[block].astype(np.int64), weights.counts[block].astype(np.int64)
         value, choice = worth(NodeCells(tuple(int(level) for level in levels), mesh, block, counted, weighted))
-        empty, ends = counted == 0, choice.copy()
+        empty = counted == 0
+        alone, ends = value[empty], choice[empty]
         for axis, level in enumerate(levels):
             if level > 0:
                 below = (*block[:axis], _block(hierarchies[axis], level - 1), *block[axis + 1 :])
                 split: Floats = np.add.reduceat(best[below], hierarchies[axis].child_starts(level), axis=axis)
-                _take_better(value, choice, np.where(empty, value, split), axis)
-        choice[empty] = ends[empty]
+                _take_better(value, choice, split, axis)
+        value[empty], choice[empty] = alone, ends
         axis_chosen[block] = choice
         best[block] = value
     return Partition(hierarchies, DenseChoices(axis_chosen), float(best.ravel()[-1]))
