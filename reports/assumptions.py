@@ -102,8 +102,14 @@ def _attempts_text(record: DecisionRecord) -> str:
             "Each record is attempted once and by itself. A recipient who plans a sequence of attempts and learns from "
             "each, or who is deterred by detection, was not modelled."
         )
+    single = "The prosecutor, the journalist, the marketer and the informed recipient attempt each record once and by "
+    if record.risk.game.adversary != "one-shot":
+        single = (
+            "The informed recipient plans, and so chooses what is attacked. The prosecutor, the journalist and the "
+            "marketer attempt each record once and by "
+        )
     return (
-        "The prosecutor, the journalist, the marketer and the informed recipient attempt each record once and by "
+        f"{single}"
         "itself. The recipient who plans tries one candidate after another for as long as it pays and counts detection "
         "and penalties in, record by record: what is learned on one record is of no use on another, but access to the "
         "external data, once paid, serves for all of them."

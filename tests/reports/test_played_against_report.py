@@ -14,11 +14,16 @@ SHARING = SharingFact(
 )
 
 
-def section(**game: Any) -> str:
+def document(**game: Any) -> dict[str, str]:
     record: DecisionRecord = records.approved()
     assert record.risk is not None
     changed = record.risk.model_copy(update={"game": record.risk.game.model_copy(update=game)})
-    return " ".join(texts.sections(determination_html(records.changed(record, risk=changed)))["method"].split())
+    found = texts.sections(determination_html(records.changed(record, risk=changed)))
+    return {name: " ".join(text.split()) for name, text in found.items()}
+
+
+def section(**game: Any) -> str:
+    return document(**game)["method"]
 
 
 def test_one_attempt_for_one_recipient_needs_no_word() -> None:
@@ -31,6 +36,14 @@ def test_a_recipient_who_plans() -> None:
     assert "The recipient of this game plans (sequential, access shared)" in section(
         adversary="sequential, access shared"
     )
+
+
+def test_the_assumptions_say_who_attempts_once() -> None:
+    single = "the marketer and the informed recipient attempt each record once"
+    assert any(single in text for text in document().values())
+    planned = document(adversary="sequential, access shared").values()
+    assert not any(single in text for text in planned)
+    assert any("The informed recipient plans, and so chooses what is attacked." in text for text in planned)
 
 
 def test_what_sharing_brings_and_what_each_would() -> None:
