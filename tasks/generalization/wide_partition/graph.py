@@ -44,8 +44,8 @@ class Cells:
     @property
     def starts(self) -> Ints:
         """Place of the first member of each cell."""
-        ends: Ints = np.cumsum(self.sizes)
-        return ends - self.sizes
+        starts: Ints = np.cumsum(self.sizes) - self.sizes
+        return starts
 
     def only(self, kept: Ints) -> "Cells":
         """Some of the cells."""
@@ -62,7 +62,8 @@ class Cells:
 def runs(starts: Ints, sizes: Ints) -> Ints:
     """Places start, start + 1, …, one run after another."""
     shift = starts - (np.cumsum(sizes) - sizes)
-    return np.arange(int(sizes.sum())) + np.repeat(shift, sizes)
+    places: Ints = np.arange(int(sizes.sum())) + np.repeat(shift, sizes)
+    return places
 
 
 @dataclass
@@ -273,8 +274,8 @@ def _sum(slot: Ints, counts: Counts, length: int) -> Counts:
 
 
 def _plogp(people: Counts) -> Floats:
-    logs: Floats = people * np.log(np.maximum(people, 1))
-    return logs
+    product: Floats = np.multiply(people, np.log(np.maximum(people, 1)))
+    return product
 
 
 def slots(division: Division, cells: Cells, axis: int, target: NDArray[np.int8]) -> tuple[Ints, Codes, Ints]:
