@@ -27,9 +27,12 @@ MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""
 _PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
 _PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
-_ABOVE = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
-_COARSE = (*(1 / factor for factor in reversed(_ABOVE)), 1.0, *_ABOVE)
-"""Factors where each takes a partition of its own."""
+_ABOVE = {
+    Method.NO_ATTACK_PARTITION: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
+    Method.BASIC_PARTITION: (2.0, 3.0, 5.0, 10.0),
+}
+"""Factors, and with them their inverses, where each takes a partition of its own; without attacks V takes none, and a
+loss times a factor the same as a cost over it."""
 
 Best = Callable[[Stakes], Means]
 
@@ -76,7 +79,7 @@ def stakes_fact(
     mapped = method if method in _PER_RECORD else MAPPED
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     file, informed = (_made(table, played, kept, informed=knows) for knows in (False, True))
-    factors = np.array(_COARSE) if method in _PARTITIONS else default_factors()
+    factors = _factors(method)
     largest = int(around(payoffs, loss=factors[-1]).safe[0])
     largest = max(largest, int(around(payoffs, cost=factors[0]).safe[0]))
     best = _played_again(table, problem, request, recipient, method=method, largest=largest)
@@ -99,6 +102,14 @@ def stakes_fact(
             map(_reach, robustness(file, best, payoffs, tolerances, factors, informed=informed)),
         ),
     )
+
+
+def _factors(method: Method) -> Floats:
+    """Factors at which the method is played again."""
+    if method not in _ABOVE:
+        return default_factors()
+    above = np.array(_ABOVE[method])
+    return np.concatenate([1 / above[::-1], [1.0], above])
 
 
 def _free(table: Table) -> Table:
