@@ -26,7 +26,7 @@ from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.errors import ParameterError, RequestError, StageFailed
 from tasks.generalization.play import Table
-from tasks.request.model import Gate, Measure, Method, Recipient, ReleaseRequest
+from tasks.request.model import BUDGETED, PARTITIONS, Gate, Measure, Method, Recipient, ReleaseRequest
 
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
@@ -240,6 +240,8 @@ class _Inquiry:
         return results
 
     def _class_sizes(self) -> list[Flip | NoFlip]:
+        if terms.size_is_the_budgets(self.request):
+            return [unsearched(terms.class_size(self.request), "The budget says how many records may be left out.")]
         results: list[Flip | NoFlip] = []
         for term in (terms.class_size(self.request), *terms.least_k(self.request)):
             results += self.trial.searched(term)
@@ -295,6 +297,9 @@ class _Inquiry:
         possible = set(Method)
         if self.request.policy.generalization.k_anonymity is None:
             possible.discard(Method.K_ANONYMITY)
+        budget = self.request.policy.generalization.budget
+        if budget is not None:
+            possible &= BUDGETED if budget.least_records is None else PARTITIONS
         for method in Method:
             if method in possible and method is not present:
                 try:

@@ -69,6 +69,12 @@ def class_size(request: ReleaseRequest) -> Term:
     return Term("minimum class size", where, present, 1, _HIGHEST_CLASS, whole=True)
 
 
+def size_is_the_budgets(request: ReleaseRequest) -> bool:
+    """Whether a budget of the file rules out a minimum class size."""
+    budget = request.policy.generalization.budget
+    return budget is not None and (budget.suppression is not None or bool(budget.utility_floor))
+
+
 def least_k(request: ReleaseRequest) -> tuple[Term, ...]:
     """The k of k-anonymity, where the policy demands it."""
     demands = request.policy.generalization.k_anonymity
