@@ -24,6 +24,7 @@ TERMS = {
     "prior": "Prior",
     "penalty": "Penalty",
     "detection": "Detection",
+    "detection_slope": "Slope of detection",
     "access_cost": "Cost of access",
     "link_cost": "Cost of a link",
     "exploit_cost": "Cost of an exploit",

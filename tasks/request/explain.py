@@ -388,8 +388,8 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
     "an uncertain term stays within the range": lambda _: (
         (),
         "an end outside its range",
-        "keep prior and detection between 0 and 1, neither of them, penalty and costs of planning from 0, all other "
-        "terms above 0",
+        "keep prior and detection between 0 and 1, neither of them, penalty and costs of planning from 0, the slope of "
+        "detection from -700 to 700, all other terms above 0",
     ),
     "an uncertain penalty needs detection": lambda _: (
         ("uncertain",),

@@ -135,8 +135,9 @@ class UncertainTerms(Part):
     cost: UncertainTerm | None = None
     prior: UncertainTerm | None = None
     penalty: UncertainTerm | None = None
-    detection: UncertainTerm | None = Field(
-        default=None, description="Probability that the first exploit is detected; the slope stays."
+    detection: UncertainTerm | None = Field(default=None, description="Probability that the first exploit is detected.")
+    detection_slope: UncertainTerm | None = Field(
+        default=None, description="h1, by which the log odds of detection grow from exploit to exploit."
     )
     access_cost: UncertainTerm | None = None
     link_cost: UncertainTerm | None = None
@@ -154,14 +155,17 @@ class UncertainTerms(Part):
             raise ValueError("uncertain names at least one term")
         for name, term in self.given.items():
             low, high = term.ends
+            if name == "detection_slope" and max(-low, high) <= _STEEPEST:
+                continue
             probability, may_be_none = name in {"prior", "detection"}, name in _COSTS
-            if low < 0 or (low == 0 and not (may_be_none and term.kind != "log-uniform")):
+            if name == "detection_slope" or low < 0 or (low == 0 and not (may_be_none and term.kind != "log-uniform")):
                 raise ValueError("an uncertain term stays within the range of the term")
             if probability and high >= 1:
                 raise ValueError("an uncertain term stays within the range of the term")
         return self
 
 
+_STEEPEST = 700.0
 _COSTS = frozenset({"penalty", "access_cost", "link_cost", "exploit_cost"})
 
 
@@ -251,8 +255,9 @@ class Recipient(Part):
         terms, given = self.adversary or AdversaryTerms(), self.uncertain.given
         penalty = self.agreement.penalty if terms.penalty is None else terms.penalty
         detected = terms.detection_intercept is not None or self.agreement.detection_rate is not None
+        detection = {"detection", "detection_slope"} & given.keys()
         alone = ("penalty" in given and not detected and "detection" not in given) or (
-            "detection" in given and not penalty and "penalty" not in given
+            detection and not penalty and "penalty" not in given
         )
         if alone:
             raise ValueError("an uncertain penalty needs detection, and an uncertain detection a penalty")

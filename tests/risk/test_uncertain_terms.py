@@ -82,6 +82,7 @@ def test_terms_end_where_they_are_used() -> None:
         Term.PRIOR: 0.3,
         Term.PENALTY: 50.0,
         Term.DETECTION: 0.25,
+        Term.DETECTION_SLOPE: -0.5,
         Term.ACCESS_COST: 3.0,
         Term.LINK_COST: 4.0,
     }
@@ -91,6 +92,7 @@ def test_terms_end_where_they_are_used() -> None:
     assert (profile.gain, profile.exploit_cost, profile.prior) == (8, 2, 0.3)
     assert (profile.penalty, profile.access_cost, profile.link_cost) == (50, 3, 4)
     assert float(profile.detection(0)) == pytest.approx(0.25)
+    assert profile.detection_slope == -0.5
     other = with_terms(recipient(), {Term.GAIN: 9.0, Term.EXPLOIT_COST: 1.0})
     assert (payoffs_of(other).gain, payoffs_of(other).loss) == (9, 100)
     assert derive_profile(other).profile.exploit_cost == 1
@@ -144,6 +146,7 @@ def test_what_is_monotone() -> None:
         (Term.DETECTION, (0.0, 0.5)),
         (Term.LOSS, (0.0, 1.0)),
         (Term.PENALTY, (-1.0, 1.0)),
+        (Term.DETECTION_SLOPE, (-1.0, 701.0)),
         (Term.COST, (1.0, math.inf)),
     ],
 )

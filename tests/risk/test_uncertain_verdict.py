@@ -76,9 +76,14 @@ def of_term(found: Uncertainty, term: Term) -> Deciding:
     return one
 
 
+@pytest.mark.parametrize("adversary", ["one-shot", "sequential"])
 @pytest.mark.parametrize("terms", [{}, {"loss": 130.0}, {"agreement": FINED}, {"adversary": {"access_cost": 50.0}}])
-def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any]) -> None:
+def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any], adversary: str) -> None:
     request, people = asked(method="basic-partition", gates=EVERY, **terms), table()
+    generalization = request.policy.generalization.model_copy(update={"adversary": adversary})
+    request = request.model_copy(
+        update={"policy": request.policy.model_copy(update={"generalization": generalization})}
+    )
     recipient = request.recipient("institute")
     played = play(
         people,
@@ -215,6 +220,7 @@ def test_guaranteed_bounds_hold_of_all_terms_within_their_ends(data: st.DataObje
         ends = sorted(own * one for one in data.draw(st.tuples(factor, factor)))
         terms[term] = Between(ends[0], ends[1] + 1.0)
     terms[Term.DETECTION] = Between(0.05, data.draw(st.floats(0.1, 0.9)))
+    terms[Term.DETECTION_SLOPE] = Between(-0.2, data.draw(st.floats(-0.1, 0.5)))
     one = case(terms, **fixed)
     found = assess(one, 16, np.random.default_rng(1))
     inside = {

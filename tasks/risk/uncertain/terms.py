@@ -25,12 +25,16 @@ class Term(StrEnum):
     PENALTY = "penalty"
     DETECTION = "detection"
     """Probability that the first exploit is detected."""
+    DETECTION_SLOPE = "detection_slope"
+    """h1, by which its log odds grow from exploit to exploit."""
     ACCESS_COST = "access_cost"
     LINK_COST = "link_cost"
     EXPLOIT_COST = "exploit_cost"
 
 
 _STAKES = frozenset({Term.BENEFIT, Term.LOSS, Term.GAIN, Term.COST})
+_DETECTIONS = frozenset({Term.DETECTION, Term.DETECTION_SLOPE})
+_STEEPEST = 700.0
 _PROBABILITIES = frozenset({Term.PRIOR, Term.DETECTION})
 _FROM_ZERO = frozenset({Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.EXPLOIT_COST})
 
@@ -137,7 +141,7 @@ def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile, *, plan
     """
     if measure not in SEQUENTIAL and not (planned and measure in GAME):
         return True
-    if term is Term.DETECTION:
+    if term in _DETECTIONS:
         return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
     return term is not Term.PRIOR
 
@@ -155,6 +159,7 @@ def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
     detected = recipient.agreement.detection_rate is not None or declared.detection_intercept is not None
     for term, other, has_other in (
         (Term.DETECTION, Term.PENALTY, bool(penalty)),
+        (Term.DETECTION_SLOPE, Term.PENALTY, bool(penalty)),
         (Term.PENALTY, Term.DETECTION, detected),
     ):
         if term in terms and other not in terms and not has_other:
@@ -170,6 +175,8 @@ def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
 def _check(term: Term, value: float) -> None:
     if term in _PROBABILITIES:
         valid, expected = 0 < value < 1, "a probability between 0 and 1, neither of them"
+    elif term is Term.DETECTION_SLOPE:
+        valid, expected = abs(value) <= _STEEPEST, f"a number from -{_STEEPEST:g} to {_STEEPEST:g}"
     elif term in _FROM_ZERO:
         valid, expected = 0 <= value < float("inf"), "a finite number from 0"
     else:

@@ -1,0 +1,97 @@
+"""Uncertain terms and other stakes in a request: what is taken, what is refused, and in which words."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+from tasks.errors import BadInput
+from tasks.request.load import load_request
+from tasks.request.model import ReleaseRequest, SensitivityPolicy, UncertainTerm, UncertainTerms
+from tasks.risk.uncertain.declared import known
+from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Triangular, TruncatedNormal, Uniform
+from tests.support.tiny import tiny_document
+
+FINED = {"penalty": 100, "detection_rate": 0.1}
+
+
+def document(uncertain: Mapping[str, Any], agreement: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    found = tiny_document()
+    recipient = found["recipients"][0]
+    recipient["uncertain"] = uncertain
+    recipient["agreement"] = recipient["agreement"] | (agreement or {})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("term", "distribution"),
+    [
+        ({"low": 1, "high": 2}, Between(1, 2)),
+        ({"kind": "uniform", "low": 1, "high": 2}, Uniform(1, 2)),
+        ({"kind": "log-uniform", "low": 1, "high": 2}, LogUniform(1, 2)),
+        ({"kind": "triangular", "low": 1, "mode": 2, "high": 2}, Triangular(1, 2, 2)),
+        ({"kind": "normal", "low": 1, "high": 2, "mean": 0, "deviation": 3}, TruncatedNormal(1, 2, 0, 3)),
+        ({"kind": "points", "values": [3, 1], "weights": [1, 2]}, Points((3, 1), (1, 2))),
+    ],
+)
+def test_every_kind_is_the_distribution_of_its_name(term: dict[str, Any], distribution: object) -> None:
+    assert known(UncertainTerm.model_validate(term)) == distribution
+
+
+def test_terms_are_listed_by_name() -> None:
+    request = ReleaseRequest.model_validate(
+        document({"loss": {"low": 1, "high": 2}, "penalty": {"low": 0, "high": 9}}, FINED)
+    )
+    uncertain = request.recipients[0].uncertain
+    assert uncertain is not None
+    assert list(uncertain.given) == ["loss", "penalty"]
+    assert request.policy.sensitivity == SensitivityPolicy()
+    assert request.policy.sensitivity.points is None
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "agreement", "words"),
+    [
+        ({}, {}, "uncertain names at least one term"),
+        ({"loss": {"low": 1}}, {}, "parameters of its kind"),
+        ({"loss": {"low": 1, "high": 2, "mode": 1.5}}, {}, "parameters of its kind"),
+        ({"loss": {"kind": "points", "values": [1, 2], "weights": [1]}}, {}, "a weight for each"),
+        ({"loss": {"kind": "points", "values": [1, 1], "weights": [1, 1]}}, {}, "each value once"),
+        ({"loss": {"low": 2, "high": 2}}, {}, "below its high"),
+        ({"loss": {"kind": "triangular", "low": 1, "high": 2, "mode": 3}}, {}, "mode of an uncertain term"),
+        ({"loss": {"low": 0, "high": 2}}, {}, "within the range"),
+        ({"prior": {"low": 0.5, "high": 1}}, {}, "within the range"),
+        ({"access_cost": {"kind": "log-uniform", "low": 0, "high": 2}}, {}, "within the range"),
+        ({"detection_slope": {"low": -900, "high": 2}}, FINED, "within the range"),
+        ({"penalty": {"low": 1, "high": 2}}, {}, "an uncertain penalty needs detection"),
+        ({"detection": {"low": 0.1, "high": 0.2}}, {}, "an uncertain detection a penalty"),
+        ({"detection_slope": {"low": -0.1, "high": 0.2}}, {}, "an uncertain detection a penalty"),
+    ],
+)
+def test_terms_that_mean_nothing_are_refused(uncertain: dict[str, Any], agreement: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        ReleaseRequest.model_validate(document(uncertain, agreement))
+
+
+def test_penalty_and_detection_may_both_be_uncertain() -> None:
+    both = {"penalty": {"low": 0, "high": 9}, "detection": {"low": 0.1, "high": 0.2}}
+    assert UncertainTerms.model_validate(both).given.keys() == both.keys()
+    ReleaseRequest.model_validate(document(both))
+
+
+def test_a_mistake_is_explained_without_its_value(tmp_path: Path) -> None:
+    path = tmp_path / "request.yaml"
+    YAML().dump(document({"loss": {"low": 77.5, "high": 77.25}}), path)
+    with pytest.raises(BadInput) as caught:
+        load_request(path)
+    text = str(caught.value)
+    assert "recipients[0].uncertain.loss.low" in text
+    assert "a low that is not below its high" in text
+
+
+def test_draws_are_a_power_of_two() -> None:
+    with pytest.raises(ValidationError):
+        SensitivityPolicy.model_validate({"draws": 1000})
