@@ -208,6 +208,14 @@ def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, bu
             )
         weighed = Weighed(table.population, table.data, table.records, by_records=cell_weights == "data")
         return ruled_partition(problem, weighed, budget, _PARTITIONS[method])
+    if budget.least_records is not None:
+        raise StageFailed(
+            "a strategy for each record keeps no least records of a cell",
+            where="policy.generalization.budget.least_records",
+            expected="a partition",
+            got=f"the method {method.value}",
+            fix="play a partition, or remove the limit",
+        )
     floors = None
     if method is Method.SH_FRIENDLY:
         floors = _safe_harbor_floor(table, table.data.codes), _safe_harbor_floor(table, table.population.codes)

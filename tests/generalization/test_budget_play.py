@@ -107,6 +107,16 @@ def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  #
         assert again.withheld.tolist() == [True]
 
 
+def test_least_records_are_of_the_partitions(pair_world: World) -> None:
+    table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=Budget(least_records=1))
+    for method in sorted(BUDGETED):
+        if method in PARTITIONS:
+            assert play(table, method, pair_world.payoffs, np.ones(2)).budget is not None
+        else:
+            with pytest.raises(StageFailed, match="least records"):
+                play(table, method, pair_world.payoffs, np.ones(2))
+
+
 def test_a_budget_is_of_the_methods_that_can_keep_it(pair_world: World) -> None:
     free = table_of(pair_world, (0, 0), MEBIBYTE)
     table = replace(free, budget=Budget(reidentifications=0.0))
