@@ -148,7 +148,7 @@ def test_adult_at_random_stakes() -> None:
     problem, table = adult.problem(), adult.table()
     floor = np.column_stack([axis.floor[table.data.codes[:, at]] for at, axis in enumerate(table.safe_harbor)])
     rng = np.random.default_rng(8)
-    terms = around(adult.PAYOFFS, *(10.0 ** rng.uniform(-1, 1, (3, 4))))
+    terms = around(adult.PAYOFFS, *(10.0 ** rng.uniform(-1, 1, (3, 2))))
     for below, rule in ((None, Rule.BASIC), (None, Rule.NO_ATTACK), (floor, Rule.BASIC)):
         stairs = staircases(problem, table.data, int(terms.safe.max()), below)
         nodes, means = chosen_nodes(stairs, terms, rule), sweep(stairs, terms, rule)

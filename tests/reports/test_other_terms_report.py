@@ -96,7 +96,6 @@ def test_a_file_that_depends_on_no_stakes_is_looked_at_for_attacks_alone() -> No
 def test_the_map_says_what_it_is_of_and_where_the_request_stands() -> None:
     stakes, _ = facts()
     figure = stakes_map(records.approved(), stakes.map)
-    assert figure.svg == figure.svg
     assert "Basic game over these records" in figure.caption
     assert "At the corners, at V 10 and L 10: GI" in figure.alt
     shown = drawn(figure.svg)
@@ -112,10 +111,11 @@ def test_the_map_says_what_it_is_of_and_where_the_request_stands() -> None:
 def test_curves_are_told_apart_without_colour() -> None:
     stakes, _ = facts()
     figure = stakes_curves(records.approved(), stakes)
-    shown = drawn(figure.svg)
+    svg = figure.svg
+    shown = drawn(svg)
     for name in ("Basic game", "No-Attack game", "SH-Friendly game", "Safe Harbor", "cost of an attempt c, units"):
         assert name in shown
-    assert b"stroke-dasharray" in figure.svg
+    assert b"stroke-dasharray" in svg
     assert "Publisher's payoff. Basic game:" in figure.alt
 
 
