@@ -65,7 +65,8 @@ class Settings:
             peer = ipaddress.ip_address(address)
         except ValueError:
             return False
-        return any(peer in network for network in self.networks)
+        mapped = peer.ipv4_mapped if isinstance(peer, ipaddress.IPv6Address) else None
+        return any((mapped or peer) in network for network in self.networks)
 
 
 def _unfit(where: str, expected: str, got: str) -> ParameterError:
