@@ -173,6 +173,7 @@ def test_audits_are_officers_and_regulators(pages: Pages) -> None:
     ("changes", "message"),
     [
         ({"from": "nonsense"}, "This is no day"),
+        ({"from": "", "to": ""}, "This is no day"),
         ({"from": "2026-03-20", "to": "2026-03-10"}, "expected"),
         ({"kind": "xml"}, "There is no such format"),
     ],
