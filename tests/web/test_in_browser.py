@@ -165,6 +165,20 @@ def test_a_session_that_has_ended_leads_a_search_to_the_sign_in(browser: Any, ad
     watched.tab.wait_for_url("**/sign-in?next=**")
 
 
+def test_a_search_that_fails_says_so(browser: Any, address: str, pages: Pages) -> None:
+    """What was found before must not stand there as if it were the answer."""
+    watched = Watched(browser, address)
+    watched.sign_in("okafor")
+    watched.tab.goto("/ledger")
+    pages.workspace.ledger.write_bytes(b"no ledger at all" * 100)
+    watched.tab.fill("#person", "ruiz")
+    watched.tab.click("main button")
+    watched.tab.wait_for_selector("[role=alert] h1")
+    assert watched.tab.locator("main").count() == 1
+    assert watched.tab.locator("#results").count() == 0
+    assert "What is stored is not what was recorded" in watched.tab.title()
+
+
 FAULTS = """() => {
   const found = [], all = selector => [...document.querySelectorAll(selector)]
   if (document.documentElement.lang !== 'en') found.push('language')
