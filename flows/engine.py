@@ -110,6 +110,7 @@ def prefect_server(
         listening = stack.enter_context(closing(socket.socket()))
         listening.bind(("127.0.0.1", 0))
         settings = _settings(home, results, listening.getsockname()[1])
+        stack.callback(_follow_environment)
         stack.enter_context(environment_of(settings))
         process = _spawn(home, listening)
         stack.callback(_stop, process)
@@ -168,14 +169,22 @@ def _client_settings() -> Iterator[None]:
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
     from prefect.settings import temporary_settings  # noqa: PLC0415
 
-    prefect.context.refresh_global_settings_context()
-    setup_logging()
-    # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
-    with temporary_settings(updates={"flows.heartbeat_frequency": None}):
-        try:
-            yield
-        finally:
-            EventsWorker.drain_all(timeout=_STOP_SECONDS)
+    _follow_environment()
+    # Settings of an outer server would go before the environment's: its context is covered by one of the environment.
+    with prefect.context.root_settings_context():
+        setup_logging()
+        # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
+        with temporary_settings(updates={"flows.heartbeat_frequency": None}):
+            try:
+                yield
+            finally:
+                EventsWorker.drain_all(timeout=_STOP_SECONDS)
+
+
+def _follow_environment() -> None:
+    """Let threads that have no settings of their own take those of the environment, if Prefect was imported."""
+    if "prefect.context" in sys.modules:
+        sys.modules["prefect.context"].refresh_global_settings_context()
 
 
 def _spawn(home: Path, listening: socket.socket) -> "subprocess.Popen[bytes]":
