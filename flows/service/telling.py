@@ -90,6 +90,20 @@ class Herald:
                     head = ledger.head().sequence
             self._note(head)
 
+    def is_due(self) -> bool:
+        """Whether the ledger has something that was not told.
+
+        Raises
+        ------
+        ReleasegateError
+            If the ledger cannot be read.
+        """
+        told = self._told()
+        if told is None or not has_ledger(self._service.workspace):
+            return False
+        with open_ledger(self._service.workspace) as ledger:
+            return ledger.head().sequence > told
+
     def tick(self, client: "SyncPrefectClient") -> int:
         """Tell what is new; how many things were.
 

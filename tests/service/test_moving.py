@@ -238,6 +238,44 @@ def test_a_run_that_waits_is_resumed_once_nobody_needs_to_vote(moved: Moved, mon
     assert moved.states(entry.id) == ["Resuming"]
 
 
+def test_prefect_is_asked_when_there_may_be_something_to_do_and_else_now_and_then(
+    moved: Moved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.states import Suspended
+
+    rung: list[str] = []
+    mover = moved.mover = Mover(moved.service, clock=moved.time, ring=lambda: rung.append("rung"))
+    assert mover.is_due()
+    moved.tick()
+    assert not mover.is_due()
+    monkeypatch.setattr("flows.service.moving._LONGEST_PAUSE", 0.0)
+    assert mover.is_due()
+    monkeypatch.undo()
+    entry = moved.hand_in()
+    for _ in range(2):
+        assert mover.is_due()
+        moved.tick()
+    assert rung == ["rung"]
+    moved.say(entry.id, Suspended(pause_key="two"))
+    changes = {"state": State.AWAITING_REVIEW, "release_id": entry.id}
+    Queue(moved.service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=changes))
+    monkeypatch.setattr(Mover, "_waits", lambda *_: True)
+    moved.tick()
+    assert not mover.is_due()
+    moved.time.now += timedelta(days=1)
+    assert mover.is_due()
+    moved.tick()
+    assert not mover.is_due()
+    with open_ledger(moved.service.workspace) as ledger:
+        ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
+    assert mover.is_due()
+    monkeypatch.setattr(Mover, "_waits", lambda *_: False)
+    moved.tick()
+    assert mover.is_due()
+    assert moved.states(entry.id) == ["Resuming"]
+    assert rung == ["rung", "rung"]
+
+
 def test_the_limit_of_solvers_is_as_set_and_no_dead_run_holds_a_place(moved: Moved) -> None:
     name = moved.service.solver_limit
     held = moved.client.read_global_concurrency_limit_by_name(name)

@@ -77,8 +77,10 @@ def test_what_could_not_be_told_is_told_later(service: Service) -> None:
     client.refusing = True
     with pytest.raises(ConnectionError):
         telling(service, client)
+    assert Herald(service).is_due()
     client.refusing = False
     assert telling(service, client) == ["blocked", "awaiting-review"]
+    assert not Herald(service).is_due()
 
 
 def test_only_a_changed_verdict_of_a_reassessment_is_news(service: Service) -> None:
