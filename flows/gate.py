@@ -476,6 +476,8 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
         If the bundle or the ledger is not as recorded.
     """
     at = clock()
+    with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+        _recover(workspace, ledger, release_id)
     with open_release(release_id, workspace, at) as opened:
         cases = list(opened.cases.values())
     return Outcome(

@@ -25,7 +25,7 @@ from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
 from flows.service.queue import Entry, Queue, State
-from flows.service.working import lost
+from flows.service.working import lost, may_be_lost
 from tasks.decision.states import State as Release
 from tasks.decision.verdict import utc_day
 from tasks.delivery.verification import DECISIONS
@@ -176,7 +176,7 @@ class Mover:
             got=why,
             fix="look into runner.log in the service's folder; memory is a usual cause",
         )
-        if entry.lost + 1 < self._service.settings.limits.attempts:
+        if may_be_lost(entry, self._service.settings.limits.attempts):
             changes = lost(entry, error, self._clock())
         else:
             changes = {"state": State.FAILED, "reason": error.fields(), "finished_at": self._clock()}

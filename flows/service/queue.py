@@ -64,6 +64,8 @@ class Entry(BaseModel):
     """Folders that it may name files in."""
     inputs: str | None = None
     """Digest of the SHA-256 of every file that it names."""
+    code: str | None = None
+    """Digest of the program that its id names."""
     arrival: str
     """Tells one arrival of a file from another, so that one that was taken in twice counts once."""
     token: str

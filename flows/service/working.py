@@ -9,7 +9,7 @@ from flows.cases import open_release
 from flows.gate import EngineFor, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.service.config import Service
-from flows.service.intake import check_inputs, record_end
+from flows.service.intake import check_inputs, code_digest, record_end
 from flows.service.queue import Entry, Queue, State
 from flows.workspace import Workspace
 from tasks.decision.states import State as Release
@@ -44,6 +44,8 @@ def decide(
             if entry.state is State.AWAITING_REVIEW and entry.release_id is not None:
                 # Asking again could decide anew: the program, a file or a day may be another since.
                 outcome = standing_outcome(entry.release_id, service.workspace, clock=clock)
+            elif _was_decided_by_another_program(service.workspace, entry):
+                outcome = standing_outcome(entry.id, service.workspace, clock=clock)
             else:
                 if not usable:
                     check_inputs(queue, entry)
@@ -59,7 +61,7 @@ def decide(
     except ReleasegateError as error:
         told = _is_told(service.workspace, error, before)
         passing = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
-        if passing and entry.lost + 1 < service.settings.limits.attempts:
+        if passing and may_be_lost(entry, service.settings.limits.attempts):
             changes = lost(entry, error, clock())
         else:
             refused = isinstance(error, BadInput) and not passing
@@ -92,6 +94,25 @@ def _decided(entry: Entry, outcome: Outcome, at: datetime) -> dict[str, object]:
         "not_before": None,
         "recorded": not waits,
     }
+
+
+def _was_decided_by_another_program(workspace: Workspace, entry: Entry) -> bool:
+    """Whether an earlier run published the release and died before it said so, and the program was changed since.
+
+    The program of today would name, and decide, another release.
+    """
+    if entry.code == code_digest():
+        return False
+    with open_ledger(workspace) as ledger:
+        return bool(ledger.entries(release_id=entry.id, event=Event.PUBLISHED))
+
+
+def may_be_lost(entry: Entry, attempts: int) -> bool:
+    """Whether a request may be tried again whose run has ended without a verdict.
+
+    One that awaits review is decided: its runs only wait, and however many are lost, it has not failed.
+    """
+    return entry.state is State.AWAITING_REVIEW or entry.lost + 1 < attempts
 
 
 def lost(entry: Entry, error: ReleasegateError, at: datetime) -> dict[str, object]:

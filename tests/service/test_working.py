@@ -81,6 +81,24 @@ def test_what_may_pass_by_itself_is_tried_again_later_and_not_for_ever(
     assert [one.recorded for one in Queue(service.workspace).done_entries()] == [True]
 
 
+def test_what_awaits_review_has_not_failed_however_many_of_its_runs_are_lost(
+    service: Service, entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = WorkspaceError("another process acts on it")
+    monkeypatch.setattr("flows.service.working.standing_outcome", lambda *_, **__: raising(busy))
+    decided = {"state": State.AWAITING_REVIEW, "release_id": entry.id, "lost": service.settings.limits.attempts + 10}
+    waiting = Queue(service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    assert waiting is not None
+    after = work(service, waiting, AssertionError("the flow was run"))
+    assert (after.state, after.attempt) == (State.AWAITING_REVIEW, 2)
+    assert after.not_before == NOW + timedelta(minutes=15)
+    assert told(service, Event.FAILED) == []
+
+
+def raising(error: Exception) -> None:
+    raise error
+
+
 def test_a_stage_that_failed_for_all_is_the_end_and_told_once(service: Service, entry: Entry) -> None:
     after = work(service, entry, StageFailed("no release exists"))
     assert (after.state, after.reason["what"]) == (State.FAILED, "no release exists")
