@@ -41,6 +41,8 @@ def _tables(record: Reassessment) -> list[RenderableType]:
             parts.append(Text(f"{who}\n  could not be laid beside each other: {hand.cannot}"))
         else:
             parts.append(_gates(who, hand.gates, record, _narrowed(hand, record)))
+    if record.sets_left_out:
+        parts.append(Text(f"{record.sets_left_out:,} further sets of recipients who might share were not compared."))
     if record.lapses:
         table = untitled_table(["ends", ""], ["last day", "days left"])
         for one in record.lapses:

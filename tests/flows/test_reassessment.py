@@ -5,7 +5,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from flows.reassessing_copy import Options
 from flows.workspace import Workspace
 from reports.reassessment import reassessment_html, render_reassessment
 from tasks.decision.record import DecisionRecord, canonical_json
-from tasks.errors import BadInput
+from tasks.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment.record import Again, Reassessment
@@ -226,6 +226,80 @@ def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(out: Out) -> N
     assert (second.repeated, second.verdict.value, second.path) == (False, "holds", first.path)
     (aside,) = first.path.parent.glob("*.unrecorded-*")
     assert aside.read_bytes() == forged
+
+
+def test_the_ledger_verifies_the_records(out: Out, releasegate: Any) -> None:
+    def verified() -> Any:
+        return releasegate("verify", "--ledger", "--workspace", out.workspace.root, "--json")
+
+    (found,) = out.again(after=30)
+    out.again(after=31)
+    assert found.path is not None
+    assert verified().document["reassessments"] == {"as recorded": 1, "put aside": 0}
+    content = found.path.read_bytes()
+
+    found.path.write_bytes(content.replace(b'"holds"', b'"HOLDS"'))
+    changed = verified()
+    assert changed.code == TamperingFound.exit_code
+    assert "is not what an entry of the ledger names; the record in ledger entry" in changed.document["error"]["got"]
+    assert "HOLDS" not in changed.out, "it says nothing of what the record says"
+
+    found.path.rename(found.path.with_name(f"{'0' * 64}.json")).write_bytes(content)
+    assert "does not bear the digest of its inputs" in verified().document["error"]["got"]
+    shutil.rmtree(out.workspace.all_reassessments)
+    assert "is missing" in verified().document["error"]["got"]
+
+    found.path.parent.mkdir(parents=True)
+    found.path.write_bytes(content)
+    found.path.with_name(f"{found.path.stem}.unrecorded-0.json").write_bytes(b"{}")
+    assert "is not what an entry of the ledger names" in verified().document["error"]["got"], "none hides by its name"
+    found.path.with_name(f"{found.path.stem}.unrecorded-0.json").rename(found.path.with_suffix(".unrecorded-0123"))
+    assert verified().document["reassessments"] == {"as recorded": 1, "put aside": 1}
+
+
+def test_what_follows_from_the_day_is_told_of_today(out: Out) -> None:
+    """The agreement ends in four years: 89 and then 80 days before that, the same record, and other days."""
+    days = (date(2030, 12, 31) - NOW.date()).days
+    (first,) = out.again(after=days - 89)
+    (second,) = out.again(after=days - 80)
+    assert (second.repeated, second.path) == (True, first.path)
+    left = []
+    for one in (first, second):
+        assert one.record is not None
+        left += [lapse.days_left for lapse in one.record.lapses if lapse.what == "agreement"]
+    assert left == [89, 80]
+
+
+def test_what_is_named_and_cannot_be_used_is_refused_before_anything_is_said(out: Out, tmp_path: Path) -> None:
+    folder = tmp_path / "none"
+    wrong = tmp_path / "policy.yaml"
+    wrong.write_text("gates: 5\n")
+    for named in ({"policy": wrong}, {"request": folder}, {"population": folder}):
+        with pytest.raises(BadInput):
+            out.again(**named)
+        with pytest.raises(BadInput):
+            reassess_all(out.workspace, options=Options(**named))
+    assert out.entries() == []
+
+
+@pytest.mark.parametrize("of_other_data", [False, True])
+def test_that_no_request_of_today_is_there_is_told(k_anonymous: Out, out: Out, *, of_other_data: bool) -> None:
+    request = k_anonymous.world.request
+    content = request.read_bytes()
+    try:
+        request.unlink()
+        if of_other_data:
+            document = json.loads(content)
+            document["attributes"]["sex"] = {"role": "insensitive"}
+            request.write_text(json.dumps(document))
+        (found,) = out.again()
+    finally:
+        request.write_bytes(content)
+    assert found.verdict is Again.HOLDS
+    assert found.record is not None
+    (cause,) = found.record.causes
+    assert (cause.kind, "other quasi-identifiers" in cause.text) == ("request", of_other_data)
+    assert cause.text in found.because
 
 
 def shrink(world: World, *, divisor: int, path: Path | None = None) -> Path:
@@ -449,6 +523,61 @@ def test_recipients_who_are_taken_to_share_are_judged_together(made: Out, tmp_pa
     assert "in one hand (university, broker)" in " ".join(found.because)
 
 
+def test_a_copy_that_cannot_be_laid_beside_does_not_pass_for_one_that_was(made: Out, tmp_path: Path) -> None:
+    """With what was kept of the other copy gone it is another re-assessment, whatever was said before, and no good one."""
+    out = copied(made, tmp_path)
+    kept = out.workspace.kept(out.releases[0], "university")
+    aside = kept.rename(kept.with_suffix(".aside"))
+    (without,) = out.again(number=1)
+    aside.rename(kept)
+    (whole,) = out.again(number=1)
+    kept.write_bytes(kept.read_bytes()[:-20])
+    (damaged,) = out.again(number=1)
+    assert [one.verdict for one in (without, whole, damaged)] == [Again.CANNOT, Again.HOLDS, Again.CANNOT]
+    assert not any(one.repeated for one in (without, whole, damaged))
+    assert all(one.changed for one in (without, whole, damaged))
+    assert "nothing was kept" in " ".join(without.because)
+    assert "sealed file" in " ".join(damaged.because)
+
+
+def test_a_bundle_that_is_gone_keeps_no_other_copy_from_its_turn(made: Out, tmp_path: Path) -> None:
+    out = copied(made, tmp_path)
+    shutil.rmtree(out.workspace.bundle(out.releases[0]))
+    found = reassess_all(out.workspace, clock=lambda: NOW + timedelta(days=30))
+    assert len(found) == 4
+    gone, there = found[:3], found[3]
+    assert all((one.verdict, one.record) == (Again.CANNOT, None) for one in gone)
+    assert all("the bundle of a release that has left is gone" in one.because[0] for one in gone)
+    assert there.record is not None
+    assert all(gate.open for gate in there.record.gates), "it is scored by itself all the same"
+    assert "is gone" in there.record.hands[0].cannot
+    assert there.verdict is Again.CANNOT
+
+
+def test_a_release_that_another_process_works_on_is_passed_over_and_stays_due(
+    made: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = copied(made, tmp_path)
+    monkeypatch.setattr("flows.delivered._LONGEST_WAIT", 0.0)
+    told: list[Reassessed] = []
+    with out.workspace.alone(out.releases[0]), pytest.raises(WorkspaceError, match="worked on by another process"):
+        reassess_all(out.workspace, clock=lambda: NOW + timedelta(days=30), tell=told.append)
+    assert [(one.release_id, one.verdict) for one in told] == [(out.releases[1], Again.CANNOT)]
+    assert len(out.entries()) == 1
+
+
+def test_sets_that_are_too_many_to_be_compared_are_counted(
+    made: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = copied(made, tmp_path)
+    monkeypatch.setattr("flows.reassessing_copy._MOST_SETS", 1)
+    (found,) = out.again(number=1)
+    assert found.record is not None
+    assert [hand.kind for hand in found.record.hands] == ["same recipient", "compared"]
+    assert found.record.sets_left_out == 1
+    assert "1 further set" in reassessment_html(found.record)
+
+
 def test_all_copies_and_those_that_are_due(made: Out, tmp_path: Path) -> None:
     out = copied(made, tmp_path)
     told: list[Reassessed] = []
@@ -516,10 +645,17 @@ def test_the_command_line(out: Out, releasegate: Any, tmp_path: Path) -> None:
     assert told.code == 0
     assert "holds  archive" in told.out
     assert "Gates then and today" in told.out
-    assert [path.suffix for path in (tmp_path / "pdf").iterdir()] == [".pdf"]
+    (report,) = (tmp_path / "pdf").iterdir()
+    assert report.name.startswith(f"{out.releases[0][:12]}-archive-")
+    content = report.read_bytes()
+    assert content[:5] == b"%PDF-"
     smaller = shrink(out.world, divisor=20, path=tmp_path / "smaller.csv")
     told = releasegate("reassess", "--all", "--workspace", out.workspace.root, "--population", smaller, "--json")
     assert told.code == 3
     (one,) = told.document["reassessed"]
     assert (one["verdict"], one["before"], one["changed"]) == ("would be blocked", "holds", True)
     assert releasegate("reassess", "--workspace", out.workspace.root).code == 2
+    told = releasegate("reassess", "--all", "--workspace", out.workspace.root, "--report", tmp_path / "pdf", "--json")
+    (one,) = told.document["reassessed"]
+    assert Path(one["report"]) != report
+    assert report.read_bytes() == content, "no report takes the place of another"
