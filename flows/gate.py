@@ -60,6 +60,7 @@ from tasks.ledger import bodies
 from tasks.ledger.changes import Step, change
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.microdata.counting.by_dask import check_cluster
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import load
 from tasks.microdata.read import file_sha256
@@ -208,6 +209,8 @@ def _run(
             _check_named(identity)
             _check_overrides(workspace, ledger, identity, clock())
             check_open(ledger.entries(release_id=name))
+            if dask is not None:
+                check_cluster(dask)
             circumstances = Circumstances(
                 release_id=name,
                 request_sha256=loaded.sha256,

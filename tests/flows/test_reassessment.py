@@ -524,7 +524,7 @@ def test_recipients_who_are_taken_to_share_are_judged_together(made: Out, tmp_pa
 
 
 def test_a_copy_that_cannot_be_laid_beside_does_not_pass_for_one_that_was(made: Out, tmp_path: Path) -> None:
-    """With what was kept of the other copy gone it is another re-assessment, whatever was said before, and no good one."""
+    """With what was kept of the other copy gone it is another re-assessment, whatever was said before."""
     out = copied(made, tmp_path)
     kept = out.workspace.kept(out.releases[0], "university")
     aside = kept.rename(kept.with_suffix(".aside"))
