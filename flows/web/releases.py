@@ -55,6 +55,7 @@ def queue(request: Request, site: TheSite, visitor: Present) -> Response:
         visitor,
         page=Page.of(found, number_of(request.query_params.get("page", "")), _ROWS, request.query_params),
         show=show if show in {"mine", "all"} else "waiting",
+        votes=visitor.has(Duty.REVIEWER),
         sought=sought,
         mine=mine,
         waiting=waiting,

@@ -80,6 +80,8 @@ def test_officers_and_regulators_see_the_queue_without_a_vote_of_theirs(pages: P
     for login in ("officer", "inspector"):
         shown = pages.visitor(login).get("/releases").text
         assert RELEASE in shown
+        assert "1 release awaits review.</p>" in shown
+        assert "my vote" not in shown
         assert "yours is missing" not in shown
 
 
@@ -113,6 +115,9 @@ def test_figures_are_those_of_the_report_with_their_words(pages: Pages) -> None:
     page = visitor.get(RELEASE).text
     drawn = figures(record_of(pages, WAITING, "university"))
     images = dict(re.findall(r'<img src="[^"]*/figures/([a-z_-]+)\.svg" alt="([^"]+)"', page))
+    assert not re.search(r"<a [^>]*>\s*<img [^>]*alt=\"[^\"]", page), (
+        "a link's own words would stand for what an image says"
+    )
     assert images.keys() == drawn.keys()
     assert all(len(alt) > 40 for alt in images.values())
     answer = visitor.get(f"{RELEASE}/figures/risk.svg")
