@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -98,7 +99,11 @@ class Accounts:
     def __init__(self, workspace: Workspace) -> None:
         self._path = workspace.private / "accounts.json"
         self._lock = workspace.private / "accounts.lock"
-        self._decoy = HASHER.hash(secrets.token_hex(16))
+
+    @cached_property
+    def _decoy(self) -> str:
+        """A hash of no account's password."""
+        return HASHER.hash(secrets.token_hex(16))
 
     def all(self) -> tuple[Account, ...]:
         """All accounts, by login.
@@ -120,10 +125,10 @@ class Accounts:
 
         A hash that was made with weaker parameters than today's is made anew.
         """
-        account = self.find(login)
+        account, decoy = self.find(login), self._decoy
         kept = account.password if account is not None else None
         with _AT_ONCE:
-            right = self._is_right(kept or self._decoy, _normal(password))
+            right = self._is_right(kept or decoy, _normal(password))
         if account is None or kept is None or not right:
             return None
         if HASHER.check_needs_rehash(kept):
