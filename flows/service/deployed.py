@@ -59,14 +59,17 @@ def deployments(service: Service) -> list[RunnerDeployment]:
     return [
         _deployment(release_request, service),
         _deployment(receive_request, service, triggers=[asked]),
-        _deployment(reassess, service, cron=schedules.reassess),
-        _deployment(expire, service, cron=schedules.expire),
+        _deployment(reassess, service, cron=schedules.reassess, timezone=schedules.timezone),
+        _deployment(expire, service, cron=schedules.expire, timezone=schedules.timezone),
+        # An audit is of days in UTC: by a clock that is ahead, the month would not have ended, and another be audited.
         _deployment(audit, service, cron=schedules.audit),
     ]
 
 
-def _deployment(made: Any, service: Service, *, cron: str | None = None, **terms: Any) -> RunnerDeployment:
-    schedule = None if cron is None else Cron(cron, timezone=service.settings.schedules.timezone)
+def _deployment(
+    made: Any, service: Service, *, cron: str | None = None, timezone: str = "UTC", **terms: Any
+) -> RunnerDeployment:
+    schedule = None if cron is None else Cron(cron, timezone=timezone)
     deployment: RunnerDeployment = made.to_deployment(
         service.name,
         schedules=[] if schedule is None else [schedule],

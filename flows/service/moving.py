@@ -6,13 +6,15 @@ Once a second, for every request without a verdict:
 - its run waits for reviewers, and the ledger says that nobody needs to vote any more: it is resumed;
 - its run has ended without a verdict, or its process is gone: it is run again, a bounded number of times.
 
-Where all wait for reviewers and the ledger is as it was, Prefect is not asked but now and then.
+A request that was decided waits again once an officer has put its release before the reviewers again. Where all wait for
+reviewers and the ledger is as it was, Prefect is not asked but now and then.
 
 Nothing is remembered between two looks but what is on disk and in the ledger, so that it does not matter what was
 killed, when, and how often.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
@@ -26,11 +28,13 @@ from flows.service.intake import record_end
 from flows.service.logs import log
 from flows.service.queue import Entry, Queue, State
 from flows.service.working import lost, may_be_lost
+from tasks.decision.overrides import is_gate_override
 from tasks.decision.states import State as Release
 from tasks.decision.verdict import utc_day
 from tasks.delivery.verification import DECISIONS
 from tasks.errors import ReleasegateError, StageCrashed, WorkspaceError
 from tasks.ledger.changes import read_standing
+from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import file_sha256
 
@@ -203,6 +207,8 @@ class Mover:
     def _look_at_ledger(self, entries: Sequence[Entry]) -> None:
         """Note of which requests somebody still needs to vote, as the ledger says now."""
         state = self._ledger_now()
+        if state is not None and (state != self._seen or self._is_time()):
+            self._reopen()
         if state != self._seen:
             self._waiting, self._seen = {}, state
         asked = [entry for entry in entries if entry.id not in self._waiting and entry.state is State.AWAITING_REVIEW]
@@ -211,6 +217,16 @@ class Mover:
                 for entry in asked:
                     if entry.release_id is not None:
                         self._waiting[entry.id] = self._waits(ledger, entry.release_id)
+
+    def _reopen(self) -> None:
+        """Let requests wait again whose release was put before its reviewers again after they had rejected it."""
+        with open_ledger(self._service.workspace) as ledger:
+            overrides = ledger.entries(event=Event.OVERRIDDEN)
+        often = Counter(one.release_id for one in overrides if not is_gate_override(one))
+        for entry in self._queue.done_entries() if often else ():
+            new = entry.state is State.DECIDED and often[entry.release_id] > entry.reopened
+            if new and self._queue.reopen(entry, often[entry.release_id]) is not None:
+                log("a release is before its reviewers again", request=entry.id, release=entry.release_id)
 
     def _waits(self, ledger: Ledger, name: str) -> bool:
         bundle = self._service.workspace.bundle(name)

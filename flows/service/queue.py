@@ -78,6 +78,8 @@ class Entry(BaseModel):
     """When to try again."""
     release_id: str | None = None
     """The release it came to."""
+    reopened: int = 0
+    """How often an officer has put that before its reviewers again, as far as this request was moved on for it."""
     verdicts: dict[str, str] = {}
     """Where the release stood for each recipient when it was looked at last."""
     reason: dict[str, str] = {}
@@ -186,6 +188,23 @@ class Queue:
             changed = made(entry)
             self.put(changed)
             return changed
+
+    def reopen(self, entry: Entry, often: int) -> Entry | None:
+        """Let a decided request wait for its reviewers again; None where it is not what it was.
+
+        Parameters
+        ----------
+        entry : Entry
+        often : int
+            How often its release has been put before them again by now.
+        """
+        with self.changing():
+            if _read(self._done / f"{entry.id}.json") != entry or _read(self._folder / f"{entry.id}.json") is not None:
+                return None
+            changes = {"state": State.AWAITING_REVIEW, "finished_at": None, "recorded": False, "reopened": often}
+            waiting = entry.model_copy(update=changes | {"attempt": entry.attempt + 1})
+            self.put(waiting)
+            return waiting
 
     def mark_recorded(self, entry: Entry) -> None:
         """Note that the ledger tells of a request's refusal or failure."""

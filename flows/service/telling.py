@@ -16,6 +16,7 @@ from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.files import write_whole
 from flows.service.logs import log, log_problem
+from tasks.decision.overrides import is_gate_override
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import Notification, Told
@@ -67,6 +68,8 @@ def news_of(entry: Entry) -> News | None:
         what = _BY_NAME.get(str(entry.body.get("decision")))
     elif entry.event is Event.REASSESSED:
         what = None if entry.body.get("verdict") == entry.body.get("before") else Told.REASSESSED
+    elif entry.event is Event.OVERRIDDEN:
+        what = None if is_gate_override(entry) else Told.AWAITING_REVIEW
     else:
         what = _BY_EVENT.get(entry.event)
     if what is None:

@@ -44,8 +44,12 @@ class Schedules(Part):
         "0 3 * * *", description="What has left and is due by its policy is assessed again; null for never."
     )
     expire: Cron | None = Field("15 0 * * *", description="Ended decisions are noted in the ledger; null for never.")
-    audit: Cron | None = Field("30 0 1 * *", description="The month before is audited; null for never.")
-    timezone: Annotated[str, AfterValidator(_timezone)] = Field("UTC", description="Time zone of the three.")
+    audit: Cron | None = Field(
+        "30 0 1 * *", description="The month before is audited, by the clock of UTC; null for never."
+    )
+    timezone: Annotated[str, AfterValidator(_timezone)] = Field(
+        "UTC", description="Time zone of re-assessment and expiry; audits are of months in UTC, and go by it."
+    )
 
 
 class Limits(Part):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
@@ -79,8 +80,7 @@ def test_a_body_that_is_too_long_is_refused(service: Service) -> None:
 
 def test_a_full_queue_asks_to_come_back(service: Service, world: World) -> None:
     small = service.settings.model_copy(update={"limits": service.settings.limits.model_copy(update={"queued": 1})})
-    service.__dict__["settings"] = small
-    page = client(service)
+    page = client(replace(service, settings=small))
     assert page.post("/api/requests", content=world.request.read_bytes(), headers=bearing()).status_code == 202
     world.ask(title="Another")
     answer = page.post("/api/requests", content=world.request.read_bytes(), headers=bearing())

@@ -59,7 +59,21 @@ def test_processes_get_no_secret_that_they_have_no_use_for(service: Service) -> 
     assert (again.workspace, again.roots, again.name) == (service.workspace, service.roots, service.name)
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", "[]", "null", "not JSON"])
+def test_runs_have_the_settings_that_the_service_was_started_with(tmp_path: Path) -> None:
+    settings = tmp_path / "workspace" / "service.yaml"
+    settings.parent.mkdir()
+    settings.write_text(
+        "schema_version: releasegate/service/1\n"
+        "limits: {attempts: 7}\n"
+        "notifications: [{variable: RELEASEGATE_NOTIFY_A, events: [blocked]}]\n"
+    )
+    service = service_of(tmp_path / "workspace")
+    settings.write_text("limits: [")
+    assert of_environment(service.environment()).settings == service.settings
+    assert service.settings.limits.attempts == 7
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", "null", "not JSON", '{"settings": {"limits": 1}}'])
 def test_a_run_that_belongs_to_no_service_says_so(text: str | None) -> None:
     with pytest.raises(WorkspaceError, match="belongs to no service"):
         of_environment({} if text is None else {VARIABLE: text})

@@ -238,6 +238,31 @@ def test_a_run_that_waits_is_resumed_once_nobody_needs_to_vote(moved: Moved, mon
     assert moved.states(entry.id) == ["Resuming"]
 
 
+def test_what_an_officer_puts_before_its_reviewers_again_waits_again(moved: Moved) -> None:
+    entry = moved.hand_in()
+    queue = Queue(moved.service.workspace)
+    decided = {"state": State.DECIDED, "release_id": entry.id, "finished_at": NOW, "recorded": True}
+    queue.change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    moved.tick()
+    assert moved.runs(entry.id) == []
+    with open_ledger(moved.service.workspace, create=True) as ledger:
+        body: dict[str, object] = {"by": "An Officer", "reason": "The reviewer has read another file."}
+        about: dict[str, Any] = {"release_id": entry.id, "recipient": "university", "actor": "tests", "at": NOW}
+        ledger.append(Event.OVERRIDDEN, body=body | {"gates": []}, **about)
+        moved.tick()
+        assert moved.entry(entry.id).state is State.DECIDED
+        ledger.append(Event.OVERRIDDEN, body=body, **about)
+    assert moved.mover.is_due()
+    moved.tick()
+    again = moved.entry(entry.id)
+    assert (again.state, again.attempt, again.reopened, again.finished_at) == (State.AWAITING_REVIEW, 2, 1, None)
+    moved.tick()
+    assert moved.states(entry.id) == ["Scheduled"]
+    queue.change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    Mover(moved.service).tick(moved.client, LONG_AGO)
+    assert moved.entry(entry.id).state is State.DECIDED
+
+
 def test_prefect_is_asked_when_there_may_be_something_to_do_and_else_now_and_then(
     moved: Moved, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,7 +89,11 @@ def test_only_a_changed_verdict_of_a_reassessment_is_news(service: Service) -> N
     telling(service, client)
     append(service, Event.REASSESSED, verdict="holds", before="holds")
     append(service, Event.VOTED, reviewer="x")
+    append(service, Event.OVERRIDDEN, by="x", reason="y", gates=[])
     assert telling(service, client) == []
+    append(service, Event.OVERRIDDEN, by="x", reason="put before the reviewers again")
+    assert telling(service, client) == ["awaiting-review"]
+    client.events.clear()
     append(service, Event.REASSESSED, verdict="would be blocked", before="holds")
     assert telling(service, client) == ["reassessed"]
 
@@ -142,7 +146,7 @@ BY_VARIABLE = Notification(variable=VARIABLE, events=(Told.REVOKED, Told.BLOCKED
 
 def test_a_webhook_is_told_what_it_asked_for(service: Service, hook: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, f"json://127.0.0.1:{hook}/told")
-    service.__dict__["settings"] = service.settings.model_copy(update={"notifications": (BY_VARIABLE,)})
+    service = replace(service, settings=service.settings.model_copy(update={"notifications": (BY_VARIABLE,)}))
     client = Client()
     append(service, Event.REQUESTED)
     telling(service, client)
@@ -161,7 +165,7 @@ def test_a_notification_that_fails_stops_nothing_and_tells_no_secret(
     service: Service, hook: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(VARIABLE, f"json://127.0.0.1:{hook}/broken?QJXSECRET=1")
-    service.__dict__["settings"] = service.settings.model_copy(update={"notifications": (BY_VARIABLE,)})
+    service = replace(service, settings=service.settings.model_copy(update={"notifications": (BY_VARIABLE,)}))
     client = Client()
     append(service, Event.REQUESTED)
     telling(service, client)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from flows.service.queue import Entry, Queue, State
 from flows.service.working import decide, expire_all
 from tasks.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
 from tasks.ledger.entry import Event
+from tasks.service.settings import ServiceSettings
 from tests.support.world import NOW, World
 
 CANARY = "QJXCANARY"
@@ -153,6 +155,17 @@ def test_the_month_before_is_audited() -> None:
 
     assert month_before(date(2026, 3, 1)) == (date(2026, 2, 1), date(2026, 2, 28))
     assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
+
+
+def test_an_audit_goes_by_the_clock_of_its_days(service: Service) -> None:
+    from flows.service.deployed import deployments
+
+    settings = ServiceSettings.model_validate(
+        {"schema_version": "releasegate/service/1", "schedules": {"timezone": "Asia/Tokyo"}}
+    )
+    made = deployments(replace(service, settings=settings))
+    found = {one.flow_name: one.schedules[0].schedule.timezone for one in made if one.schedules}  # type: ignore[union-attr]
+    assert found == {"reassess": "Asia/Tokyo", "expire": "Asia/Tokyo", "audit": "UTC"}
 
 
 def test_errors_of_the_gate_are_what_the_entry_tells(service: Service, entry: Entry) -> None:
