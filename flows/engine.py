@@ -110,7 +110,7 @@ def prefect_server(
         listening = stack.enter_context(closing(socket.socket()))
         listening.bind(("127.0.0.1", 0))
         settings = _settings(home, results, listening.getsockname()[1])
-        stack.callback(_follow_environment)
+        stack.enter_context(_global_settings_kept())
         stack.enter_context(environment_of(settings))
         process = _spawn(home, listening)
         stack.callback(_stop, process)
@@ -169,7 +169,7 @@ def _client_settings() -> Iterator[None]:
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
     from prefect.settings import temporary_settings  # noqa: PLC0415
 
-    _follow_environment()
+    prefect.context.refresh_global_settings_context()
     # Settings of an outer server would go before the environment's: its context is covered by one of the environment.
     with prefect.context.root_settings_context():
         setup_logging()
@@ -181,10 +181,15 @@ def _client_settings() -> Iterator[None]:
                 EventsWorker.drain_all(timeout=_STOP_SECONDS)
 
 
-def _follow_environment() -> None:
-    """Let threads that have no settings of their own take those of the environment, if Prefect was imported."""
-    if "prefect.context" in sys.modules:
-        sys.modules["prefect.context"].refresh_global_settings_context()
+@contextmanager
+def _global_settings_kept() -> Iterator[None]:
+    """Give threads that have no settings of their own back, at the end, what they had where servers are nested."""
+    before = getattr(sys.modules.get("prefect.context"), "GLOBAL_SETTINGS_CONTEXT", None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            setattr(sys.modules["prefect.context"], "GLOBAL_SETTINGS_CONTEXT", before)  # noqa: B010 - a module's
 
 
 def _spawn(home: Path, listening: socket.socket) -> "subprocess.Popen[bytes]":
