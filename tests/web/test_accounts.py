@@ -4,7 +4,7 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from argon2 import PasswordHasher
@@ -61,6 +61,24 @@ def test_only_the_right_password_of_the_right_account_signs_in(accounts: Account
     assert accounts.check("okafor", OTHERS) is None
     assert accounts.check("nobody", WORDS) is None
     assert accounts.check("proxied", "") is None
+
+
+def test_it_takes_the_same_work_whether_or_not_there_is_an_account(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    class Counting(PasswordHasher):
+        def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
+            tried.append(str(hash).rsplit("$", 2)[0])
+            return super().verify(hash, password)
+
+    monkeypatch.setattr(flows.accounts, "HASHER", Counting(time_cost=1, memory_cost=8, parallelism=1))
+    accounts.add("proxied", "Lise Sand", [Duty.REVIEWER], None)
+    for login in ("okafor", "nobody", "proxied"):
+        assert accounts.check(login, OTHERS) is None
+    assert len(tried) == 3
+    assert len(set(tried)) == 1, "with the same parameters"
 
 
 def test_a_password_may_be_typed_in_either_form_of_a_letter(accounts: Accounts) -> None:

@@ -1,5 +1,6 @@
 """Votes and revocations on the page: blind, once, signed, by those who may; and everything that is refused."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -85,6 +86,21 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     assert second.get(f"{RELEASE}/documents/approval.json").status_code == 200
     (pages.workspace.bundle(WAITING) / "certificate/university.pdf").write_bytes(b"%PDF another")
     assert second.get(f"{RELEASE}/documents/certificate.pdf").status_code == 500
+
+
+def test_votes_at_the_same_moment_release_once(pages: Pages) -> None:
+    app = pages.app()
+    voters = []
+    for login in ("okafor", "brandt"):
+        visitor = Visitor(app)
+        visitor.sign_in(login)
+        voters.append((visitor, visitor.fields(f"{RELEASE}/vote") | VOTE))
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(visitor.post, f"{RELEASE}/vote", data) for visitor, data in voters * 2]
+    assert sorted(one.result().status_code for one in sent) == [303, 303, 409, 409], "each form counts once"
+    assert events(pages)[-6:] == ["voted", "voted", "reviewed", "reviewed", "approved", "released"]
+    assert len(events(pages)) == 9
+    assert state(pages) is State.RELEASED
 
 
 def test_one_vote_to_reject_rejects(pages: Pages) -> None:
