@@ -6,6 +6,7 @@ it is run again, and finds what was done.
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
@@ -30,7 +31,7 @@ from flows.progress import listening
 from flows.server_process import end_with
 from flows.service import artifacts
 from flows.service.config import Service, of_environment
-from flows.service.intake import Arrival, receive
+from flows.service.intake import Arrival, Received, receive
 from flows.service.queue import Entry, Queue, State, new_token
 from flows.service.working import decide, expire_all
 from flows.solving import solving_within
@@ -44,6 +45,8 @@ REQUESTED = "releasegate.release.requested"
 """The event that asks for a release; its payload names a request below one of the roots."""
 _LONGEST_WAIT = 60.0
 """Seconds to wait for a process that is ending."""
+_PAUSES = (5.0, 15.0, 60.0, 300.0)
+"""Seconds between tries to take in what an event has asked for."""
 _LEASE_SECONDS = 60.0
 """For which a dead run keeps its place among the solvers."""
 
@@ -128,7 +131,7 @@ def receive_request(request: str) -> RunState[None]:
             (path.parent, *service.roots),
             f"event-{flow_run.get_id()}",
         )
-        received = receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+        received = received_at_last(service, arrival)
         known = " before" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{known} as {received.entry.id}")
 
@@ -176,6 +179,16 @@ def audit() -> RunState[None]:
         )
 
 
+def received_at_last(service: Service, arrival: Arrival) -> Received:
+    """Take a request in that nobody hands in again: where the queue is full or something is locked, later."""
+    for pause in _PAUSES:
+        try:
+            return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+        except WorkspaceError:
+            time.sleep(pause)
+    return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+
+
 def month_before(day: date) -> tuple[date, date]:
     """First and last day of the month before that of a day."""
     last = day.replace(day=1) - timedelta(days=1)
@@ -184,11 +197,13 @@ def month_before(day: date) -> tuple[date, date]:
 
 @contextmanager
 def _run() -> Iterator[Service]:
-    """What every run begins with: it ends with its runner, and it knows its service."""
+    """What every run begins with: it ends with its runner, knows its service, and can be seen to be alive."""
     runner = os.environ.get(RUNNER)
     if runner is not None and sys.platform == "linux":
         end_with(int(runner))
-    yield of_environment()
+    service = of_environment()
+    with Queue(service.workspace).running(str(flow_run.get_id())):
+        yield service
 
 
 def _engine(service: Service) -> Any:

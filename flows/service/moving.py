@@ -6,8 +6,8 @@ Once a second, for every request without a verdict:
 - its run waits for reviewers, and the ledger says that nobody needs to vote any more: it is resumed;
 - its run has ended without a verdict, or its process is gone: it is run again, a bounded number of times.
 
-A request that was decided waits again once an officer has put its release before the reviewers again. Where all wait for
-reviewers and the ledger is as it was, Prefect is not asked but now and then.
+A request that was decided waits again once an officer has put its release before the reviewers again. While all wait
+for reviewers and the ledger is as it was, Prefect is asked now and then alone.
 
 Nothing is remembered between two looks but what is on disk and in the ledger, so that it does not matter what was
 killed, when, and how often.
@@ -127,7 +127,7 @@ class Mover:
             elif room > 0 and (entry.not_before is None or entry.not_before <= self._clock()):
                 room -= self._start(client, entry)
         if self._is_time():
-            self._repeat_crashed(client)
+            self._repeat_dead(client)
             self._looked = time.monotonic()
 
     def _is_time(self) -> bool:
@@ -147,8 +147,7 @@ class Mover:
                 self._lose(entry, f"its run has ended as “{run.state.name}” without a verdict")
         elif not run.state.is_scheduled() and not self._queue.is_worked_on(entry.id):
             since = run.state.timestamp.timestamp()
-            grace = _GRACE_RUNNING if run.state.is_running() else _GRACE_PENDING
-            if since < runner_started_at or time.time() - since > grace:
+            if since < runner_started_at or _had_time(run):
                 self._end_orphan(client, run)
                 if since >= runner_started_at:
                     self._lose(entry, "the process of its run is gone")
@@ -282,8 +281,11 @@ class Mover:
             if len(page) < _PAGE:
                 return found
 
-    def _repeat_crashed(self, client: "SyncPrefectClient") -> None:
-        """Run again what crashed and is no request of the queue: what an event asked for, and what was scheduled."""
+    def _repeat_dead(self, client: "SyncPrefectClient") -> None:
+        """Run again what died and is no request of the queue: what an event asked for, and what was scheduled.
+
+        A worker that dies with its run leaves it running for ever, as Prefect sees it.
+        """
         from prefect.client.schemas.objects import StateType  # noqa: PLC0415
         from prefect.states import Scheduled  # noqa: PLC0415
 
@@ -291,6 +293,9 @@ class Mover:
             if not self._is_of_queue(run) and run.run_count < self._service.settings.limits.attempts:
                 client.set_flow_run_state(run.id, Scheduled(message="its process had ended"), force=True)
                 log("a run that crashed is repeated", run=str(run.id))
+        for run in self._found(client, StateType.RUNNING, StateType.PENDING):
+            if not self._is_of_queue(run) and not self._queue.is_running(str(run.id)) and _had_time(run):
+                self._end_orphan(client, run)
 
     def _is_of_queue(self, run: "FlowRun") -> bool:
         return str(run.idempotency_key).startswith(f"{self._service.name}:")
@@ -299,7 +304,7 @@ class Mover:
         """Say that a run has crashed whose process is gone; one that is no request of the queue is due again."""
         from prefect.states import Crashed, Scheduled  # noqa: PLC0415
 
-        if self._is_of_queue(run):
+        if self._is_of_queue(run) or run.run_count >= self._service.settings.limits.attempts:
             client.set_flow_run_state(run.id, Crashed(message="its process is gone"), force=True)
         else:
             client.set_flow_run_state(run.id, Scheduled(message="its process is gone"), force=True)
@@ -323,6 +328,14 @@ class Mover:
             client.update_global_concurrency_limit(name, update)
         except ObjectNotFound:
             client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit, active=True))
+
+
+def _had_time(run: "FlowRun") -> bool:
+    """Whether a run that has no process had time enough to begin, or to say that it has ended."""
+    if run.state is None:
+        return False
+    grace = _GRACE_RUNNING if run.state.is_running() else _GRACE_PENDING
+    return time.time() - run.state.timestamp.timestamp() > grace
 
 
 def _is_under_way(run: "FlowRun") -> bool:

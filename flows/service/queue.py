@@ -5,6 +5,7 @@
     .releasegate/
       queue/<id>.json            a request that has no verdict yet
       queue/<id>.lock            held by the process that works on it
+      queue/run-<run>.lock       held by the process of a run
       queue/done/<id>.json       one that has: decided, refused or failed
       requests/<sha256>/request.yaml   the document, for as long as decisions rest on it
 
@@ -239,6 +240,38 @@ class Queue:
             if error is not taken:
                 raise
             yield False
+
+    @contextmanager
+    def running(self, run: str) -> Iterator[None]:
+        """Say that this process is that of a run, so that it can be seen from other machines whether it is alive.
+
+        Parameters
+        ----------
+        run : str
+            The orchestrator's id of it.
+
+        Raises
+        ------
+        WorkspaceError
+            If another process says so.
+        """
+        taken = WorkspaceError("another process is at work on this run", where=run)
+        path = self._running(run)
+        with alone(path, taken, wait_seconds=_LONGEST_WAIT):
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+
+    def is_running(self, run: str) -> bool:
+        """Whether the process of a run is alive."""
+        try:
+            return is_held(self._running(run))
+        except FileNotFoundError:
+            return False
+
+    def _running(self, run: str) -> Path:
+        return self._folder / f"run-{run}.lock"
 
     def is_worked_on(self, name: str) -> bool:
         """Whether some process works on a request."""

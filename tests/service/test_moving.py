@@ -238,6 +238,33 @@ def test_a_run_that_waits_is_resumed_once_nobody_needs_to_vote(moved: Moved, mon
     assert moved.states(entry.id) == ["Resuming"]
 
 
+def test_a_scheduled_run_that_died_with_its_worker_is_repeated_and_not_for_ever(
+    moved: Moved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scheduled() -> Any:
+        return moved.client.read_flow_run(run.id)
+
+    deployment = moved.client.read_deployment_by_name(f"reassess/{moved.service.name}")
+    run = moved.client.create_flow_run_from_deployment(deployment.id)
+    mover = Mover(moved.service, has_runner=False)
+    for repeated in range(1, moved.service.settings.limits.attempts + 1):
+        moved.client.set_flow_run_state(run.id, running(), force=True)
+        Mover(moved.service, has_runner=False).tick(moved.client, LONG_AGO)
+        assert scheduled().state.name == "Running"
+        with monkeypatch.context() as patch:
+            patch.setattr("flows.service.moving._GRACE_RUNNING", -60.0)
+            queue = Queue(moved.service.workspace)
+            with queue.running(str(run.id)):
+                Mover(moved.service, has_runner=False).tick(moved.client, LONG_AGO)
+                assert scheduled().state.name == "Running"
+            Mover(moved.service, has_runner=False).tick(moved.client, LONG_AGO)
+        last = repeated == moved.service.settings.limits.attempts
+        assert scheduled().state.name == ("Crashed" if last else "Scheduled")
+    mover.tick(moved.client, LONG_AGO)
+    assert scheduled().state.name == "Crashed"
+    assert list((moved.service.workspace.private / "queue").glob("run-*")) == []
+
+
 def test_what_an_officer_puts_before_its_reviewers_again_waits_again(moved: Moved) -> None:
     entry = moved.hand_in()
     queue = Queue(moved.service.workspace)

@@ -157,6 +157,24 @@ def test_the_month_before_is_audited() -> None:
     assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
 
 
+def test_what_an_event_asks_for_is_taken_in_later_where_that_cannot_be_now(
+    service: Service, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.service import deployed
+
+    tries: list[float] = []
+    monkeypatch.setattr("time.sleep", tries.append)
+    monkeypatch.setattr(deployed, "receive", lambda *_, **__: raising(WorkspaceError("the queue is full")))
+    arrival = Arrival(world.request.read_bytes(), "event", "request", (world.folder,), "event-1")
+    with pytest.raises(WorkspaceError, match="full"):
+        deployed.received_at_last(service, arrival)
+    assert (len(tries), sum(tries)) == (4, 380.0)
+    monkeypatch.setattr(deployed, "receive", lambda *a, **b: receive(*a, **b) if len(tries) > 5 else raising(error))
+    error = WorkspaceError("the ledger is locked")
+    assert deployed.received_at_last(service, arrival).entry.state is State.ACCEPTED
+    assert len(tries) == 6
+
+
 def test_an_audit_goes_by_the_clock_of_its_days(service: Service) -> None:
     from flows.service.deployed import deployments
 
