@@ -141,8 +141,10 @@ class Backend:
             self._runner = Child(arguments, self._whole_environment(), self._service.home / "runner.log")
             log("the runner of flows was started", process=self._runner.process_id)
             self._ready.set()
-        elif time.time() - self.runner_started_at > _LASTING_SECONDS:
-            self._failures = 0
+        else:
+            self._ready.set()  # a given server answers again that had not for long
+            if time.time() - self.runner_started_at > _LASTING_SECONDS:
+                self._failures = 0
 
     def _start_server(self, stopping: threading.Event) -> None:
         self._ready.clear()

@@ -10,12 +10,14 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.files import write_whole
 from flows.service.logs import log, log_problem
+from flows.workspace import Workspace
 from tasks.decision.overrides import is_gate_override
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Entry, Event
@@ -82,7 +84,7 @@ class Herald:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._place = service.workspace.private / "queue" / "told.json"
+        self._place = _note_of(service.workspace)
 
     def prepare(self) -> None:
         """Note where the ledger ends, the first time: what happened before there was a service is nobody's news."""
@@ -143,21 +145,37 @@ class Herald:
                     log_problem("a notification could not be sent", error, by=name, entry=news.sequence)
 
     def _told(self) -> int | None:
-        try:
-            return int(json.loads(self._place.read_bytes())["sequence"])
-        except FileNotFoundError:
-            return None
-        except (KeyError, TypeError, ValueError):
-            raise WorkspaceError(
-                "the note of what was told last is damaged",
-                where=str(self._place),
-                expected="the number of an entry of the ledger",
-                got="something else",
-                fix="remove the file; nothing that happened before is told then",
-            ) from None
+        return told_of(self._service.workspace)
 
     def _note(self, sequence: int) -> None:
         write_whole(self._place, json.dumps({"sequence": sequence}).encode())
+
+
+def told_of(workspace: Workspace) -> int | None:
+    """Number of the entry of the ledger that was told of last; None where there was no service yet.
+
+    Raises
+    ------
+    WorkspaceError
+        If the note of it is damaged.
+    """
+    place = _note_of(workspace)
+    try:
+        return int(json.loads(place.read_bytes())["sequence"])
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError):
+        raise WorkspaceError(
+            "the note of what was told last is damaged",
+            where=str(place),
+            expected="the number of an entry of the ledger",
+            got="something else",
+            fix="remove the file; nothing that happened before is told then",
+        ) from None
+
+
+def _note_of(workspace: Workspace) -> Path:
+    return workspace.private / "queue" / "told.json"
 
 
 def prefect_event(news: News, service: str) -> dict[str, Any]:

@@ -17,6 +17,9 @@ from tasks.delivery.manifest import printable
 from tasks.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger.entry import Event
+from tasks.microdata.counting.by_dask import connect
+from tasks.microdata.read import is_parquet
+from tasks.request.load import load_request
 
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 900.0
@@ -56,6 +59,7 @@ def decide(
                     [Path(root) for root in entry.roots],
                     clock=clock,
                     engine=engine,
+                    dask=_cluster(queue, service, entry),
                 )
         changes = _decided(entry, outcome, clock())
     except ReleasegateError as error:
@@ -78,6 +82,27 @@ def decide(
         with open_ledger(service.workspace) as ledger:
             record_end(queue, ledger, after)
     return after, outcome
+
+
+def _cluster(queue: Queue, service: Service, entry: Entry) -> str | None:
+    """Address of the cluster that counts the records; None where this machine does, as for all but Parquet.
+
+    Raises
+    ------
+    WorkspaceError
+        If no cluster answers now; that may pass by itself, and is no fault of the request.
+    """
+    address = service.settings.counting.dask
+    if address is None:
+        return None
+    loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
+    if not is_parquet(loaded.resolve(loaded.request.dataset.path, "dataset.path")):
+        return None
+    try:
+        connect(address).close()
+    except BadInput as error:
+        raise WorkspaceError(**error.fields() | {"where": f"counting.dask: {address}"}) from None
+    return address
 
 
 def _decided(entry: Entry, outcome: Outcome, at: datetime) -> dict[str, object]:

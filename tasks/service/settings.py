@@ -127,6 +127,17 @@ class Notification(Part):
         return self
 
 
+class Counting(Part):
+    """Where the records of large files are counted."""
+
+    dask: str | None = Field(
+        None,
+        pattern=r"^(tcp|tls)://[^\s/@]+:[0-9]{1,5}$",
+        description="Running Dask scheduler, as tcp://host:port or tls://host:port, whose workers count the records of "
+        "Parquet files; null for this machine.",
+    )
+
+
 class ServiceSettings(Part):
     """All settings; every one has a default."""
 
@@ -134,6 +145,7 @@ class ServiceSettings(Part):
     schedules: Schedules = Field(Schedules(), description="When the service acts by itself.")
     limits: Limits = Field(Limits(), description="What is done at once, and how often it is tried.")
     inbox: Inbox = Field(Inbox(), description="How the inbox is watched.")
+    counting: Counting = Field(Counting(), description="Where the records of large files are counted.")
     orchestrator: Orchestrator = Field(Orchestrator(), description="The service's own Prefect server.")
     page: Page = Field(Page(), description="The reviewer's page.")
     notifications: tuple[Notification, ...] = Field((), description="Who is told of what.")

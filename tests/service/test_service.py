@@ -172,7 +172,7 @@ def test_health_and_figures(serving: Serving) -> None:
     status, _, body = serving.ask("/health")
     assert (status, json.loads(body)) == (
         200,
-        {"ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok"},
+        {"ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok", "inbox": "ok", "news": "ok"},
     )
     _, headers, body = serving.ask("/metrics")
     assert headers["content-type"].startswith("text/plain; version=0.0.4")

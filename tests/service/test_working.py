@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from flows.ledger import open_ledger
@@ -17,7 +18,7 @@ from flows.service.working import decide, expire_all
 from tasks.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
-from tests.support.world import NOW, World
+from tests.support.world import NOW, World, drawn_rows
 
 CANARY = "QJXCANARY"
 
@@ -173,6 +174,45 @@ def test_what_an_event_asks_for_is_taken_in_later_where_that_cannot_be_now(
     error = WorkspaceError("the ledger is locked")
     assert deployed.received_at_last(service, arrival).entry.state is State.ACCEPTED
     assert len(tries) == 6
+
+
+ADDRESS = "tcp://127.0.0.1:1"
+COUNTED_ELSEWHERE = ServiceSettings.model_validate(
+    {"schema_version": "releasegate/service/1", "counting": {"dask": ADDRESS}}
+)
+
+
+@pytest.mark.parametrize("parquet", [True, False])
+def test_a_cluster_that_does_not_answer_refuses_no_request(
+    service: Service, world: World, monkeypatch: pytest.MonkeyPatch, *, parquet: bool
+) -> None:
+    monkeypatch.setattr("tasks.microdata.counting.by_dask._TO_CONNECT", "200ms")
+    if parquet:
+        pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("this machine has no memory"))
+    what = "the Dask cluster does not answer" if parquet else "this machine has no memory"
+    assert (after.state, after.lost, after.reason["what"]) == (State.ACCEPTED, 1, what)
+    assert told(service, Event.REFUSED) == []
+
+
+def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gate(*_: object, dask: str, **__: object) -> None:
+        raise WorkspaceError(f"counted at {dask}")
+
+    pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    monkeypatch.setattr("flows.service.working.connect", lambda _: Connected())
+    monkeypatch.setattr("flows.service.working.run_release", gate)
+    after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))
+    assert after.reason["what"] == f"counted at {ADDRESS}"
+
+
+class Connected:
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def test_an_audit_goes_by_the_clock_of_its_days(service: Service) -> None:
