@@ -96,6 +96,7 @@ def reassess(  # noqa: PLR0917
 
     for one in made:
         console.print(shown(one))
+        console.print("" if one.path is None else f"record: {one.path}\n", soft_wrap=True)
     for path in filter(None, reports):
         console.print(f"report: {path}", soft_wrap=True)
     if not made:
