@@ -137,7 +137,7 @@ class Case:
         self._note_silent()
         judged, hands, left_out = self._hands(ground, beside)
         next_due = dates.due_on(self.today, asked.request.policy.reassessment.every_days)
-        lapses = dates.lapses(decided, self.recipient.agreement, next_due, self.today)
+        lapses = dates.lapses(decided, self.recipient.agreement, self.today)
         verdict = compare.verdict_of(gates, hands, self.not_measured)
         in_force = not is_over(self.recipient.agreement.expires, self.today)
         population = None if ground is None else self._file("population")

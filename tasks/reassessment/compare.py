@@ -171,8 +171,16 @@ def causes(
 
 
 def _code(then: CodeFact, now: Mapping[str, object]) -> str:
-    named = f"version {now['version']} ({str(now['commit'])[:12]})"
-    return f"The program is another: {named}, before {then.version} ({then.commit[:12]})."
+    named, before = f"{now['version']} ({_commit(str(now['commit']))})", f"{then.version} ({_commit(then.commit)})"
+    if named == before:
+        return f"The program, version {named}, rests on other libraries than before."
+    return f"The program is another: version {named}, before {before}."
+
+
+def _commit(name: str) -> str:
+    """A commit, and what tells sources apart that are not those of one (``flows.identity.code_fact``)."""
+    head, _, modified = name.partition("+modified.")
+    return f"{head[:16] if head.startswith('sources.') else head[:12]}{f', changed {modified[:8]}' if modified else ''}"
 
 
 def _people(before: int, now: int) -> str:

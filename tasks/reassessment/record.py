@@ -77,7 +77,7 @@ class Hand(Fact):
 class LapseAgain(Fact):
     """Something that ends, or has ended."""
 
-    what: Literal["agreement", "determination", "ZIP code table", "re-assessment"]
+    what: Literal["agreement", "determination", "ZIP code table"]
     name: str
     last_day: date
     days_left: int = Field(description="Negative once it has ended.")
