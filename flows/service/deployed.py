@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow, suspend_flow_run
 from prefect.client.schemas.objects import State as RunState
@@ -38,6 +38,9 @@ from flows.solving import solving_within
 from tasks.errors import WorkspaceError
 from tasks.guard import guarded
 from tasks.request.document import MAXIMUM_BYTES
+
+if TYPE_CHECKING:
+    from flows.reassessing_copy import Options
 
 RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner, which the runs end with."""
@@ -141,11 +144,21 @@ def reassess() -> RunState[None]:
     """Assess again what has left and is due, as its policy has it."""
     with _run() as service, guarded("service"):
         from flows.reassessing import reassess_all  # noqa: PLC0415 - imports every method
-        from flows.reassessing_copy import Options  # noqa: PLC0415
 
-        made = reassess_all(service.workspace, options=Options(roots=service.roots), due_only=True)
+        made = reassess_all(service.workspace, options=todays_terms(service), due_only=True)
         changed = sum(one.changed for one in made)
         return Completed(message=f"{len(made)} assessed again, {changed} with another verdict")
+
+
+def todays_terms(service: Service) -> "Options":
+    """What the scheduled re-assessment takes in place of what requests say.
+
+    The service keeps each request under its hash, so that none of today lies where one lay.
+    """
+    from flows.reassessing_copy import Options  # noqa: PLC0415 - imports every method
+
+    policy = service.settings.reassessment.policy
+    return Options(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
 
 
 @flow(name="expire", persist_result=False, retries=0)

@@ -138,6 +138,17 @@ class Counting(Part):
     )
 
 
+class Reassessment(Part):
+    """What the scheduled re-assessment judges by."""
+
+    policy: str | None = Field(
+        None,
+        min_length=1,
+        max_length=4096,
+        description="File with the policy of today, absolute or in the workspace's folder; null for each request's own.",
+    )
+
+
 class ServiceSettings(Part):
     """All settings; every one has a default."""
 
@@ -145,6 +156,7 @@ class ServiceSettings(Part):
     schedules: Schedules = Field(Schedules(), description="When the service acts by itself.")
     limits: Limits = Field(Limits(), description="What is done at once, and how often it is tried.")
     inbox: Inbox = Field(Inbox(), description="How the inbox is watched.")
+    reassessment: Reassessment = Field(Reassessment(), description="What the scheduled re-assessment judges by.")
     counting: Counting = Field(Counting(), description="Where the records of large files are counted.")
     orchestrator: Orchestrator = Field(Orchestrator(), description="The service's own Prefect server.")
     page: Page = Field(Page(), description="The reviewer's page.")
