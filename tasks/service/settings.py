@@ -145,7 +145,7 @@ class Reassessment(Part):
         None,
         min_length=1,
         max_length=4096,
-        description="File with the policy of today, absolute or in the workspace's folder; null for each request's own.",
+        description="File with the policy of today, absolute or in the workspace; null for each request's own.",
     )
 
 
