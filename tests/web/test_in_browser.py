@@ -49,7 +49,7 @@ class Watched:
 
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.context = browser.new_context(base_url=address, **options)
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)
         self.tab = self.context.new_page()
         self.complaints: list[str] = []
         self.asked: list[str] = []
