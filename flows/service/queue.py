@@ -14,6 +14,7 @@ the truth; whatever orchestrates runs may be lost without losing a request.
 """
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -29,6 +30,8 @@ from flows.workspace import Workspace
 from tasks.errors import WorkspaceError
 
 _LONGEST_WAIT = 30.0
+_OLD_LOCK = 24 * 3600.0
+"""Age in seconds past which the lock of a run that nobody holds was left by one that was killed."""
 
 
 class State(StrEnum):
@@ -224,6 +227,10 @@ class Queue:
                         path.unlink()
             for draft in [*self._folder.glob(".*.json-*"), *self._done.glob(".*.json-*")]:
                 draft.unlink(missing_ok=True)
+            for lock in self._folder.glob("run-*.lock"):
+                with suppress(FileNotFoundError):
+                    if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_held(lock):
+                        lock.unlink()
 
     def working_on(self, name: str) -> Path:
         """Lock of the process that works on a request."""

@@ -1,24 +1,20 @@
 """Requests are taken in once, whichever way they come, and refused with a reason that the ledger keeps."""
 
 import json
+import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from flows.gate import run_release
 from flows.identity import code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.service.config import service_of
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
 from flows.service.queue import Entry, Queue, State
-from flows.service.working import decide
 from flows.workspace import open_workspace
 from tasks.errors import BadInput, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
-from tests.support.brief_reports import brief_reports
 from tests.support.world import ID_MARK, NOW, World
 
 
@@ -159,37 +155,6 @@ def test_files_that_change_after_acceptance_are_found(world: World) -> None:
         check_inputs(Queue(world.workspace), entry)
 
 
-def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_not_decided_by_another_program(
-    world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = take_in(world).entry
-    queue = Queue(world.workspace)
-    with brief_reports(), monkeypatch.context() as dying:
-        # The run dies when all is in the ledger, and before bundle and queue say so.
-        dying.setattr("flows.gate.publish", ending)
-        with pytest.raises(KeyboardInterrupt):
-            run_release(
-                queue.document(entry.request_sha256),
-                world.workspace.root,
-                [Path(root) for root in entry.roots],
-                clock=lambda: NOW,
-                engine=engine,
-            )
-    assert not world.workspace.bundle(entry.id).exists()
-    with monkeypatch.context() as patch:
-        another = code_fact().model_copy(update={"commit": "another"})
-        patch.setattr("flows.service.intake.code_fact", lambda: another)
-        after, outcome = decide(queue, service_of(world.workspace.root), entry, ending, clock=lambda: NOW)
-    assert outcome is not None
-    assert outcome.release_id == entry.id
-    assert (after.state, after.verdicts) == (State.DECIDED, {"university": "released"})
-    assert world.run(engine).repeated  # the original decides nothing anew, either
-
-
-def ending(*_: object) -> Any:
-    raise KeyboardInterrupt
-
-
 def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
     entry = take_in(world).entry
     queue = Queue(world.workspace)
@@ -203,6 +168,18 @@ def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
     queue.tidy()
     assert queue.open_entries() == ()
     assert take_in(world).folded
+
+
+def test_locks_that_killed_runs_have_left_are_removed_and_no_others(world: World) -> None:
+    take_in(world)
+    queue = Queue(world.workspace)
+    with queue.running("held"), queue.running("new"):
+        os.utime(world.workspace.private / "queue" / "run-held.lock", (0, 0))
+        (world.workspace.private / "queue" / "run-killed.lock").touch()
+        os.utime(world.workspace.private / "queue" / "run-killed.lock", (0, 0))
+        queue.tidy()
+        assert [queue.is_running(name) for name in ("held", "new", "killed")] == [True, True, False]
+    assert list((world.workspace.private / "queue").glob("run-*")) == []
 
 
 def test_an_entry_of_another_arrival_is_not_changed(world: World) -> None:

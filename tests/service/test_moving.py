@@ -16,7 +16,7 @@ from flows.engine import prefect_server
 from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.moving import Mover
+from flows.service.moving import RELEASE_FLOW, Mover
 from flows.service.queue import Entry, Queue, State
 from tasks.ledger.entry import Event
 from tests.support.world import NOW, World
@@ -86,9 +86,7 @@ def moved(world: World, server: None) -> Iterator[Moved]:  # noqa: ARG001
     service = service_of(world.workspace.root, (world.folder,))
     time_ = Time()
     with get_client(sync_client=True) as client:
-        for deployment in deployments(service):
-            if not deployment.triggers:
-                deployment.apply()
+        next(one for one in deployments(service) if one.flow_name == RELEASE_FLOW).apply()
         made = Moved(service, client, Mover(service, clock=time_), time_, world)
         made.mover.prepare(client)
         yield made
@@ -257,8 +255,10 @@ def test_a_scheduled_run_that_died_with_its_worker_is_repeated_and_not_for_ever(
     def scheduled() -> Any:
         return moved.client.read_flow_run(run.id)
 
-    deployment = moved.client.read_deployment_by_name(f"reassess/{moved.service.name}")
-    run = moved.client.create_flow_run_from_deployment(deployment.id)
+    from flows.service.deployed import deployments
+
+    (deployment,) = (one for one in deployments(moved.service) if one.flow_name == "reassess")
+    run = moved.client.create_flow_run_from_deployment(deployment.apply())
     mover = Mover(moved.service, has_runner=False)
     for repeated in range(1, moved.service.settings.limits.attempts + 1):
         moved.client.set_flow_run_state(run.id, running(), force=True)

@@ -1,10 +1,7 @@
 """What the ledger says is told: each entry that changes a verdict, whoever wrote it, and after a failure again."""
 
-import http.server
-import json
 import socketserver
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,6 +13,7 @@ from flows.service.telling import Herald, News, news_of, notify, prefect_event
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.service.settings import Notification, Told
+from tests.support.hooks import Hook
 from tests.support.world import NOW, World
 
 RELEASE = "3f" * 32
@@ -119,27 +117,6 @@ def test_an_event_told_twice_is_one_event_and_holds_no_figure() -> None:
     assert event["payload"] == {"recipient": "university", "state": "revoked", "entry": 7}
 
 
-class _Hook(http.server.BaseHTTPRequestHandler):
-    bodies: ClassVar[list[dict[str, Any]]] = []
-
-    def do_POST(self) -> None:
-        self.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.send_response(500 if self.path.startswith("/broken") else 200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def hook() -> Iterator[int]:
-    _Hook.bodies.clear()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
-
-
 VARIABLE = "RELEASEGATE_NOTIFY_TESTS"
 BY_VARIABLE = Notification(variable=VARIABLE, events=(Told.REVOKED, Told.BLOCKED))
 
@@ -153,7 +130,7 @@ def test_a_webhook_is_told_what_it_asked_for(service: Service, hook: int, monkey
     append(service, Event.EXPIRED, valid_until="2026-01-01")
     append(service, Event.REVOKED, by="x", reason="secret reasons stay in the ledger")
     telling(service, client)
-    (body,) = _Hook.bodies
+    (body,) = Hook.bodies
     assert body["title"] == "releasegate: revoked"
     assert (
         body["message"]
@@ -208,17 +185,3 @@ def test_an_e_mail_is_sent() -> None:
     (message,) = _Mail.messages
     assert "Subject: releasegate: blocked" in message
     assert "office@example.org" in message
-
-
-@pytest.mark.usefixtures("engine")
-def test_a_block_of_prefect_is_told(hook: int) -> None:
-    from prefect.blocks.notifications import CustomWebhookNotificationBlock
-
-    block = CustomWebhookNotificationBlock(
-        name="tests", url=f"http://127.0.0.1:{hook}/told", json_data={"text": "{{body}}", "subject": "{{subject}}"}
-    )
-    block.save("tests")
-    notify(Notification(block="custom-webhook/tests", events=(Told.BLOCKED,)), "blocked", "Release 3f: blocked.")
-    assert _Hook.bodies == [{"text": "Release 3f: blocked.", "subject": "blocked"}]
-    with pytest.raises(Exception, match="none-such"):
-        notify(Notification(block="custom-webhook/none-such", events=(Told.BLOCKED,)), "blocked", "body")
