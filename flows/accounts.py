@@ -12,9 +12,10 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -98,7 +99,11 @@ class Accounts:
     def __init__(self, workspace: Workspace) -> None:
         self._path = workspace.private / "accounts.json"
         self._lock = workspace.private / "accounts.lock"
-        self._decoy = HASHER.hash(secrets.token_hex(16))
+
+    @cached_property
+    def _decoy(self) -> str:
+        """A hash of no account's password."""
+        return HASHER.hash(secrets.token_hex(16))
 
     def all(self) -> tuple[Account, ...]:
         """All accounts, by login.
@@ -120,15 +125,14 @@ class Accounts:
 
         A hash that was made with weaker parameters than today's is made anew.
         """
-        account = self.find(login)
+        account, decoy = self.find(login), self._decoy
         kept = account.password if account is not None else None
         with _AT_ONCE:
-            right = self._is_right(kept or self._decoy, _normal(password))
+            right = self._is_right(kept or decoy, _normal(password))
         if account is None or kept is None or not right:
             return None
         if HASHER.check_needs_rehash(kept):
-            account = Account(account.login, account.name, account.duties, self._hash(password), account.since)
-            self._replace(account, only=kept)
+            account = self._rehashed(account, password)
         return account
 
     def add(
@@ -186,11 +190,15 @@ class Accounts:
         BadInput
             If there is no such account, or the password cannot be one.
         """
-        account = self.find(login)
-        if account is None:
+        if self.find(login) is None:
             raise _unknown()
-        changed = Account(account.login, account.name, account.duties, self._hash(password), account.since)
-        self._replace(changed)
+        wanted, hashed = login.casefold(), self._hash(password)
+        self._change(
+            lambda accounts: [replace(one, password=hashed) if one.login == wanted else one for one in accounts]
+        )
+        changed = self.find(login)
+        if changed is None:
+            raise _unknown()
         return changed
 
     def remove(self, login: str) -> Account:
@@ -206,6 +214,12 @@ class Accounts:
             raise _unknown()
         self._change(lambda accounts: [one for one in accounts if one.login != account.login])
         return account
+
+    def _rehashed(self, account: Account, password: str) -> Account:
+        """The account with a new hash of the same password, unless the account was changed meanwhile."""
+        changed = replace(account, password=self._hash(password))
+        self._change(lambda accounts: [changed if one == account else one for one in accounts])
+        return changed
 
     def _is_right(self, kept: str, password: str) -> bool:
         try:
@@ -225,14 +239,6 @@ class Accounts:
             )
         with _AT_ONCE:
             return HASHER.hash(normal)
-
-    def _replace(self, changed: Account, *, only: str | None = None) -> None:
-        """Put a changed account in the place of its login's, if it still has the password that it was changed from."""
-        self._change(
-            lambda accounts: [
-                changed if one.login == changed.login and only in {None, one.password} else one for one in accounts
-            ]
-        )
 
     def _read(self) -> list[Account]:
         try:

@@ -1,7 +1,8 @@
 """Going back to what has left: which copies did, their bytes, what was kept of them, and which are of the same people.
 
 That two releases are of the same people is known where their data are the same by SHA-256, or where one continues or
-supersedes the other or names it among the recipient's earlier releases. Record ids are then taken to mean the same.
+supersedes the other or names it among the recipient's earlier releases. Record ids are then taken to mean the same. The
+ledger tells all of this; of decisions that an earlier version recorded, the earlier releases are read in the bundle.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from flows.cases import finish_additions
 from flows.workspace import Workspace
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.vault import Vault
@@ -27,6 +29,9 @@ from tasks.microdata.read import file_sha256
 from tasks.reassessment.kept import Kept, kept_key, unpacked
 from tasks.reassessment.scoring import Delivered
 from tasks.request.load import LoadedRequest, request_of_bytes
+
+_LONGEST_WAIT = 30.0
+"""Seconds to wait for another process that works on a release."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +80,21 @@ class Departures:
         )
 
     def beside(self, copy: Left) -> tuple[Left, ...]:
-        """Other copies that have left of the same people.
-
-        Raises
-        ------
-        TamperingFound
-            If the record of a copy is not the one that was decided on, so that it cannot say what it is connected with.
-        """
+        """Other copies that have left of the same people, as far as is known (see ``silent``)."""
         found, waiting = {copy.release_id}, [copy.release_id]
         while waiting:
             for other in self._edges.get(waiting.pop(), set()) - found:
                 found.add(other)
                 waiting.append(other)
         return tuple(one for one in self.copies if one.release_id in found and one.name != copy.name)
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Copies whose bundle does not have the record that was decided on, and the ledger does not tell what it named.
+
+        Nobody knows which earlier releases these continue.
+        """
+        return frozenset(one.name for one in self.copies if self._named(one) is None)
 
     def _organisation(self, copy: Left) -> str:
         body = self._decided.get((copy.release_id, copy.recipient), {})
@@ -104,7 +111,7 @@ class Departures:
             body = self._asked.get(one, {})
             named = {str(body.get("continues"))}
             for copy in self.of(one):
-                named |= self._named(copy)
+                named |= self._named(copy) or set()
             data = body.get("dataset_sha256")
             if isinstance(data, str):
                 named.add(by_data.setdefault(data, one))
@@ -113,12 +120,17 @@ class Departures:
                 edges[other].add(one)
         return edges
 
-    def _named(self, copy: Left) -> set[str]:
-        """Releases that a copy's record names as earlier ones of its recipient, or as superseded."""
+    def _named(self, copy: Left) -> set[str] | None:
+        """Releases that a copy's decision names as earlier ones of its recipient, or as superseded; None if unknown."""
+        decided = self._decided.get((copy.release_id, copy.recipient), {})
+        kept = decided.get("determined")
+        earlier = kept.get("prior_release_ids") if isinstance(kept, dict) else None
+        if isinstance(earlier, list):
+            return {*map(str, earlier), str(decided.get("supersedes"))}
         path = self._workspace.bundle(copy.release_id) / DECISIONS / f"{copy.recipient}.json"
         content = path.read_bytes() if path.is_file() else b""
-        decided = self._decided.get((copy.release_id, copy.recipient), {})
-        _check(path, hashlib.sha256(content).hexdigest(), {str(decided.get("record_sha256"))})
+        if hashlib.sha256(content).hexdigest() != decided.get("record_sha256"):
+            return None
         record = DecisionRecord.model_validate_json(content)
         return {*record.recipient.prior_release_ids, str(record.supersedes)}
 
@@ -199,9 +211,39 @@ def delivered_of(workspace: Workspace, copy: Left, record: DecisionRecord) -> De
     return Delivered(record, kept, source, decoys, order, workspace.key_file)
 
 
+def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Let a process that works on a release end, and finish what an interrupted one has left.
+
+    Raises
+    ------
+    WorkspaceError
+        If another one is still at work after a while.
+    TamperingFound
+        If an addition to the bundle is not what was recorded.
+    """
+    with workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+        finish_additions(workspace, ledger, release_id)
+
+
 def record_of(workspace: Workspace, ledger: Ledger, copy: Left) -> DecisionRecord:
-    """The decision on a copy, from its verified bundle."""
+    """The decision on a copy, from its verified bundle.
+
+    Raises
+    ------
+    TamperingFound
+        If the bundle is not as recorded.
+    StageFailed
+        If there is none.
+    """
     bundle = workspace.bundle(copy.release_id)
+    if not bundle.is_dir():
+        raise StageFailed(
+            "the bundle of a release that has left is gone",
+            where=str(bundle),
+            expected="the bundle that was published",
+            got="no such folder",
+            fix="restore it from a backup",
+        )
     verify_bundle(bundle, ledger)
     return DecisionRecord.model_validate_json((bundle / DECISIONS / f"{copy.recipient}.json").read_bytes())
 

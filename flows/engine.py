@@ -110,6 +110,7 @@ def prefect_server(
         listening = stack.enter_context(closing(socket.socket()))
         listening.bind(("127.0.0.1", 0))
         settings = _settings(home, results, listening.getsockname()[1])
+        stack.enter_context(_global_settings_kept())
         stack.enter_context(environment_of(settings))
         process = _spawn(home, listening)
         stack.callback(_stop, process)
@@ -169,13 +170,26 @@ def _client_settings() -> Iterator[None]:
     from prefect.settings import temporary_settings  # noqa: PLC0415
 
     prefect.context.refresh_global_settings_context()
-    setup_logging()
-    # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
-    with temporary_settings(updates={"flows.heartbeat_frequency": None}):
-        try:
-            yield
-        finally:
-            EventsWorker.drain_all(timeout=_STOP_SECONDS)
+    # Settings of an outer server would go before the environment's: its context is covered by one of the environment.
+    with prefect.context.root_settings_context():
+        setup_logging()
+        # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
+        with temporary_settings(updates={"flows.heartbeat_frequency": None}):
+            try:
+                yield
+            finally:
+                EventsWorker.drain_all(timeout=_STOP_SECONDS)
+
+
+@contextmanager
+def _global_settings_kept() -> Iterator[None]:
+    """Give threads that have no settings of their own back, at the end, what they had where servers are nested."""
+    before = getattr(sys.modules.get("prefect.context"), "GLOBAL_SETTINGS_CONTEXT", None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            setattr(sys.modules["prefect.context"], "GLOBAL_SETTINGS_CONTEXT", before)  # noqa: B010 - a module's
 
 
 def _spawn(home: Path, listening: socket.socket) -> "subprocess.Popen[bytes]":

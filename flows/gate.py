@@ -60,6 +60,7 @@ from tasks.ledger import bodies
 from tasks.ledger.changes import Step, change
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.microdata.counting.by_dask import check_cluster
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import load
 from tasks.microdata.read import file_sha256
@@ -208,6 +209,8 @@ def _run(
             _check_named(identity)
             _check_overrides(workspace, ledger, identity, clock())
             check_open(ledger.entries(release_id=name))
+            if dask is not None:
+                check_cluster(dask)
             circumstances = Circumstances(
                 release_id=name,
                 request_sha256=loaded.sha256,
@@ -476,6 +479,8 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
         If the bundle or the ledger is not as recorded.
     """
     at = clock()
+    with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+        _recover(workspace, ledger, release_id)
     with open_release(release_id, workspace, at) as opened:
         cases = list(opened.cases.values())
     return Outcome(

@@ -12,29 +12,26 @@ What happens to one copy, in order:
 5. The record is written under the digest of its inputs, beside those before it, and an entry of the ledger names it.
    One that is there already is left as it is; the entry then says that nothing has changed.
 
-No lock is held meanwhile: votes and revocations go on. Nothing here changes a state; a verdict is told, not executed.
+No lock is held while a copy is scored: votes and revocations go on. Nothing here changes a state; a verdict is told,
+not executed.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
-from flows.delivered import (
-    Departures,
-    Left,
-    left_at,
-)
+from flows.delivered import Departures, Left, left_at, settle
 from flows.ledger import open_ledger
 from flows.progress import step
 from flows.reassessing_copy import AS_ASKED, Case, Options
+from flows.reassessment_records import keep_record, one_at_a_time
 from flows.recall import find_bundle
 from flows.workspace import Workspace
-from tasks.artifact import written
-from tasks.decision.record import canonical_json, digest
 from tasks.decision.verdict import utc_day
-from tasks.errors import BadInput, ReleasegateError, WorkspaceError
+from tasks.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger import bodies
 from tasks.ledger.entry import Entry, Event
@@ -42,9 +39,11 @@ from tasks.ledger.store import Ledger
 from tasks.microdata.read import file_sha256
 from tasks.reassessment import dates
 from tasks.reassessment.record import Again, Reassessment
+from tasks.reassessment.request import policy_from
+from tasks.request.load import load_request
 
 _TRY_AGAIN = 7
-"""Days after which a copy is tried again that could not be assessed at all."""
+"""Days after which a copy is tried again at the latest that could not be assessed at all."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,7 @@ def reassess(
     TamperingFound
         If the ledger is not as recorded.
     """
+    _check(options)
     release_id = find_bundle(reference, workspace).name
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
         departures = Departures(workspace, ledger)
@@ -103,6 +103,7 @@ def reassess(
                 got="one that was not",
                 fix="name another; releasegate explain says why it was not approved",
             )
+        _settle(workspace, ledger, release_id)
         return tuple(_reassessed(workspace, ledger, departures, copy, options, clock) for copy in copies)
 
 
@@ -116,7 +117,8 @@ def reassess_all(
 ) -> tuple[Reassessed, ...]:
     """Assess again every copy that has left, in the order in which they left.
 
-    What is wrong with one copy is said of it and keeps no other from its turn.
+    What is wrong with one copy is said of it and keeps no other from its turn. One whose release another process works
+    on is passed over, and stays due.
 
     Parameters
     ----------
@@ -132,18 +134,60 @@ def reassess_all(
     -------
     tuple of Reassessed
         Those whose verdict is another than before are ``changed``.
+
+    Raises
+    ------
+    BadInput
+        If what is named in `options` cannot be used; or, after all others had their turn, if some were passed over.
+    TamperingFound
+        If the ledger is not as recorded.
     """
-    found = []
+    _check(options)
+    found, passed_over = [], None
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
         departures = Departures(workspace, ledger)
         for copy in departures.copies:
             if due_only and utc_day(clock()) < next_due(ledger, copy):
                 continue
+            try:
+                _settle(workspace, ledger, copy.release_id)
+            except WorkspaceError as error:
+                passed_over = passed_over or error
+                continue
             made = _reassessed(workspace, ledger, departures, copy, options, clock)
             if tell is not None:
                 tell(made)
             found.append(made)
+    if passed_over is not None:
+        raise passed_over
     return tuple(found)
+
+
+def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Let others finish; an addition that is not as recorded is found with the bundle."""
+    with suppress(TamperingFound):
+        settle(workspace, ledger, release_id)
+
+
+def _check(options: Options) -> None:
+    """Refuse what is named in place of the request's before anything is said of a copy.
+
+    Raises
+    ------
+    BadInput
+    """
+    if options.policy is not None:
+        policy_from(options.policy)
+    if options.request is not None:
+        load_request(options.request, options.roots)
+    if options.population is not None and not options.population.is_file():
+        raise BadInput(
+            "the population cannot be used",
+            where=str(options.population),
+            expected="a table of counts, as CSV or Parquet",
+            got="no such file",
+            fix="correct --population",
+        )
 
 
 def next_due(ledger: Ledger, copy: Left) -> date:
@@ -151,49 +195,42 @@ def next_due(ledger: Ledger, copy: Left) -> date:
     last = _last(ledger, copy)
     if last is not None:
         return date.fromisoformat(str(last.body["next_due"]))
-    decided = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.DECIDED)
-    kept = decided[-1].body.get("determined") if decided else None
-    policy = kept.get("policy") if isinstance(kept, dict) else None
-    days = policy.get("reassess_days") if isinstance(policy, dict) else None
-    return dates.due_on(utc_day(left_at(copy)), days if isinstance(days, int) else 0)
+    return dates.due_on(utc_day(left_at(copy)), _days_then(ledger, copy))
 
 
 def _reassessed(  # noqa: PLR0917
     workspace: Workspace, ledger: Ledger, departures: Departures, copy: Left, options: Options, clock: Clock
 ) -> Reassessed:
     step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
-    last, due, now = _last(ledger, copy), next_due(ledger, copy), clock()
-    before = Again(str(last.body["verdict"])) if last is not None else Again.HOLDS
+    before, due, now = _before(ledger, copy), next_due(ledger, copy), clock()
     late = max((utc_day(now) - due).days, 0)
     try:
         with guarded("re-assessment"):
             record = Case(workspace, ledger, departures, copy, options, now, before, due).record()
-    except WorkspaceError:
-        raise
     except ReleasegateError as error:
-        told, again = (
-            (f"It could not be assessed again: {error.in_one_line()}",),
-            dates.due_on(utc_day(now), _TRY_AGAIN),
-        )
+        told = (f"It could not be assessed again: {error.in_one_line()}",)
+        again = dates.due_on(utc_day(now), min(_TRY_AGAIN, _days_then(ledger, copy) or _TRY_AGAIN))
         body = bodies.reassessed(
             _decided_sha256(ledger, copy), Again.CANNOT, before, None, (), told, due, again, repeated=False
         )
         _append(ledger, copy, body, clock())
         return Reassessed(copy.release_id, copy.recipient, Again.CANNOT, before, told, repeated=False, late=late)
-    record, path, repeated = _written(workspace, ledger, copy, record)
-    changed = [gate.id for gate in record.gates if gate.changed]
-    body = bodies.reassessed(
-        record.inputs.record_sha256,
-        record.verdict,
-        before,
-        file_sha256(path),
-        changed,
-        record.because,
-        due,
-        dates.due_on(utc_day(now), record.every_days),
-        repeated=repeated,
-    )
-    _append(ledger, copy, body, clock())
+    with one_at_a_time(workspace):
+        before = _before(ledger, copy)  # another process may have assessed it meanwhile
+        record, path, repeated = keep_record(workspace, ledger, record.model_copy(update={"before": before}))
+        changed = [gate.id for gate in record.gates if gate.changed]
+        body = bodies.reassessed(
+            record.inputs.record_sha256,
+            record.verdict,
+            before,
+            file_sha256(path),
+            changed,
+            record.because,
+            due,
+            dates.due_on(utc_day(now), record.every_days),
+            repeated=repeated,
+        )
+        _append(ledger, copy, body, clock())
     return Reassessed(
         copy.release_id,
         copy.recipient,
@@ -207,9 +244,24 @@ def _reassessed(  # noqa: PLR0917
     )
 
 
+def _before(ledger: Ledger, copy: Left) -> Again:
+    """What the last re-assessment said; before the first one, that the decision holds."""
+    last = _last(ledger, copy)
+    return Again.HOLDS if last is None else Again(str(last.body["verdict"]))
+
+
 def _last(ledger: Ledger, copy: Left) -> Entry | None:
     entries = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.REASSESSED)
     return entries[-1] if entries else None
+
+
+def _days_then(ledger: Ledger, copy: Left) -> int:
+    """How often the policy of then wants a copy to be assessed again; 0 where nothing says."""
+    decided = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.DECIDED)
+    kept = decided[-1].body.get("determined") if decided else None
+    policy = kept.get("policy") if isinstance(kept, dict) else None
+    days = policy.get("reassess_days") if isinstance(policy, dict) else None
+    return days if isinstance(days, int) else 0
 
 
 def _decided_sha256(ledger: Ledger, copy: Left) -> str:
@@ -221,32 +273,3 @@ def _append(ledger: Ledger, copy: Left, body: Mapping[str, object], at: datetime
     ledger.append(
         Event.REASSESSED, release_id=copy.release_id, recipient=copy.recipient, actor=actor(), body=body, at=at
     )
-
-
-def _written(workspace: Workspace, ledger: Ledger, copy: Left, record: Reassessment) -> tuple[Reassessment, Path, bool]:
-    """Keep a record under the digest of its inputs; one that is there already stays, and is what is told.
-
-    The record that is there may have followed on another verdict: it is told with the one before today.
-    """
-    path = workspace.reassessments(copy.release_id, copy.recipient) / f"{digest(record.inputs)}.json"
-    if path.is_file() and not _is_recorded(ledger, copy, path):
-        # Left by a crash before the ledger knew of it, or changed since: nobody may be told what it says.
-        path.rename(path.with_name(f"{path.stem}.unrecorded-{file_sha256(path)[:12]}"))
-    if path.is_file():
-        there = Reassessment.model_validate_json(path.read_bytes())
-        return (
-            there.model_copy(update={"before": record.before, "due": record.due, "next_due": record.next_due}),
-            path,
-            True,
-        )
-    with written(path) as partial:
-        partial.write_bytes(canonical_json(record))
-        partial.chmod(0o600)
-    return record, path, False
-
-
-def _is_recorded(ledger: Ledger, copy: Left, path: Path) -> bool:
-    """Whether the ledger names these bytes as a record of the copy."""
-    entries = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.REASSESSED)
-    sha256 = file_sha256(path)
-    return any(entry.body.get("reassessment_sha256") == sha256 for entry in entries)

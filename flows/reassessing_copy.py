@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from itertools import combinations, islice
+from math import comb
 from pathlib import Path
 
-from flows.cases import finish_additions
 from flows.delivered import (
     Departures,
     Left,
@@ -16,23 +16,24 @@ from flows.delivered import (
     place_of_request,
     record_of,
     request_of,
+    settle,
 )
 from flows.identity import code_fact
 from flows.progress import step
 from flows.workspace import Workspace
 from tasks.decision.assemble import Circumstances
 from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
-from tasks.decision.overrides import GateOverrides, is_gate_override
+from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
 from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact, digest
 from tasks.decision.verdict import is_over, utc_day
-from tasks.errors import ReleasegateError, StageFailed, WorkspaceError
+from tasks.errors import ReleasegateError, StageFailed
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import file_sha256, read_microdata
 from tasks.reassessment import compare, dates
 from tasks.reassessment.hands import MEASURED_TOGETHER, copy_of, held_together
 from tasks.reassessment.population import Ground, ground_of
-from tasks.reassessment.record import Again, GateAgain, Hand, InputsAgain, Reassessment
+from tasks.reassessment.record import Again, GateAgain, Hand, InputsAgain, Reassessment, RequestFrom
 from tasks.reassessment.request import Wanted, asked_today, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
 from tasks.reassessment.together import Copy
@@ -40,7 +41,7 @@ from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Recipient, ReleaseRequest
 
 _MOST_SETS = 50
-"""Sets of colluding recipients that are laid beside each other; those that are left out are named."""
+"""Sets of recipients who might share that are compared; how many are left out is told."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,6 @@ class Case:
     @cached_property
     def decided(self) -> DecisionRecord:
         """The decision that the copy left by."""
-        with self.workspace.alone(self.copy.release_id, wait_seconds=30.0):
-            finish_additions(self.workspace, self.ledger, self.copy.release_id)
         return record_of(self.workspace, self.ledger, self.copy)
 
     @cached_property
@@ -97,20 +96,26 @@ class Case:
     @cached_property
     def wanted(self) -> Wanted:
         """What is of today: named by the caller, or as the request has it that lies where this one lay."""
-        named = self.options.request
-        request = None
-        if named is not None:
-            request = load_request(named, self.options.roots)
-        elif self.then.path.is_file():
-            try:
-                there = load_request(self.then.path, self.then.roots)
-                request = there if _is_of(there.request, self.then.request) else None
-            except ReleasegateError as error:
-                self.not_measured.append(
-                    NotAssessed(stage="today's request", reason=f"taken as it was kept; {error.in_one_line()}")
-                )
         policy = None if self.options.policy is None else policy_from(self.options.policy)
-        return Wanted(request=request, policy=policy, population=self.options.population)
+        return Wanted(request=self._request_of_today[1], policy=policy, population=self.options.population)
+
+    @cached_property
+    def _request_of_today(self) -> tuple[RequestFrom, LoadedRequest | None]:
+        """Which request is that of today; None where the one that was kept is taken."""
+        if self.options.request is not None:
+            origin: RequestFrom = "named"
+            found = load_request(self.options.request, self.options.roots)
+        elif self.then.path.is_file():
+            origin = "where it lay"
+            try:
+                found = load_request(self.then.path, self.then.roots)
+            except ReleasegateError as error:
+                reason = f"taken as it was kept; {error.in_one_line()}"
+                self.not_measured.append(NotAssessed(stage="today's request", reason=reason))
+                return "kept, another unreadable", None
+        else:
+            return "kept, none there", None
+        return (origin, found) if _is_of(found.request, self.then.request) else ("kept, another of other data", None)
 
     @cached_property
     def asked(self) -> LoadedRequest:
@@ -128,10 +133,11 @@ class Case:
         ground = self._ground()
         dataset = self._dataset()
         gates, rows = self._gates(ground, dataset)
-        beside = self._beside
-        judged, hands = self._hands(ground, beside)
+        beside = self.departures.beside(self.copy)
+        self._note_silent()
+        judged, hands, left_out = self._hands(ground, beside)
         next_due = dates.due_on(self.today, asked.request.policy.reassessment.every_days)
-        lapses = dates.lapses(decided, self.recipient.agreement, next_due, self.today)
+        lapses = dates.lapses(decided, self.recipient.agreement, self.today)
         verdict = compare.verdict_of(gates, hands, self.not_measured)
         in_force = not is_over(self.recipient.agreement.expires, self.today)
         population = None if ground is None else self._file("population")
@@ -144,6 +150,7 @@ class Case:
             code=code_fact().model_dump(mode="json"),
             dataset_sha256=dataset[1],
             external=(_external_then(decided), external),
+            origin=self._request_of_today[0],
             further=sorted({one.release_id for one in judged} - {self.copy.release_id}),
             in_force=in_force,
         )
@@ -164,11 +171,13 @@ class Case:
                 [f"{one.stage}: {one.reason}" for one in self.not_measured],
                 found,
                 records=decided.dataset.rows_out,
+                collected=decided.dataset.rows_in,
                 small_cell=policy.small_cell,
             ),
             causes=found,
             gates=gates,
             hands=hands,
+            sets_left_out=left_out,
             not_beside=self._not_beside(beside),
             lapses=lapses,
             not_measured=tuple(self.not_measured),
@@ -189,6 +198,7 @@ class Case:
                 request_sha256=digest(
                     asked.request.model_dump(mode="json", exclude={"population": {"path"}, "external_data": {"path"}})
                 ),
+                request_from=self._request_of_today[0],
                 dataset_sha256=decided.dataset.source_sha256 if dataset[0] else None,
                 population_sha256=population,
                 external_sha256=external,
@@ -196,9 +206,23 @@ class Case:
                 in_force=in_force,
                 lapsing=dates.named(lapses),
                 others=tuple(sorted(one.name for one in beside)),
-                hindrances=tuple(f"{one.stage}: {one.reason}" for one in self.not_measured),
+                hindrances=(
+                    *(f"{one.stage}: {one.reason}" for one in self.not_measured),
+                    *(f"{hand.kind}, {' '.join(hand.releases)}: {hand.cannot}" for hand in hands if hand.cannot),
+                ),
             ),
         )
+
+    def _note_silent(self) -> None:
+        silent = sorted(self.departures.silent - {self.copy.name})
+        if silent:
+            self.not_measured.append(
+                NotAssessed(
+                    stage="copies in one hand",
+                    reason="nobody can say whether these are of the same people, since the record that was decided on "
+                    f"is not in their bundles: {', '.join(silent)}; restore them from a backup",
+                )
+            )
 
     def _ground(self) -> Ground | None:
         try:
@@ -245,16 +269,14 @@ class Case:
                 frame = read_microdata(dataset[0], self.asked.request)
                 again = score_with_originals(self.delivered, today, frame, self._circumstances())
                 return compare.gates_again(decided.gates, again.gates), again.dataset.rows_out
-            except WorkspaceError:
-                raise
             except ReleasegateError as error:
                 self._cannot("a stage", error)
         step("scoring the delivered bytes alone")
-        figures = score_alone(self.delivered, today)
-        results, missing = compare.judged_alone(
-            self.asked.request.policy, figures, self._conditions(), decoyed=decided.decoys is not None
-        )
-        return compare.gates_again(decided.gates, results, missing), decided.dataset.rows_out
+        figures, policy = score_alone(self.delivered, today), self.asked.request.policy
+        results, missing = compare.judged_alone(policy, figures, self._conditions(), decoyed=decided.decoys is not None)
+        answered = [one for one in self._overrides() if one.recipient == self.copy.recipient]
+        excused = with_overrides(results, answered, policy.review.overridable)
+        return compare.gates_again(decided.gates, excused, missing), decided.dataset.rows_out
 
     def _conditions(self) -> tuple[GateResult, ...]:
         """Gates that need no figure of today."""
@@ -266,8 +288,6 @@ class Case:
 
     def _circumstances(self) -> Circumstances:
         decided = self.decided
-        entries = {one.sha256: one for one in self.ledger.entries(event=Event.OVERRIDDEN)}
-        overrides = [entries[name] for name in decided.overrides if name in entries and is_gate_override(entries[name])]
         return Circumstances(
             release_id=decided.release_id,
             request_sha256=decided.request_sha256,
@@ -279,9 +299,15 @@ class Case:
             decided_at=self.now,
             prev_record_sha256=self.ledger.head().sha256,
             inputs_id=decided.inputs_id,
-            overrides=tuple(GateOverrides.of(one) for one in overrides),
+            overrides=self._overrides(),
             supersedes={} if decided.supersedes is None else {self.copy.recipient: decided.supersedes},
         )
+
+    def _overrides(self) -> tuple[GateOverrides, ...]:
+        """Those that the release rests on."""
+        entries = {one.sha256: one for one in self.ledger.entries(event=Event.OVERRIDDEN)}
+        found = [entries[name] for name in self.decided.overrides if name in entries]
+        return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
 
     def _file(self, part: str) -> str | None:
         """SHA-256 of a file of today's request; None where it names none, or it cannot be read."""
@@ -293,17 +319,13 @@ class Case:
         except (ReleasegateError, OSError):
             return None
 
-    @cached_property
-    def _beside(self) -> tuple[Left, ...]:
-        return self.departures.beside(self.copy)
-
     def _not_beside(self, beside: Sequence[Left]) -> tuple[str, ...]:
         same, known = self.departures.hands(self.copy), {self.copy.release_id, *(one.release_id for one in beside)}
         others = {one.release_id for one in self.departures.copies if one.recipient in same}
         return tuple(sorted(others - known))
 
-    def _hands(self, ground: Ground | None, beside: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[Hand, ...]]:
-        """Copies in one hand, those that are judged first; and all copies that are judged with this one."""
+    def _hands(self, ground: Ground | None, beside: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[Hand, ...], int]:
+        """All copies that are judged with this one; copies in one hand, those that are judged first; sets left out."""
         terms = self.asked.request.policy.reassessment
         same = self.departures.hands(self.copy)
         own = tuple(one for one in beside if one.recipient in same)
@@ -312,6 +334,7 @@ class Case:
         others = sorted({one.recipient for one in beside} - same)
         pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(others, size))
         sets += [("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)]
+        left_out = max(sum(comb(len(others), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
         hands, judged, seen = [], list[Left](), set[frozenset[str]]()
         laid = _Laid(self, ground)
         for kind, members in sets:
@@ -323,7 +346,7 @@ class Case:
             if kind != "compared":
                 judged += copies
             hands.append(laid.hand(kind, copies))
-        return tuple(judged), tuple(hands)
+        return tuple(judged), tuple(hands), left_out
 
 
 @dataclass(frozen=True)
@@ -358,8 +381,6 @@ class _Laid:
             holders = {one.holder.id: one.holder for one in reversed(laid)}
             today = Today(case.asked.request, self._ground)
             held = held_together([one.copy for one in laid], today, holders.values())
-        except WorkspaceError:
-            raise
         except ReleasegateError as error:
             return Hand.model_validate({**told, "cannot": error.in_one_line()})
         gates = [gate for gate in case.asked.request.policy.gates if gate.measure in MEASURED_TOGETHER]
@@ -390,11 +411,20 @@ class _Laid:
     def _lay(self, one: Left, ground: Ground) -> _Held:
         case = self._case
         if one == case.copy:
-            return _Held(copy_of(case.delivered, ground), case.recipient, case.decided.decoys is not None)
+            return _Held(
+                copy_of(case.delivered, ground, _memory(case)), case.recipient, case.decided.decoys is not None
+            )
+        settle(case.workspace, case.ledger, one.release_id)
         record = record_of(case.workspace, case.ledger, one)
         delivered = delivered_of(case.workspace, one, record)
         request = request_of(delivered.kept, *place_of_request(case.ledger, one.release_id)).request
-        return _Held(copy_of(delivered, ground), request.recipient(one.recipient), record.decoys is not None)
+        return _Held(
+            copy_of(delivered, ground, _memory(case)), request.recipient(one.recipient), record.decoys is not None
+        )
+
+
+def _memory(case: Case) -> int:
+    return case.asked.request.policy.generalization.memory_limit_mb * 2**20
 
 
 def _is_of(request: ReleaseRequest, made: ReleaseRequest) -> bool:

@@ -73,9 +73,14 @@ class Workspace:
         """What is kept, sealed, to assess a recipient's copy again."""
         return self.private / "kept" / release_id / f"{recipient}.sealed"
 
+    @property
+    def all_reassessments(self) -> Path:
+        """Folder of the re-assessments of all copies."""
+        return self.private / "reassessments"
+
     def reassessments(self, release_id: str, recipient: str) -> Path:
         """Folder of the re-assessments of a recipient's copy."""
-        return self.private / "reassessments" / release_id / recipient
+        return self.all_reassessments / release_id / recipient
 
     def additions(self, release_id: str) -> Path:
         """Private folder of deliveries that reviewers have approved, until they are in their bundle."""

@@ -167,7 +167,7 @@ def thresholds_figure(record: Reassessment) -> Figure | None:
             loc="upper left", bbox_to_anchor=(0, 1.0 + 0.9 / max(len(gates), 2)), ncols=3, frameon=False, fontsize=7
         )
 
-    beyond = [gate.title for gate in gates if (_part(gate, then=False) or 0) > 1]
+    beyond = [gate.title for gate in gates if max(_part(gate, then=False) or 0, together[gate.id] or 0) > 1]
     told = f"Beyond what is allowed today: {'; '.join(beyond)}." if beyond else "None is beyond what is allowed today."
     return Figure(
         name="reassessment-thresholds",
@@ -188,13 +188,16 @@ def _part(gate: GateAgain, *, then: bool) -> float | None:
     return measured / threshold
 
 
-def _line(gate: GateAgain, record: Reassessment) -> GateLine:
+def _line(gate: GateAgain, record: Reassessment, *, judged: bool = True) -> GateLine:
+    """A line of a table; where nothing is judged, the gate is not said to open or to close."""
     then, before = _written(gate, gate.measured_then, gate.threshold_then, record)
     today, allowed = _written(gate, gate.measured, gate.threshold, record)
     outcome, css = "✓ open", "passed"
     if gate.open is None:
         dropped = gate.threshold is None and gate.comparison != "is"
         outcome, css = ("no gate today", "note") if dropped else ("not judged", "failed")
+    elif not judged:
+        outcome, css = ("within", "note") if gate.open else ("beyond", "note")
     elif not gate.open:
         outcome, css = "✗ closed", "failed"
     elif gate.overridden:
@@ -235,10 +238,12 @@ def _hand(hand: Hand, record: Reassessment, cells: SmallCellRule) -> HandText:
     text = f"They could not be laid beside each other: {hand.cannot}."
     if not hand.cannot and hand.shared is not None and hand.narrowed is not None:
         text = (
-            f"Records in other copies too: {cells.count(hand.shared)}; of these, fewer people match all cells than the "
-            f"cell in this copy for {cells.part(hand.narrowed, hand.shared)}."
+            f"Records that are in other copies too: {cells.count(hand.shared)}. Of these, hidden among fewer people "
+            f"than in this copy alone: {cells.part(hand.narrowed, hand.shared)}."
         )
-    return HandText(title, _KINDS[hand.kind], text, tuple(_line(gate, record) for gate in hand.gates))
+    return HandText(
+        title, _KINDS[hand.kind], text, tuple(_line(gate, record, judged=hand.judged) for gate in hand.gates)
+    )
 
 
 def _population(record: Reassessment) -> str:

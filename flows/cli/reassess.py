@@ -8,7 +8,10 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.workspace import Workspace
+from tasks.artifact import written
+from tasks.decision.record import digest
 from tasks.errors import BadInput
+from tasks.guard import guarded
 
 if TYPE_CHECKING:
     from flows.reassessing import Reassessed
@@ -69,24 +72,32 @@ def reassess(  # noqa: PLR0917
     from flows.reassessing_copy import Options  # noqa: PLC0415
 
     home = Workspace(workspace.resolve())
+    if report is not None:
+        with guarded("the folder of reports"):
+            report.mkdir(parents=True, exist_ok=True)
     options = Options(policy, population, request, tuple(one.resolve() for one in root or ()))
     with listening((lambda _: None) if as_json else lambda name: notices.print(f"… {name}", style="dim")):
         if release is not None:
             made = reassess_one(release, home, options)
         else:
             made = reassess_all(home, options=options, due_only=due)
-    written = [] if report is None else [_report(one, report) for one in made]
+    reports = [None if report is None else _report(one, report) for one in made]
     code = ExitCode.APPROVED if all(one.verdict == "holds" for one in made) else ExitCode.BLOCKED
     if as_json:
         print_json(
-            {"ok": code == ExitCode.APPROVED, "exit_code": int(code), "reassessed": [_document(one) for one in made]}
+            {
+                "ok": code == ExitCode.APPROVED,
+                "exit_code": int(code),
+                "reassessed": [_document(one, path) for one, path in zip(made, reports, strict=True)],
+            }
         )
         return code
     from flows.cli.reassessed import shown  # noqa: PLC0415
 
     for one in made:
         console.print(shown(one))
-    for path in filter(None, written):
+        console.print("" if one.path is None else f"record: {one.path}\n", soft_wrap=True)
+    for path in filter(None, reports):
         console.print(f"report: {path}", soft_wrap=True)
     if not made:
         console.print("nothing is due" if due else "nothing has left")
@@ -99,13 +110,14 @@ def _report(one: "Reassessed", folder: Path) -> Path | None:
         return None
     from reports.reassessment import render_reassessment  # noqa: PLC0415  WeasyPrint takes a second to import
 
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{one.release_id[:12]}-{one.recipient}.pdf"
-    path.write_bytes(render_reassessment(one.record))
-    return path
+    # Named by what it says, so that a later one never takes its place.
+    name = f"{one.release_id[:12]}-{one.recipient}-{one.record.reassessed_at:%Y-%m-%d}-{digest(one.record)[:8]}.pdf"
+    with guarded("the folder of reports"), written(folder / name) as partial:
+        partial.write_bytes(render_reassessment(one.record))
+    return folder / name
 
 
-def _document(one: "Reassessed") -> dict[str, object]:
+def _document(one: "Reassessed", report: Path | None) -> dict[str, object]:
     return {
         "release_id": one.release_id,
         "recipient": one.recipient,
@@ -116,5 +128,6 @@ def _document(one: "Reassessed") -> dict[str, object]:
         "days_late": one.late,
         "because": list(one.because),
         "path": None if one.path is None else str(one.path),
+        "report": None if report is None else str(report),
         "record": None if one.record is None else one.record.model_dump(mode="json"),
     }

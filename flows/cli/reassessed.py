@@ -1,5 +1,7 @@
 """A re-assessment on the terminal: what is said, the gates then and today, copies in one hand, what ends."""
 
+from collections.abc import Mapping
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -11,6 +13,7 @@ from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
 from tasks.request.model import Measure
 
 _STYLES = {Again.HOLDS: "bold green", Again.BLOCKED: "bold red", Again.CANNOT: "bold yellow"}
+_WORDS: Mapping[bool | None, str] = {True: "open", False: "closed", None: "–"}
 _KINDS = {"same recipient": "given to it", "declared": "taken to share", "compared": "compared, not judged"}
 
 
@@ -24,37 +27,41 @@ def shown(one: Reassessed) -> Group:
     if one.repeated:
         parts.append(Text("The world is that of a re-assessment that is recorded; no record was written."))
     if one.late:
-        parts.append(Text(f"It is {one.late} days late."))
+        parts.append(Text(f"It is {one.late:,} {'day' if one.late == 1 else 'days'} late."))
     parts += [Text(f"  {sentence}") for sentence in one.because]
     if one.record is not None:
         parts += _tables(one.record)
-    if one.path is not None:
-        parts.append(Text(f"record: {one.path}", overflow="fold"))
-    return Group(*parts, Text(""))
+    return Group(*parts)
 
 
 def _tables(record: Reassessment) -> list[RenderableType]:
-    parts: list[RenderableType] = [_gates("Gates then and today", record.gates, record)]
+    parts: list[RenderableType] = [_gates("Gates then and today", record.gates, record, "", _WORDS)]
     for hand in record.hands:
-        who = f"{', '.join(hand.recipients)}: {len(hand.releases)} releases in one hand ({_KINDS[hand.kind]})"
+        number = f"{len(hand.releases)} {'release' if len(hand.releases) == 1 else 'releases'}"
+        who = f"{', '.join(hand.recipients)}: {number} in one hand ({_KINDS[hand.kind]})"
         if hand.cannot:
             parts.append(Text(f"{who}\n  could not be laid beside each other: {hand.cannot}"))
         else:
-            parts.append(_gates(who, hand.gates, record, _narrowed(hand, record)))
+            words = {True: "within", False: "beyond", None: "–"} if not hand.judged else _WORDS
+            parts.append(_gates(who, hand.gates, record, _narrowed(hand, record), words))
+    if record.sets_left_out:
+        parts.append(Text(f"{record.sets_left_out:,} further sets of recipients who might share were not compared."))
     if record.lapses:
         table = untitled_table(["ends", ""], ["last day", "days left"])
         for one in record.lapses:
-            table.add_row(one.what, one.name if one.what == "agreement" else "", str(one.last_day), str(one.days_left))
+            left = "ended" if one.within is None else str(one.days_left)
+            table.add_row(one.what, one.name if one.what == "agreement" else "", str(one.last_day), left)
         parts.append(table)
     return parts
 
 
-def _gates(title: str, gates: tuple[GateAgain, ...], record: Reassessment, caption: str = "") -> RenderableType:
+def _gates(
+    title: str, gates: tuple[GateAgain, ...], record: Reassessment, caption: str, words: Mapping[bool | None, str]
+) -> RenderableType:
     table = titled_table(title, ["", "gate"], ["then", "today", "allowed"], caption)
     for gate in gates:
-        mark = {True: "open", False: "closed", None: "–"}[gate.open]
         then, today, allowed = written(gate, record)
-        table.add_row(mark, gate.title, then, today, allowed)
+        table.add_row(words[gate.open], gate.title, then, today, allowed)
     return table
 
 
@@ -62,10 +69,15 @@ def _narrowed(hand: Hand, record: Reassessment) -> str:
     """How many records other copies tell more of, where that is no small number of people."""
     if hand.shared is None or hand.narrowed is None:
         return ""
-    least = record.policy.small_cell
-    if any(0 < number < least for number in (hand.narrowed, hand.shared - hand.narrowed)):
-        return f"{hand.shared:,} records are in other copies too; fewer than {least} are told more, or no more, of"
-    return f"{hand.shared:,} records are in other copies too; of {hand.narrowed:,} fewer people match all cells"
+    least, rest = record.policy.small_cell, hand.shared - hand.narrowed
+    if 0 < hand.shared < least:
+        return f"Fewer than {least} records are in other copies too."
+    narrowed = f"{hand.narrowed:,}" if hand.narrowed else "none"
+    if 0 < hand.narrowed < least:
+        narrowed = f"fewer than {least}"
+    elif 0 < rest < least:
+        narrowed = f"all but fewer than {least}"
+    return f"{hand.shared:,} records are in other copies too, which narrow {narrowed} of them to fewer people."
 
 
 def written(gate: GateAgain, record: Reassessment) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from flows.cases import Case, cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, anchors_of, fingerprints_of
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
+from flows.reassessment_records import verify_records
 from flows.workspace import Workspace
 from tasks.decision.states import State
 from tasks.delivery.verification import BundleReport, verify_bundle
@@ -90,7 +91,7 @@ def verify(
     A bundle is compared with its manifest, its records and the ledger; with --trust, the signers of its determinations
     are judged too. A signed determination (--pdf) must be whole, signed by somebody below a trusted root, and, without
     --alone, be the recorded one. The ledger's chain and signatures are checked, and against every decision record of
-    the workspace and everything that --anchors-from names.
+    the workspace and everything that --anchors-from names; the records of re-assessments are compared with it.
 
     Exit code 0 if all is as recorded and signed, 3 if not, with what is wrong and where. No network is used, so that
     no revocation is looked up.
@@ -136,6 +137,7 @@ def _ledger(
         rows = opened.verify(anchors, fingerprints, (*own, *kept.anchors))
         head = opened.head()
         keys = len(opened.registered_keys())
+        again = verify_records(named, opened) if named.private.is_dir() else None
     return {
         "ledger": opened.place,
         "entries": rows,
@@ -148,6 +150,9 @@ def _ledger(
             "unsigned documents": kept.unsigned,
             "other files": kept.passed_over,
         },
+        "reassessments": "not compared: the workspace's private folder is not at hand"
+        if again is None
+        else {"as recorded": again.recorded, "put aside": again.aside},
     }
 
 

@@ -40,6 +40,10 @@ _KEPT = (
 )
 """Variables that a given server may need."""
 
+_IDLE_SERVICES = ("CANCELLATION_CLEANUP", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS")
+"""Services of our own server that look every few seconds for what there is none of: workers, pauses that end, subflows
+of what was cancelled; and for late runs, which they only give another name."""
+
 _NOT_FOR_CHILDREN = ("PREFECT_", "RELEASEGATE_API_TOKEN", "RELEASEGATE_NOTIFY_")
 """Variables that server, runner and runs have of their own, or have no use for."""
 
@@ -87,6 +91,12 @@ class Backend:
         """Whether flows can run: the runner does, or a worker of the pool is online."""
         return self._ready.is_set() and (self._pool is None or pools.is_served(self._pool))
 
+    def ring(self) -> None:
+        """Tell the runner that there is a run to start; it would find it a little later."""
+        runner = self._runner
+        if runner is not None:
+            runner.ring()
+
     def keep(self, stopping: threading.Event, prepare: Callable[[], None]) -> None:
         """Keep both alive until told to stop.
 
@@ -131,8 +141,10 @@ class Backend:
             self._runner = Child(arguments, self._whole_environment(), self._service.home / "runner.log")
             log("the runner of flows was started", process=self._runner.process_id)
             self._ready.set()
-        elif time.time() - self.runner_started_at > _LASTING_SECONDS:
-            self._failures = 0
+        else:
+            self._ready.set()  # a given server answers again that had not for long
+            if time.time() - self.runner_started_at > _LASTING_SECONDS:
+                self._failures = 0
 
     def _start_server(self, stopping: threading.Event) -> None:
         self._ready.clear()
@@ -231,6 +243,7 @@ class Backend:
             # Leases outlive the server, so that it knows of slots that dead runs hold.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+            **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _IDLE_SERVICES},
             "PREFECT__SERVER_FINAL": "1",
         }
 

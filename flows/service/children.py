@@ -36,6 +36,8 @@ class Child:
                 pass_fds=pass_fds,
                 start_new_session=True,
             )
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
 
     @property
     def process_id(self) -> int:
@@ -46,6 +48,12 @@ class Child:
     def is_alive(self) -> bool:
         """Whether it still runs."""
         return self._process.poll() is None
+
+    def ring(self) -> None:
+        """Send it a byte; one that has ended, or that has not read the last ones, is not rung."""
+        if self._process.stdin is not None:
+            with suppress(OSError, ValueError):
+                os.write(self._process.stdin.fileno(), b"\n")
 
     def stop(self, *, at_once: bool = False) -> None:
         """End it, with every process it has started."""

@@ -29,12 +29,8 @@ class Service:
     roots: tuple[Path, ...] = ()
     """Folders that every request may name files in."""
     inbox: Path | None = None
-    settings_file: Path | None = None
-
-    @cached_property
-    def settings(self) -> ServiceSettings:
-        """The settings, as they were when they were asked for first."""
-        return DEFAULTS if self.settings_file is None else load_settings(self.settings_file)
+    settings: ServiceSettings = DEFAULTS
+    """As they were when the service was started, in its runs too."""
 
     @property
     def home(self) -> Path:
@@ -57,7 +53,7 @@ class Service:
             "workspace": str(self.workspace.root),
             "roots": [str(root) for root in self.roots],
             "inbox": None if self.inbox is None else str(self.inbox),
-            "settings": None if self.settings_file is None else str(self.settings_file),
+            "settings": None if self.settings == DEFAULTS else self.settings.model_dump(mode="json"),
         }
         return {VARIABLE: json.dumps(document)}
 
@@ -91,14 +87,15 @@ def service_of(
             fix="name another one with --inbox",
         )
     own = opened.root / SETTINGS
+    file = settings if settings is not None else own if own.is_file() else None
     service = Service(
         opened,
         tuple(root.resolve() for root in roots),
         None if inbox is None else inbox.resolve(),
-        settings.resolve() if settings is not None else own if own.is_file() else None,
+        DEFAULTS if file is None else load_settings(file),
     )
     service.home.mkdir(mode=0o700, exist_ok=True)
-    _ = service.settings, service.name
+    _ = service.name
     return service
 
 
@@ -114,11 +111,12 @@ def of_environment(environment: Mapping[str, str] | None = None) -> Service:
     try:
         document = json.loads(text or "")
         inbox, settings = document["inbox"], document["settings"]
+        told = DEFAULTS if settings is None else ServiceSettings.model_validate_json(json.dumps(settings), strict=True)
         return Service(
             open_workspace(Path(document["workspace"])),
             tuple(Path(root) for root in document["roots"]),
             None if inbox is None else Path(inbox),
-            None if settings is None else Path(settings),
+            told,
         )
     except (KeyError, TypeError, ValueError):
         raise WorkspaceError(

@@ -6,11 +6,12 @@ it is run again, and finds what was done.
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow, suspend_flow_run
 from prefect.client.schemas.objects import State as RunState
@@ -30,7 +31,7 @@ from flows.progress import listening
 from flows.server_process import end_with
 from flows.service import artifacts
 from flows.service.config import Service, of_environment
-from flows.service.intake import Arrival, receive
+from flows.service.intake import Arrival, Received, receive
 from flows.service.queue import Entry, Queue, State, new_token
 from flows.service.working import decide, expire_all
 from flows.solving import solving_within
@@ -38,12 +39,17 @@ from tasks.errors import WorkspaceError
 from tasks.guard import guarded
 from tasks.request.document import MAXIMUM_BYTES
 
+if TYPE_CHECKING:
+    from flows.reassessing_copy import Options
+
 RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner, which the runs end with."""
 REQUESTED = "releasegate.release.requested"
 """The event that asks for a release; its payload names a request below one of the roots."""
 _LONGEST_WAIT = 60.0
 """Seconds to wait for a process that is ending."""
+_PAUSES = (5.0, 15.0, 60.0, 300.0)
+"""Seconds between tries to take in what an event has asked for."""
 _LEASE_SECONDS = 60.0
 """For which a dead run keeps its place among the solvers."""
 
@@ -59,14 +65,17 @@ def deployments(service: Service) -> list[RunnerDeployment]:
     return [
         _deployment(release_request, service),
         _deployment(receive_request, service, triggers=[asked]),
-        _deployment(reassess, service, cron=schedules.reassess),
-        _deployment(expire, service, cron=schedules.expire),
+        _deployment(reassess, service, cron=schedules.reassess, timezone=schedules.timezone),
+        _deployment(expire, service, cron=schedules.expire, timezone=schedules.timezone),
+        # An audit is of days in UTC: by a clock that is ahead, the month would not have ended, and another be audited.
         _deployment(audit, service, cron=schedules.audit),
     ]
 
 
-def _deployment(made: Any, service: Service, *, cron: str | None = None, **terms: Any) -> RunnerDeployment:
-    schedule = None if cron is None else Cron(cron, timezone=service.settings.schedules.timezone)
+def _deployment(
+    made: Any, service: Service, *, cron: str | None = None, timezone: str = "UTC", **terms: Any
+) -> RunnerDeployment:
+    schedule = None if cron is None else Cron(cron, timezone=timezone)
     deployment: RunnerDeployment = made.to_deployment(
         service.name,
         schedules=[] if schedule is None else [schedule],
@@ -125,7 +134,7 @@ def receive_request(request: str) -> RunState[None]:
             (path.parent, *service.roots),
             f"event-{flow_run.get_id()}",
         )
-        received = receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+        received = received_at_last(service, arrival)
         known = " before" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{known} as {received.entry.id}")
 
@@ -135,11 +144,21 @@ def reassess() -> RunState[None]:
     """Assess again what has left and is due, as its policy has it."""
     with _run() as service, guarded("service"):
         from flows.reassessing import reassess_all  # noqa: PLC0415 - imports every method
-        from flows.reassessing_copy import Options  # noqa: PLC0415
 
-        made = reassess_all(service.workspace, options=Options(roots=service.roots), due_only=True)
+        made = reassess_all(service.workspace, options=todays_terms(service), due_only=True)
         changed = sum(one.changed for one in made)
         return Completed(message=f"{len(made)} assessed again, {changed} with another verdict")
+
+
+def todays_terms(service: Service) -> "Options":
+    """What the scheduled re-assessment takes in place of what requests say.
+
+    The service keeps each request under its hash, so that none of today lies where one lay.
+    """
+    from flows.reassessing_copy import Options  # noqa: PLC0415 - imports every method
+
+    policy = service.settings.reassessment.policy
+    return Options(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
 
 
 @flow(name="expire", persist_result=False, retries=0)
@@ -173,6 +192,16 @@ def audit() -> RunState[None]:
         )
 
 
+def received_at_last(service: Service, arrival: Arrival) -> Received:
+    """Take a request in that nobody hands in again: where the queue is full or something is locked, later."""
+    for pause in _PAUSES:
+        try:
+            return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+        except WorkspaceError:
+            time.sleep(pause)
+    return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+
+
 def month_before(day: date) -> tuple[date, date]:
     """First and last day of the month before that of a day."""
     last = day.replace(day=1) - timedelta(days=1)
@@ -181,11 +210,13 @@ def month_before(day: date) -> tuple[date, date]:
 
 @contextmanager
 def _run() -> Iterator[Service]:
-    """What every run begins with: it ends with its runner, and it knows its service."""
+    """What every run begins with: it ends with its runner, knows its service, and can be seen to be alive."""
     runner = os.environ.get(RUNNER)
     if runner is not None and sys.platform == "linux":
         end_with(int(runner))
-    yield of_environment()
+    service = of_environment()
+    with Queue(service.workspace).running(str(flow_run.get_id())):
+        yield service
 
 
 def _engine(service: Service) -> Any:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from flows.actor import utc_now
@@ -9,7 +10,8 @@ from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.moving import queue_ages
 from flows.service.queue import Queue, State
-from tasks.errors import ReleasegateError
+from flows.service.telling import told_of
+from tasks.errors import ReleasegateError, WorkspaceError
 
 _STALLED_SECONDS = 120.0
 _LONGEST_IN_QUEUE = 6 * 3600.0
@@ -45,13 +47,15 @@ def health(
     -------
     well : bool
     parts : dict of str to str
-        ``ok``, or what is wrong with it, by ledger, prefect, runner, queue.
+        ``ok``, or what is wrong with it, by ledger, prefect, runner, queue, inbox, news.
     """
     parts = {
         "ledger": _ledger(service),
         "prefect": "ok" if prefect_answers() else "does not answer",
         "runner": "ok" if runner_runs() else "is not running",
         "queue": _queue(service, pulse),
+        "inbox": "cannot be looked into" if "inbox" in pulse.problems else "ok",
+        "news": "cannot be told" if "news" in pulse.problems else "ok",
     }
     return all(state == "ok" for state in parts.values()), parts
 
@@ -60,7 +64,12 @@ def _ledger(service: Service) -> str:
     try:
         if has_ledger(service.workspace):
             with open_ledger(service.workspace) as ledger:
-                ledger.head()
+                head = ledger.head().sequence
+        else:
+            head = 0
+        with suppress(WorkspaceError):  # a note that is damaged is the news' affair
+            if head < (told_of(service.workspace) or 0):
+                return "is shorter than it was" if head else "is gone"
     except ReleasegateError as error:
         return error.what
     return "ok"

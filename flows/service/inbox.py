@@ -84,7 +84,7 @@ class Inbox:
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        identity = _identity(status)
         known = self._known.get(path.name)
         return known if known is not None and known.identity == identity else _Looked(identity, now)
 
@@ -100,7 +100,7 @@ class Inbox:
                 "inbox-" + "-".join(map(str, looked.identity)),
             )
             received = receive(self._service.workspace, arrival, most_queued=self._service.settings.limits.queued)
-            self._move(path, received.entry)
+            self._move(path, received.entry, looked)
         except (ReleasegateError, OSError) as error:
             log_problem("a file of the inbox could not be taken in; it is tried again", error, file=path.name)
             return None
@@ -113,8 +113,11 @@ class Inbox:
         )
         return received
 
-    def _move(self, path: Path, entry: Entry) -> None:
-        """Move a file aside; what cannot be used with the reason beside it."""
+    def _move(self, path: Path, entry: Entry, looked: _Looked) -> None:
+        """Move a file aside; what cannot be used with the reason beside it.
+
+        Hashing its data may have taken minutes: another file that has come in its place meanwhile stays, to be read.
+        """
         refused = entry.state is State.REFUSED
         folder = self._folder / (REFUSED if refused else ACCEPTED)
         target = folder / f"{path.stem}.{entry.token[:8]}{path.suffix}"
@@ -122,9 +125,15 @@ class Inbox:
             lines = [f"{part}: {text}" for part, text in entry.reason.items()]
             write_whole(target.with_name(target.name + ".reason.txt"), ("\n".join(lines) + "\n").encode())
         with suppress(FileNotFoundError):
-            path.replace(target)
+            if _identity(path.lstat()) == looked.identity:
+                path.replace(target)
         sync_folder(folder)
         sync_folder(self._folder)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Tells a file from others of its name, and from itself after it was written to."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _read(path: Path) -> bytes:

@@ -130,6 +130,11 @@ def inputs_digest(inputs: Inputs) -> str:
     return digest(asdict(inputs))
 
 
+def code_digest() -> str:
+    """One digest for the program, as release ids name it."""
+    return digest(code_fact().model_dump(mode="json"))
+
+
 def check_inputs(queue: Queue, entry: Entry) -> None:
     """Refuse to decide on other files than were there when the request was accepted.
 
@@ -173,7 +178,7 @@ def _named(place: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> Entry
         refused = {"state": State.REFUSED, "reason": reason, "finished_at": at}
         return new.model_copy(update=refused)
     name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
-    return new.model_copy(update={"id": name, "inputs": inputs_digest(inputs)})
+    return new.model_copy(update={"id": name, "inputs": inputs_digest(inputs), "code": code_digest()})
 
 
 def _check_size(arrival: Arrival) -> None:

@@ -1,5 +1,6 @@
 """Figures of the service for Prometheus: queue, verdicts, durations; they count requests and releases, not people."""
 
+import threading
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator
 
@@ -25,6 +26,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._service = service
         self._queue = Queue(service.workspace)
+        self._counting = threading.Lock()
         self._seen = 0
         self._counted: set[str] = set()
         self._registry = CollectorRegistry()
@@ -52,10 +54,11 @@ class Metrics:
         ReleasegateError
             If queue or ledger cannot be read.
         """
-        self._count_entries()
-        for entry in self._queue.done_entries():
-            self._count_request(entry)
-        return generate_latest(self._registry)
+        with self._counting:  # two at once would count the same entries twice
+            self._count_entries()
+            for entry in self._queue.done_entries():
+                self._count_request(entry)
+            return generate_latest(self._registry)
 
     def _count_entries(self) -> None:
         if not has_ledger(self._service.workspace):

@@ -6,30 +6,35 @@ Once a second, for every request without a verdict:
 - its run waits for reviewers, and the ledger says that nobody needs to vote any more: it is resumed;
 - its run has ended without a verdict, or its process is gone: it is run again, a bounded number of times.
 
+A request that was decided waits again once an officer has put its release before the reviewers again. While all wait
+for reviewers and the ledger is as it was, Prefect is asked now and then alone.
+
 Nothing is remembered between two looks but what is on disk and in the ledger, so that it does not matter what was
 killed, when, and how often.
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from flows.actor import Clock, utc_now
-from flows.ledger import open_ledger
+from flows.ledger import has_ledger, open_ledger
 from flows.recall import read_records
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
 from flows.service.queue import Entry, Queue, State
-from flows.service.working import lost
+from flows.service.working import lost, may_be_lost
+from tasks.decision.overrides import is_gate_override
 from tasks.decision.states import State as Release
 from tasks.decision.verdict import utc_day
 from tasks.delivery.verification import DECISIONS
 from tasks.errors import ReleasegateError, StageCrashed, WorkspaceError
 from tasks.ledger.changes import read_standing
+from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import file_sha256
 
@@ -39,7 +44,8 @@ if TYPE_CHECKING:
 
 RELEASE_FLOW = "release-request"
 _PAGE = 100
-_CRASHES_SECONDS = 15.0
+_LONGEST_PAUSE = 15.0
+"""Seconds between two looks at Prefect's runs where nothing says that one of them has changed."""
 _GRACE_RUNNING = 120.0
 _GRACE_PENDING = 300.0
 """Seconds for which a run may be without its process: to begin, and to say that it has ended."""
@@ -48,15 +54,23 @@ _GRACE_PENDING = 300.0
 class Mover:
     """Looks at every open request once a `tick`."""
 
-    def __init__(self, service: Service, *, clock: Clock = utc_now, has_runner: bool = True) -> None:
+    def __init__(
+        self,
+        service: Service,
+        *,
+        clock: Clock = utc_now,
+        has_runner: bool = True,
+        ring: Callable[[], object] = bool,
+    ) -> None:
         self._service = service
+        self._ring = ring
         self._has_runner = has_runner
         self._queue = Queue(service.workspace)
         self._clock = clock
         self._deployment: UUID | None = None
         self._waiting: dict[str, bool] = {}
-        self._seen: object = None
-        self._looked_for_crashes = 0.0
+        self._seen: tuple[int, date] | None = None
+        self._looked: float | None = None
 
     def prepare(self, client: "SyncPrefectClient") -> None:
         """Set right what an earlier life of the service has left; call it while no runner runs.
@@ -67,7 +81,7 @@ class Mover:
 
         self._queue.prepare()
         self._queue.tidy()
-        self._deployment = None
+        self._deployment, self._looked = None, None
         self._prepare_solvers(client)
         self._record_ends()
         if not self._has_runner:
@@ -79,6 +93,18 @@ class Mover:
                 self._end_orphan(client, run)
                 if entry is not None:
                     self._try_again(entry)
+
+    def is_due(self) -> bool:
+        """Whether there may be something to move on; asks queue and ledger, and not Prefect.
+
+        Raises
+        ------
+        ReleasegateError
+            If the ledger cannot be used.
+        """
+        if self._is_time() or any(not self._waiting.get(entry.id, False) for entry in self._queue.open_entries()):
+            return True
+        return self._seen != self._ledger_now()
 
     def tick(self, client: "SyncPrefectClient", runner_started_at: float) -> None:
         """Move every open request on.
@@ -92,9 +118,7 @@ class Mover:
         """
         entries = self._queue.open_entries()
         runs = self._runs(client, [self._key(entry) for entry in entries])
-        with ExitStack() as stack:
-            if any(entry.state is State.AWAITING_REVIEW for entry in entries):
-                self._look_at(stack.enter_context(open_ledger(self._service.workspace)), entries)
+        self._look_at_ledger(entries)
         room = self._service.settings.limits.releases - sum(_is_under_way(run) for run in runs.values())
         for entry in entries:
             run = runs.get(self._key(entry))
@@ -102,9 +126,12 @@ class Mover:
                 self._move(client, entry, run, runner_started_at)
             elif room > 0 and (entry.not_before is None or entry.not_before <= self._clock()):
                 room -= self._start(client, entry)
-        if time.monotonic() - self._looked_for_crashes > _CRASHES_SECONDS:
-            self._looked_for_crashes = time.monotonic()
-            self._repeat_crashed(client)
+        if self._is_time():
+            self._repeat_dead(client)
+            self._looked = time.monotonic()
+
+    def _is_time(self) -> bool:
+        return self._looked is None or time.monotonic() - self._looked > _LONGEST_PAUSE
 
     def _move(self, client: "SyncPrefectClient", entry: Entry, run: "FlowRun", runner_started_at: float) -> None:
         if run.state is None:
@@ -113,14 +140,14 @@ class Mover:
             long = time.time() - run.state.timestamp.timestamp() > _GRACE_RUNNING
             if not self._waiting.get(entry.id, True) or (entry.state is State.ACCEPTED and long):
                 client.resume_flow_run(run.id)
+                self._ring()
                 log("a release awaits no review any more; its run goes on", request=entry.id, run=str(run.id))
         elif run.state.is_final():
             if not self._queue.is_worked_on(entry.id):
                 self._lose(entry, f"its run has ended as “{run.state.name}” without a verdict")
         elif not run.state.is_scheduled() and not self._queue.is_worked_on(entry.id):
             since = run.state.timestamp.timestamp()
-            grace = _GRACE_RUNNING if run.state.is_running() else _GRACE_PENDING
-            if since < runner_started_at or time.time() - since > grace:
+            if since < runner_started_at or _had_time(run):
                 self._end_orphan(client, run)
                 if since >= runner_started_at:
                     self._lose(entry, "the process of its run is gone")
@@ -139,6 +166,7 @@ class Mover:
         run = client.create_flow_run_from_deployment(
             self._deployment, parameters={"request": entry.id}, name=entry.id, idempotency_key=self._key(entry)
         )
+        self._ring()
         log("a run was made", request=entry.id, run=str(run.id), attempt=entry.attempt)
         return True
 
@@ -151,7 +179,7 @@ class Mover:
             got=why,
             fix="look into runner.log in the service's folder; memory is a usual cause",
         )
-        if entry.lost + 1 < self._service.settings.limits.attempts:
+        if may_be_lost(entry, self._service.settings.limits.attempts):
             changes = lost(entry, error, self._clock())
         else:
             changes = {"state": State.FAILED, "reason": error.fields(), "finished_at": self._clock()}
@@ -168,14 +196,36 @@ class Mover:
         self._queue.change(entry.id, entry.token, lambda now: _if_same(now, entry, changes))
         log("a run that had ended with its runner is made again", request=entry.id, attempt=entry.attempt + 1)
 
-    def _look_at(self, ledger: Ledger, entries: Sequence[Entry]) -> None:
+    def _ledger_now(self) -> tuple[int, date] | None:
+        """What changes with every entry of the ledger and with every day; None where there is no ledger yet."""
+        if not has_ledger(self._service.workspace):
+            return None
+        with open_ledger(self._service.workspace) as ledger:
+            return ledger.head().sequence, utc_day(self._clock())
+
+    def _look_at_ledger(self, entries: Sequence[Entry]) -> None:
         """Note of which requests somebody still needs to vote, as the ledger says now."""
-        state = (ledger.head().sequence, utc_day(self._clock()))
+        state = self._ledger_now()
+        if state is not None and (state != self._seen or self._is_time()):
+            self._reopen()
         if state != self._seen:
             self._waiting, self._seen = {}, state
-        for entry in entries:
-            if entry.id not in self._waiting and entry.state is State.AWAITING_REVIEW and entry.release_id is not None:
-                self._waiting[entry.id] = self._waits(ledger, entry.release_id)
+        asked = [entry for entry in entries if entry.id not in self._waiting and entry.state is State.AWAITING_REVIEW]
+        if asked:
+            with open_ledger(self._service.workspace) as ledger:
+                for entry in asked:
+                    if entry.release_id is not None:
+                        self._waiting[entry.id] = self._waits(ledger, entry.release_id)
+
+    def _reopen(self) -> None:
+        """Let requests wait again whose release was put before its reviewers again after they had rejected it."""
+        with open_ledger(self._service.workspace) as ledger:
+            overrides = ledger.entries(event=Event.OVERRIDDEN)
+        often = Counter(one.release_id for one in overrides if not is_gate_override(one))
+        for entry in self._queue.done_entries() if often else ():
+            new = entry.state is State.DECIDED and often[entry.release_id] > entry.reopened
+            if new and self._queue.reopen(entry, often[entry.release_id]) is not None:
+                log("a release is before its reviewers again", request=entry.id, release=entry.release_id)
 
     def _waits(self, ledger: Ledger, name: str) -> bool:
         bundle = self._service.workspace.bundle(name)
@@ -231,8 +281,11 @@ class Mover:
             if len(page) < _PAGE:
                 return found
 
-    def _repeat_crashed(self, client: "SyncPrefectClient") -> None:
-        """Run again what crashed and is no request of the queue: what an event asked for, and what was scheduled."""
+    def _repeat_dead(self, client: "SyncPrefectClient") -> None:
+        """Run again what died and is no request of the queue: what an event asked for, and what was scheduled.
+
+        A worker that dies with its run leaves it running for ever, as Prefect sees it.
+        """
         from prefect.client.schemas.objects import StateType  # noqa: PLC0415
         from prefect.states import Scheduled  # noqa: PLC0415
 
@@ -240,6 +293,9 @@ class Mover:
             if not self._is_of_queue(run) and run.run_count < self._service.settings.limits.attempts:
                 client.set_flow_run_state(run.id, Scheduled(message="its process had ended"), force=True)
                 log("a run that crashed is repeated", run=str(run.id))
+        for run in self._found(client, StateType.RUNNING, StateType.PENDING):
+            if not self._is_of_queue(run) and not self._queue.is_running(str(run.id)) and _had_time(run):
+                self._end_orphan(client, run)
 
     def _is_of_queue(self, run: "FlowRun") -> bool:
         return str(run.idempotency_key).startswith(f"{self._service.name}:")
@@ -248,7 +304,7 @@ class Mover:
         """Say that a run has crashed whose process is gone; one that is no request of the queue is due again."""
         from prefect.states import Crashed, Scheduled  # noqa: PLC0415
 
-        if self._is_of_queue(run):
+        if self._is_of_queue(run) or run.run_count >= self._service.settings.limits.attempts:
             client.set_flow_run_state(run.id, Crashed(message="its process is gone"), force=True)
         else:
             client.set_flow_run_state(run.id, Scheduled(message="its process is gone"), force=True)
@@ -272,6 +328,14 @@ class Mover:
             client.update_global_concurrency_limit(name, update)
         except ObjectNotFound:
             client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit, active=True))
+
+
+def _had_time(run: "FlowRun") -> bool:
+    """Whether a run that has no process had time enough to begin, or to say that it has ended."""
+    if run.state is None:
+        return False
+    grace = _GRACE_RUNNING if run.state.is_running() else _GRACE_PENDING
+    return time.time() - run.state.timestamp.timestamp() > grace
 
 
 def _is_under_way(run: "FlowRun") -> bool:

@@ -5,6 +5,7 @@
     .releasegate/
       queue/<id>.json            a request that has no verdict yet
       queue/<id>.lock            held by the process that works on it
+      queue/run-<run>.lock       held by the process of a run
       queue/done/<id>.json       one that has: decided, refused or failed
       requests/<sha256>/request.yaml   the document, for as long as decisions rest on it
 
@@ -13,6 +14,7 @@ the truth; whatever orchestrates runs may be lost without losing a request.
 """
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -28,6 +30,8 @@ from flows.workspace import Workspace
 from tasks.errors import WorkspaceError
 
 _LONGEST_WAIT = 30.0
+_OLD_LOCK = 24 * 3600.0
+"""Age in seconds past which the lock of a run that nobody holds was left by one that was killed."""
 
 
 class State(StrEnum):
@@ -64,6 +68,8 @@ class Entry(BaseModel):
     """Folders that it may name files in."""
     inputs: str | None = None
     """Digest of the SHA-256 of every file that it names."""
+    code: str | None = None
+    """Digest of the program that its id names."""
     arrival: str
     """Tells one arrival of a file from another, so that one that was taken in twice counts once."""
     token: str
@@ -76,6 +82,8 @@ class Entry(BaseModel):
     """When to try again."""
     release_id: str | None = None
     """The release it came to."""
+    reopened: int = 0
+    """How often an officer has put that before its reviewers again, as far as this request was moved on for it."""
     verdicts: dict[str, str] = {}
     """Where the release stood for each recipient when it was looked at last."""
     reason: dict[str, str] = {}
@@ -185,6 +193,23 @@ class Queue:
             self.put(changed)
             return changed
 
+    def reopen(self, entry: Entry, often: int) -> Entry | None:
+        """Let a decided request wait for its reviewers again; None where it is not what it was.
+
+        Parameters
+        ----------
+        entry : Entry
+        often : int
+            How often its release has been put before them again by now.
+        """
+        with self.changing():
+            if _read(self._done / f"{entry.id}.json") != entry or _read(self._folder / f"{entry.id}.json") is not None:
+                return None
+            changes = {"state": State.AWAITING_REVIEW, "finished_at": None, "recorded": False, "reopened": often}
+            waiting = entry.model_copy(update=changes | {"attempt": entry.attempt + 1})
+            self.put(waiting)
+            return waiting
+
     def mark_recorded(self, entry: Entry) -> None:
         """Note that the ledger tells of a request's refusal or failure."""
         with self.changing():
@@ -202,6 +227,10 @@ class Queue:
                         path.unlink()
             for draft in [*self._folder.glob(".*.json-*"), *self._done.glob(".*.json-*")]:
                 draft.unlink(missing_ok=True)
+            for lock in self._folder.glob("run-*.lock"):
+                with suppress(FileNotFoundError):
+                    if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_held(lock):
+                        lock.unlink()
 
     def working_on(self, name: str) -> Path:
         """Lock of the process that works on a request."""
@@ -218,6 +247,38 @@ class Queue:
             if error is not taken:
                 raise
             yield False
+
+    @contextmanager
+    def running(self, run: str) -> Iterator[None]:
+        """Say that this process is that of a run, so that it can be seen from other machines whether it is alive.
+
+        Parameters
+        ----------
+        run : str
+            The orchestrator's id of it.
+
+        Raises
+        ------
+        WorkspaceError
+            If another process says so.
+        """
+        taken = WorkspaceError("another process is at work on this run", where=run)
+        path = self._running(run)
+        with alone(path, taken, wait_seconds=_LONGEST_WAIT):
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+
+    def is_running(self, run: str) -> bool:
+        """Whether the process of a run is alive."""
+        try:
+            return is_held(self._running(run))
+        except FileNotFoundError:
+            return False
+
+    def _running(self, run: str) -> Path:
+        return self._folder / f"run-{run}.lock"
 
     def is_worked_on(self, name: str) -> bool:
         """Whether some process works on a request."""

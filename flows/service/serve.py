@@ -88,7 +88,8 @@ class _Serving:
         self._socket = listening
         self._stopping = threading.Event()
         self._pulse = Pulse()
-        self._mover, self._herald = Mover(service, has_runner=has_runner), Herald(service)
+        self._mover = Mover(service, has_runner=has_runner, ring=backend.ring)
+        self._herald = Herald(service)
         self._inbox = None if service.inbox is None else Inbox(service, service.inbox)
         self._preparing = threading.Lock()
         self._page = Settings(**service.settings.page.model_dump())
@@ -124,8 +125,10 @@ class _Serving:
     def _move(self) -> None:
         def once() -> None:
             if self._backend.is_ready:
-                with self._preparing, _client() as client:
-                    self._mover.tick(client, self._backend.runner_started_at)
+                with self._preparing:
+                    if self._mover.is_due():
+                        with _client() as client:
+                            self._mover.tick(client, self._backend.runner_started_at)
                 self._pulse.beat("queue")
 
         self._again("queue", once, _TICK_SECONDS)
@@ -133,8 +136,9 @@ class _Serving:
     def _tell(self) -> None:
         def once() -> None:
             if self._backend.is_ready:
-                with _client() as client:
-                    self._herald.tick(client)
+                if self._herald.is_due():
+                    with _client() as client:
+                        self._herald.tick(client)
                 self._pulse.beat("news")
 
         self._again("news", once, _TICK_SECONDS)

@@ -10,12 +10,15 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.files import write_whole
 from flows.service.logs import log, log_problem
+from flows.workspace import Workspace
+from tasks.decision.overrides import is_gate_override
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import Notification, Told
@@ -67,6 +70,8 @@ def news_of(entry: Entry) -> News | None:
         what = _BY_NAME.get(str(entry.body.get("decision")))
     elif entry.event is Event.REASSESSED:
         what = None if entry.body.get("verdict") == entry.body.get("before") else Told.REASSESSED
+    elif entry.event is Event.OVERRIDDEN:
+        what = None if is_gate_override(entry) else Told.AWAITING_REVIEW
     else:
         what = _BY_EVENT.get(entry.event)
     if what is None:
@@ -79,7 +84,7 @@ class Herald:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._place = service.workspace.private / "queue" / "told.json"
+        self._place = _note_of(service.workspace)
 
     def prepare(self) -> None:
         """Note where the ledger ends, the first time: what happened before there was a service is nobody's news."""
@@ -89,6 +94,20 @@ class Herald:
                 with open_ledger(self._service.workspace) as ledger:
                     head = ledger.head().sequence
             self._note(head)
+
+    def is_due(self) -> bool:
+        """Whether the ledger has something that was not told.
+
+        Raises
+        ------
+        ReleasegateError
+            If the ledger cannot be read.
+        """
+        told = self._told()
+        if told is None or not has_ledger(self._service.workspace):
+            return False
+        with open_ledger(self._service.workspace) as ledger:
+            return ledger.head().sequence > told
 
     def tick(self, client: "SyncPrefectClient") -> int:
         """Tell what is new; how many things were.
@@ -126,21 +145,37 @@ class Herald:
                     log_problem("a notification could not be sent", error, by=name, entry=news.sequence)
 
     def _told(self) -> int | None:
-        try:
-            return int(json.loads(self._place.read_bytes())["sequence"])
-        except FileNotFoundError:
-            return None
-        except (KeyError, TypeError, ValueError):
-            raise WorkspaceError(
-                "the note of what was told last is damaged",
-                where=str(self._place),
-                expected="the number of an entry of the ledger",
-                got="something else",
-                fix="remove the file; nothing that happened before is told then",
-            ) from None
+        return told_of(self._service.workspace)
 
     def _note(self, sequence: int) -> None:
         write_whole(self._place, json.dumps({"sequence": sequence}).encode())
+
+
+def told_of(workspace: Workspace) -> int | None:
+    """Number of the entry of the ledger that was told of last; None where there was no service yet.
+
+    Raises
+    ------
+    WorkspaceError
+        If the note of it is damaged.
+    """
+    place = _note_of(workspace)
+    try:
+        return int(json.loads(place.read_bytes())["sequence"])
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError):
+        raise WorkspaceError(
+            "the note of what was told last is damaged",
+            where=str(place),
+            expected="the number of an entry of the ledger",
+            got="something else",
+            fix="remove the file; nothing that happened before is told then",
+        ) from None
+
+
+def _note_of(workspace: Workspace) -> Path:
+    return workspace.private / "queue" / "told.json"
 
 
 def prefect_event(news: News, service: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from flows.cases import open_release
 from flows.gate import EngineFor, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.service.config import Service
-from flows.service.intake import check_inputs, record_end
+from flows.service.intake import check_inputs, code_digest, record_end
 from flows.service.queue import Entry, Queue, State
 from flows.workspace import Workspace
 from tasks.decision.states import State as Release
@@ -17,6 +17,9 @@ from tasks.delivery.manifest import printable
 from tasks.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger.entry import Event
+from tasks.microdata.counting.by_dask import connect
+from tasks.microdata.read import is_parquet
+from tasks.request.load import load_request
 
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 900.0
@@ -44,6 +47,8 @@ def decide(
             if entry.state is State.AWAITING_REVIEW and entry.release_id is not None:
                 # Asking again could decide anew: the program, a file or a day may be another since.
                 outcome = standing_outcome(entry.release_id, service.workspace, clock=clock)
+            elif _was_decided_by_another_program(service.workspace, entry):
+                outcome = standing_outcome(entry.id, service.workspace, clock=clock)
             else:
                 if not usable:
                     check_inputs(queue, entry)
@@ -54,12 +59,13 @@ def decide(
                     [Path(root) for root in entry.roots],
                     clock=clock,
                     engine=engine,
+                    dask=_cluster(queue, service, entry),
                 )
         changes = _decided(entry, outcome, clock())
     except ReleasegateError as error:
         told = _is_told(service.workspace, error, before)
         passing = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
-        if passing and entry.lost + 1 < service.settings.limits.attempts:
+        if passing and may_be_lost(entry, service.settings.limits.attempts):
             changes = lost(entry, error, clock())
         else:
             refused = isinstance(error, BadInput) and not passing
@@ -78,6 +84,27 @@ def decide(
     return after, outcome
 
 
+def _cluster(queue: Queue, service: Service, entry: Entry) -> str | None:
+    """Address of the cluster that counts the records; None where this machine does, as for all but Parquet.
+
+    Raises
+    ------
+    WorkspaceError
+        If no cluster answers now; that may pass by itself, and is no fault of the request.
+    """
+    address = service.settings.counting.dask
+    if address is None:
+        return None
+    loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
+    if not is_parquet(loaded.resolve(loaded.request.dataset.path, "dataset.path")):
+        return None
+    try:
+        connect(address).close()
+    except BadInput as error:
+        raise WorkspaceError(**error.fields() | {"where": f"counting.dask: {address}"}) from None
+    return address
+
+
 def _decided(entry: Entry, outcome: Outcome, at: datetime) -> dict[str, object]:
     verdicts = entry.verdicts | {
         who: "lapsed" if who in outcome.lapsed else standing.state.value for who, standing in outcome.standings.items()
@@ -92,6 +119,25 @@ def _decided(entry: Entry, outcome: Outcome, at: datetime) -> dict[str, object]:
         "not_before": None,
         "recorded": not waits,
     }
+
+
+def _was_decided_by_another_program(workspace: Workspace, entry: Entry) -> bool:
+    """Whether an earlier run published the release and died before it said so, and the program was changed since.
+
+    The program of today would name, and decide, another release.
+    """
+    if entry.code == code_digest():
+        return False
+    with open_ledger(workspace) as ledger:
+        return bool(ledger.entries(release_id=entry.id, event=Event.PUBLISHED))
+
+
+def may_be_lost(entry: Entry, attempts: int) -> bool:
+    """Whether a request may be tried again whose run has ended without a verdict.
+
+    One that awaits review is decided: its runs only wait, and however many are lost, it has not failed.
+    """
+    return entry.state is State.AWAITING_REVIEW or entry.lost + 1 < attempts
 
 
 def lost(entry: Entry, error: ReleasegateError, at: datetime) -> dict[str, object]:

@@ -30,6 +30,7 @@ PAGES = ("/sign-in", "/sign-out", "/releases", "/ledger", "/audit", "/static")
 """Where the pages are; what others add lies elsewhere."""
 
 _YEAR = 31_536_000
+_EXPLAINED_FIRST = "Decide nothing on what is shown here until it is explained."
 
 
 def create_app(
@@ -156,8 +157,9 @@ async def _wrong(request: Request, error: ReleasegateError) -> Response:
         unusable = isinstance(error, BadInput)
         status = HTTPStatus.UNPROCESSABLE_ENTITY if unusable else HTTPStatus.CONFLICT
         title = "This cannot be used" if unusable else "The release's records contradict each other"
-    text = f"{error.what[:1].upper()}{error.what[1:]}. Decide nothing on this release until it is explained."
-    return await _refused(request, Refused(status, title, text))
+    passing = isinstance(error, WorkspaceError)
+    after = "Try again later; if it stays so, tell whoever runs the gate." if passing else _EXPLAINED_FIRST
+    return await _refused(request, Refused(status, title, f"{error.what[:1].upper()}{error.what[1:]}. {after}"))
 
 
 async def _missing(request: Request, error: HTTPException) -> Response:

@@ -85,7 +85,7 @@ def _form(
         "audit.html",
         visitor,
         status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-        given={"format": "pdf", **{name: value for name, value in given.items() if value}},
+        given=given | {"format": given.get("format") or "pdf"},
         today=site.clock().date().isoformat(),
         problem="" if error is None else f"{error.what[:1].upper()}{error.what[1:]}; expected: {error.expected}.",
     )

@@ -1,7 +1,7 @@
 """Votes and revocations: what changes a release, with a name, a reason and, where one is registered, a key.
 
 The private key comes with the form, is opened for the one signature and forgotten; it is in no session and on no disk
-(``docs/decisions/0022``). A form can be sent once, and is about the record that its page showed.
+(``docs/decisions/0022``). A form can be sent once, and is about the release as its page showed it.
 """
 
 from collections.abc import Callable
@@ -135,11 +135,11 @@ def _done(  # noqa: PLR0917
             "It is taken once. The page of the release shows what has become of it.",
         )
     found = read(site, visitor, listed)
-    if form.text("record") != found.record_sha256:
+    if (form.text("record"), form.text("last")) != (found.record_sha256, found.last):
         raise Refused(
             HTTPStatus.CONFLICT,
             "The release has changed",
-            "Nothing was done: the form was about another record. Look at the release again.",
+            "Nothing was done: it is not as the page of the form has shown it. Look at the release again.",
         )
     key = SentKey(form.files.get("key", b""), form.text("passphrase"))
     try:

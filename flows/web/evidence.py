@@ -62,6 +62,11 @@ class Evidence:
     key: RegisteredKey | None
     """The key of whoever looks, where one is in force."""
 
+    @property
+    def last(self) -> str:
+        """Hash of the last entry about it that is no vote: others may vote while somebody makes up his mind."""
+        return next(entry.sha256 for entry in reversed(self.entries) if entry.event is not Event.VOTED)
+
     def has_voted(self, who: str) -> bool:
         """Whether somebody's vote of this round is in."""
         return any(same_person(who, name) for name in self.standing.commitments)
@@ -109,10 +114,11 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         if not decided or sealed.get(path) != decided[-1].body.get("record_sha256"):
             _differs(path)
         record_sha256 = sealed[path]
+        content = _read(bundle, path, record_sha256)
         try:
-            record = DecisionRecord.model_validate_json(_read(bundle, path, record_sha256))
+            record = DecisionRecord.model_validate_json(content)
         except ValidationError:
-            _differs(path)
+            _unreadable(path)
         stands = read_standing(ledger, record, record_sha256, now)
         return Evidence(
             bundle,
@@ -140,7 +146,7 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
     try:
         return Manifest.model_validate_json(content)
     except ValidationError:
-        _differs(MANIFEST_FILE)
+        _unreadable(MANIFEST_FILE)
 
 
 def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[Document, ...]:
@@ -177,6 +183,17 @@ def _read(bundle: Path, path: str, sha256: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != sha256:
         _differs(path)
     return content
+
+
+def _unreadable(path: str) -> Never:
+    """For the very bytes that were recorded, which this program cannot read."""
+    raise WorkspaceError(
+        "a file of this release is as it was recorded, and this version of the program cannot read it",
+        where=path,
+        expected="a file of this version, or of one whose files it reads",
+        got="a file of another one",
+        fix="show the release with the version that it was decided with",
+    )
 
 
 def _differs(path: str) -> Never:

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from flows.accounts import Duty
 from flows.web.entries import told
 from flows.web.evidence import Evidence, evidence
-from flows.web.paging import Page, number_of
+from flows.web.paging import Page, number_of, query
 from flows.web.register import Listed
 from flows.web.site import REVOKES, Site, Visitor, not_found
 from flows.web.visiting import Present, TheSite
@@ -55,6 +55,7 @@ def queue(request: Request, site: TheSite, visitor: Present) -> Response:
         visitor,
         page=Page.of(found, number_of(request.query_params.get("page", "")), _ROWS, request.query_params),
         show=show if show in {"mine", "all"} else "waiting",
+        votes=visitor.has(Duty.REVIEWER),
         sought=sought,
         mine=mine,
         waiting=waiting,
@@ -65,10 +66,12 @@ def queue(request: Request, site: TheSite, visitor: Present) -> Response:
 
 @router.get("/releases/{release_id}/{recipient}")
 def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseId, recipient: Recipient) -> Response:
-    """One recipient's release: verdict, gates, figures, documents, what the recipient has got before, history."""
+    """One recipient's release: verdict, gates, figures, documents, what else the recipient has got, history."""
     listed = one_of(site, visitor, release_id, recipient)
     found = read(site, visitor, listed)
     everything = site.register.all(site.clock().date())
+    elsewhere = [one for one in everything if one.recipient == recipient and one.release_id != release_id]
+    earlier = [one for one in elsewhere if one.case.released is not None and _is_seen(visitor, one)]
     record, history = found.record, [told(entry) for entry in found.entries]
     return site.page(
         request,
@@ -85,12 +88,14 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
         overridden=[gate for gate in record.gates if gate.overridden],
         missing=statements.not_assessed(record),
         figures=tuple(figures(record).values()),
-        earlier=[
+        earlier=earlier[:_ROWS],
+        further=len(earlier[_ROWS:]),
+        everywhere=query({"show": "all", "q": recipient}),
+        others=[
             one
             for one in everything
-            if one.recipient == recipient and one.release_id != release_id and one.case.released is not None
+            if one.release_id == release_id and one.recipient != recipient and _is_seen(visitor, one)
         ],
-        others=[one for one in everything if one.release_id == release_id and one.recipient != recipient],
         history=history,
         again=[one for one in history if one.event == Event.REASSESSED][-1:],
         barred=barred(visitor, found),
@@ -126,10 +131,7 @@ def figure(site: TheSite, visitor: Present, release_id: ReleaseId, recipient: Re
 
 def visible(site: Site, visitor: Visitor) -> tuple[Listed, ...]:
     """The releases that a visitor may see, the newest first: all of them, or those that he has asked for."""
-    everything = site.register.all(site.clock().date())
-    if visitor.sees_all:
-        return everything
-    return tuple(one for one in everything if one.is_by(visitor.account.name))
+    return tuple(one for one in site.register.all(site.clock().date()) if _is_seen(visitor, one))
 
 
 def one_of(site: Site, visitor: Visitor, release_id: str, recipient: str) -> Listed:
@@ -141,7 +143,7 @@ def one_of(site: Site, visitor: Visitor, release_id: str, recipient: str) -> Lis
         If it is none, whether or not there is such a release.
     """
     found = site.register.find(release_id, recipient, site.clock().date())
-    if found is None or not (visitor.sees_all or found.is_by(visitor.account.name)):
+    if found is None or not _is_seen(visitor, found):
         raise not_found()
     return found
 
@@ -173,6 +175,10 @@ def may_revoke(visitor: Visitor, found: Evidence) -> bool:
     except BadInput:
         return False
     return any(can_follow(found.standing.state, Change.REVOKE, role) for role in roles)
+
+
+def _is_seen(visitor: Visitor, listed: Listed) -> bool:
+    return visitor.sees_all or listed.is_by(visitor.account.name)
 
 
 def _matches(listed: Listed, sought: str) -> bool:

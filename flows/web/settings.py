@@ -20,8 +20,8 @@ class Settings:
     Raises
     ------
     ParameterError
-        If a host beyond this machine would be served without TLS, a proxy's header is trusted from nowhere, or a number
-        is out of range.
+        If a host beyond this machine would be served without TLS, a proxy's header is trusted from nowhere or from
+        everywhere, or a number is out of range.
     """
 
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
@@ -49,7 +49,8 @@ class Settings:
         for name, number, most in (("idle_minutes", self.idle_minutes, 240), ("longest_hours", self.longest_hours, 24)):
             if not 1 <= number <= most:
                 raise _unfit(name, f"1 to {most}", str(number))
-        _ = self.networks
+        if any(network.prefixlen == 0 for network in self.networks):
+            raise _unfit("proxies", "the addresses of the proxies", "every address there is")
 
     @cached_property
     def networks(self) -> tuple[Network, ...]:
@@ -65,7 +66,8 @@ class Settings:
             peer = ipaddress.ip_address(address)
         except ValueError:
             return False
-        return any(peer in network for network in self.networks)
+        mapped = peer.ipv4_mapped if isinstance(peer, ipaddress.IPv6Address) else None
+        return any((mapped or peer) in network for network in self.networks)
 
 
 def _unfit(where: str, expected: str, got: str) -> ParameterError:

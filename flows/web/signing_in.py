@@ -69,21 +69,21 @@ def _checked(site: Site, request: Request, login: str, password: str) -> Account
         If there were too many wrong ones.
     """
     now, limits = site.clock(), site.limits
-    counted = (
-        (limits.everybody, _SAME_PLACE),
-        (limits.address, neighbourhood(site.address_of(request))),
-        (limits.login, login.casefold()[:64]),
-    )
-    for limiter, key in counted:
+    own = ((limits.address, neighbourhood(site.address_of(request))), (limits.login, login.casefold()[:64]))
+    # Who is refused takes nothing of what all have together: one address does not keep everybody else out.
+    counted = (*own, (limits.everybody, _SAME_PLACE))
+    for place, (limiter, key) in enumerate(counted):
         wait = limiter.take(key, now)
         if wait:
+            for earlier, one in counted[:place]:
+                earlier.give_back(one)
             log.warning("refused a sign-in: too many")
             raise too_many(wait)
     account = site.accounts.check(login, password) if len(password) <= LONGEST_PASSWORD else None
     if account is None:
         log.warning("a sign-in failed")
         return None
-    for limiter, key in counted[1:]:
+    for limiter, key in own:
         limiter.give_back(key)
     return account
 

@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.types import Message
 
 from flows.web.sessions import Session
 from flows.web.site import Refused, Site, Visitor, log
@@ -96,17 +97,13 @@ async def form_of(request: Request) -> Form:
     if not length.isdecimal():
         raise _unusable(HTTPStatus.LENGTH_REQUIRED)
     if int(length) > LARGEST_FORM:
-        raise Refused(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            "The form is too large",
-            f"Nothing was done. A form with its file may have {LARGEST_FORM // 1024} KiB.",
-        )
+        raise _too_large()
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _FORM_TYPES:
         raise _unusable(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     fields: dict[str, str] = {}
     files: dict[str, bytes] = {}
     try:
-        async with request.form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as sent:
+        async with _bounded(request).form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as sent:
             for name, value in sent.multi_items():
                 if name in fields or name in files:
                     raise _unusable(HTTPStatus.BAD_REQUEST)
@@ -117,6 +114,21 @@ async def form_of(request: Request) -> Form:
     except (HTTPException, UnicodeDecodeError, ValueError):
         raise _unusable(HTTPStatus.BAD_REQUEST) from None
     return Form(fields, files)
+
+
+def _bounded(request: Request) -> Request:
+    """The same request, broken off where more comes than a form may have: chunks need not be as long as was said."""
+    left = LARGEST_FORM
+
+    async def receive() -> Message:
+        nonlocal left
+        message = await request.receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise _too_large()
+        return message
+
+    return Request(request.scope, receive)
 
 
 async def sent_form(request: Request) -> tuple[Visitor, Form]:
@@ -145,7 +157,10 @@ def is_from_here(request: Request) -> bool:
     origin = request.headers.get("origin")
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return False
-    return origin is None or urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    try:
+        return origin is None or urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    except ValueError:
+        return False
 
 
 def forged() -> Refused:
@@ -186,6 +201,14 @@ def _still(session: Session, named: str | None) -> bool:
     if named is not None:
         return session.login == named.casefold()
     return not session.by_proxy
+
+
+def _too_large() -> Refused:
+    return Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The form is too large",
+        f"Nothing was done. A form with its file may have {LARGEST_FORM // 1024} KiB.",
+    )
 
 
 def _unusable(status: HTTPStatus) -> Refused:

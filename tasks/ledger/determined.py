@@ -94,6 +94,9 @@ class Determined(Fact):
     gates: tuple[KeptGate, ...]
     risk: KeptRisk | None = Field(default=None, description="None where it was not measured.")
     attacks: tuple[KeptAttack, ...]
+    prior_release_ids: tuple[Sha256, ...] | None = Field(
+        default=None, description="Earlier releases to the recipient; None where a version did not keep them."
+    )
 
 
 def determined(record: DecisionRecord) -> Determined:
@@ -119,6 +122,7 @@ def determined(record: DecisionRecord) -> Determined:
         ),
         risk=_risk(record),
         attacks=_attacks(record),
+        prior_release_ids=record.recipient.prior_release_ids,
     )
 
 

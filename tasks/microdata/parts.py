@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.errors import StageFailed
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import order_of, ordered_attributes, weighed_attributes, weighed_column
 from tasks.microdata.hierarchy import Hierarchy
@@ -89,8 +90,33 @@ def joined_tuples(parts: Sequence[Part], hierarchies: Sequence[Hierarchy]) -> Tu
 
 
 def joined_records(parts: Sequence[Part], tuples: Tuples) -> NDArray[np.int32]:
-    """Tuple of each record of the file; −1 where there is none."""
-    return np.concatenate([tuples.find(part.keys).astype(np.int32)[part.tuple_of_record] for part in parts])
+    """Tuple of each record of the file.
+
+    Raises
+    ------
+    StageFailed
+        If the parts have other records than the tuples count, as where the file changes while it is read.
+    """
+    records = np.concatenate([tuples.find(part.keys).astype(np.int32)[part.tuple_of_record] for part in parts])
+    if (records < 0).any() or not np.array_equal(np.bincount(records, minlength=len(tuples)), tuples.counts):
+        raise StageFailed(
+            "the records of the file do not add up to its counts",
+            where="counting",
+            expected="each combination of values as often among the records as it was counted",
+            got="another number of some of them",
+            fix="make sure that nothing writes to the file, and run the release again",
+        )
+    return records
+
+
+def is_whole(part: Part, rows: int, by_record: Sequence[str] | None) -> bool:
+    """Whether a part has all the records of its piece, and everything that is wanted of them."""
+    if int(part.counts.sum()) != rows:
+        return False
+    if by_record is None:
+        return True
+    codes = [part.columns[name].codes for name in by_record if name in part.columns]
+    return len(codes) == len(by_record) and all(len(one) == rows for one in (part.tuple_of_record, *codes))
 
 
 def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Sequence[str]) -> dict[str, Column]:

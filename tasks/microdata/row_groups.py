@@ -48,14 +48,14 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
     if metadata.num_rows == 0:
         raise no_records(path)
     found: list[Piece] = []
-    groups: list[int] = []
+    groups, held = list[int](), 0
     for number in range(metadata.num_row_groups):
         groups.append(number)
-        held = sum(metadata.row_group(group).num_rows for group in groups)
+        held += metadata.row_group(number).num_rows
         if held >= rows or number == metadata.num_row_groups - 1:
             ranges = [_byte_range(metadata.row_group(group)) for group in groups]
             found.append(Piece(tuple(groups), held, min(start for start, _ in ranges), max(end for _, end in ranges)))
-            groups = []
+            groups, held = [], 0
     return tuple(found)
 
 

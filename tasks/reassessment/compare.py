@@ -12,8 +12,13 @@ from tasks.decision.measures import write_result
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult, digest
 from tasks.decision.veil import count, downward, upward
 from tasks.decision.verdict import is_excused
-from tasks.reassessment.record import Again, Cause, GateAgain, Hand
+from tasks.reassessment.record import Again, Cause, GateAgain, Hand, RequestFrom
 from tasks.request.model import Measure, Policy, Recipient, ReleaseRequest
+
+_AS_KEPT: Mapping[RequestFrom, str] = {
+    "kept, none there": "The request is not where it lay",
+    "kept, another of other data": "Today's request is of other quasi-identifiers or record ids",
+}
 
 
 def gates_again(
@@ -112,6 +117,7 @@ def causes(
     code: Mapping[str, object],
     dataset_sha256: str | None,
     external: tuple[str | None, str | None],
+    origin: RequestFrom,
     further: Sequence[str],
     in_force: bool,
 ) -> tuple[Cause, ...]:
@@ -131,12 +137,16 @@ def causes(
         Of the data in the place of the originals; None where there are none.
     external : pair of str or None
         SHA-256 of the external register, then and today; None without one.
+    origin : RequestFrom
+        Where the request of today is from.
     further : sequence of str
         Releases of the same people to the same recipient, or to those who are taken to share with it.
     in_force : bool
         Whether the agreement is in force.
     """
     found: list[Cause] = []
+    if origin in _AS_KEPT:
+        found.append(Cause(kind="request", text=f"{_AS_KEPT[origin]}: what is not named otherwise is that of then."))
     if population is not None and population[0] != record.population.sha256:
         found.append(Cause(kind="population", text=_people(record.population.people, population[1])))
     if digest(then.policy) != digest(now.policy):
@@ -161,8 +171,16 @@ def causes(
 
 
 def _code(then: CodeFact, now: Mapping[str, object]) -> str:
-    named = f"version {now['version']} ({str(now['commit'])[:12]})"
-    return f"The program is another: {named}, before {then.version} ({then.commit[:12]})."
+    named, before = f"{now['version']} ({_commit(str(now['commit']))})", f"{then.version} ({_commit(then.commit)})"
+    if named == before:
+        return f"The program, version {named}, rests on other libraries than before."
+    return f"The program is another: version {named}, before {before}."
+
+
+def _commit(name: str) -> str:
+    """A commit, and what tells sources apart that are not those of one (``flows.identity.code_fact``)."""
+    head, _, modified = name.partition("+modified.")
+    return f"{head[:16] if head.startswith('sources.') else head[:12]}{f', changed {modified[:8]}' if modified else ''}"
 
 
 def _people(before: int, now: int) -> str:
@@ -212,10 +230,21 @@ def reasons(
     causes_found: Sequence[Cause],
     *,
     records: int | None = None,
+    collected: int | None = None,
     small_cell: int = 11,
 ) -> tuple[str, ...]:
-    """Why a copy is said to hold or not, a sentence each: the gates that have closed, then what lies behind it."""
-    told = [_closed(gate, "", records, small_cell) for gate in gates if gate.open is False]
+    """Why a copy is said to hold or not, a sentence each: the gates that have closed, then what lies behind it.
+
+    Parameters
+    ----------
+    records, collected : int, optional
+        Rows that left, and records that came in: what shares are of, so that none tells a small number of people.
+    """
+    told = [
+        _closed(gate, "", collected if gate.id == Measure.SUPPRESSED_SHARE else records, small_cell)
+        for gate in gates
+        if gate.open is False
+    ]
     for hand in (hand for hand in hands if hand.judged):
         who = f" of {len(hand.releases)} releases in one hand ({', '.join(hand.recipients)})"
         told += [_closed(gate, who, records, small_cell) for gate in hand.gates if gate.open is False]

@@ -14,7 +14,7 @@ NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
 WITHIN: tuple[Within, ...] = get_args(Within)
 
 
-def lapses(record: DecisionRecord, agreement: Agreement, next_due: date, today: date) -> tuple[LapseAgain, ...]:
+def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[LapseAgain, ...]:
     """What a release rests on that ends within 90 days or has ended, the first to end first.
 
     Parameters
@@ -22,8 +22,6 @@ def lapses(record: DecisionRecord, agreement: Agreement, next_due: date, today: 
     record : DecisionRecord
     agreement : Agreement
         As it is today.
-    next_due : date
-        When the release is to be assessed again after today.
     today : date
         In UTC.
     """
@@ -53,8 +51,6 @@ def lapses(record: DecisionRecord, agreement: Agreement, next_due: date, today: 
                 "Safe Harbor asks for the current public census data; those of 2020 are out since this day.",
             )
         )
-    if next_due <= today:
-        found.append(_lapse("re-assessment", record.release_id, next_due, today, "It is to be assessed again."))
     return tuple(sorted((one for one in found if one.within or one.days_left < 0), key=lambda one: one.last_day))
 
 

@@ -12,7 +12,7 @@ from tasks.delivery.released_file import cells_by_labels, keyed_order
 from tasks.errors import StageFailed
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
-from tasks.reassessment.intersection import Bools
+from tasks.reassessment.intersection import Bools, check_room
 from tasks.reassessment.kept import Kept
 from tasks.reassessment.population import Ground, found_in, leaves_in, rule_of, table_of
 from tasks.reassessment.scoring import Delivered, Today
@@ -91,13 +91,21 @@ def held_together(copies: Sequence[Copy], today: Today, holders: Iterable[Recipi
     return Held(worst, found, residual.marketer, informed.histogram)
 
 
-def copy_of(delivered: Delivered, ground: Ground) -> Copy:
+def copy_of(delivered: Delivered, ground: Ground, memory_limit: int = 2**30) -> Copy:
     """A delivered copy on the population of another one.
+
+    Parameters
+    ----------
+    delivered : Delivered
+    ground : Ground
+    memory_limit : int
+        Bytes that the values of an attribute's groups may take.
 
     Raises
     ------
     StageFailed
-        If the population does not have its attributes, or has them in other values, or the file cannot be read.
+        If the population does not have its attributes, or has them in other values, if the file cannot be read, or its
+        groups take more memory.
     """
     kept, names = delivered.kept, tuple(ground.hierarchies)
     missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
@@ -118,6 +126,7 @@ def copy_of(delivered: Delivered, ground: Ground) -> Copy:
     for axis, name in enumerate(kept.hierarchies):
         used, numbers = np.unique(cells[held, axis], return_inverse=True)
         released[:, axis] = numbers.ravel()
+        check_room(len(used), len(values[name]), memory_limit)
         members.append(_members(kept, axis, used, values[name]))
         given = rule[place[there], axis]
         found = np.minimum(np.searchsorted(used, given), len(used) - 1)

@@ -70,6 +70,23 @@ def people_in(
     return counts
 
 
+def check_room(n_sets: int, n_values: int, memory_limit: int) -> None:
+    """Refuse sets of values, a byte for each set and value, that would take more memory than they may.
+
+    Raises
+    ------
+    StageFailed
+    """
+    if n_sets * n_values > max(memory_limit, _CHUNK_BYTES):
+        raise StageFailed(
+            "releases cannot be laid beside each other: an attribute has too many groups of too many values",
+            where=f"{n_sets:,} groups, {n_values:,} values",
+            expected=f"{memory_limit // 2**20:,} MB at most",
+            got=f"{n_sets * n_values // 2**20:,} MB",
+            fix="raise policy.generalization.memory_limit_mb",
+        )
+
+
 def _folded(sets: Sequence[Sets], codes: Codes, people: Floats) -> tuple[list[Sets], list[int], Codes, Floats]:
     """Values folded into atoms, combinations of no set left out, and equal ones added up."""
     folded, atoms = [], []

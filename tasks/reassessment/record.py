@@ -15,6 +15,10 @@ from tasks.decision.record import CodeFact, NotAssessed, PolicyFact, Sha256
 
 SCHEMA_VERSION: Literal["releasegate/reassessment/1"] = "releasegate/reassessment/1"
 Within = Literal[30, 60, 90]
+RequestFrom = Literal[
+    "named", "where it lay", "kept, none there", "kept, another of other data", "kept, another unreadable"
+]
+"""Where policy, terms, population and register of today were taken from."""
 
 
 class Again(StrEnum):
@@ -73,7 +77,7 @@ class Hand(Fact):
 class LapseAgain(Fact):
     """Something that ends, or has ended."""
 
-    what: Literal["agreement", "determination", "ZIP code table", "re-assessment"]
+    what: Literal["agreement", "determination", "ZIP code table"]
     name: str
     last_day: date
     days_left: int = Field(description="Negative once it has ended.")
@@ -84,7 +88,9 @@ class LapseAgain(Fact):
 class Cause(Fact):
     """Something that differs from when the release was decided."""
 
-    kind: Literal["population", "policy", "prices", "code", "data", "register", "agreement", "further release", "day"]
+    kind: Literal[
+        "request", "population", "policy", "prices", "code", "data", "register", "agreement", "further release"
+    ]
     text: str
 
 
@@ -94,6 +100,7 @@ class InputsAgain(Fact):
     record_sha256: Sha256 = Field(description="Of the decision.")
     delivered_sha256: Sha256
     request_sha256: Sha256 = Field(description="Digest of the request as it is judged today.")
+    request_from: RequestFrom = Field(description="Where policy, terms, population and register are taken from.")
     dataset_sha256: Sha256 | None = Field(description="None where the original data were not at hand.")
     population_sha256: Sha256 | None
     external_sha256: Sha256 | None
@@ -101,7 +108,9 @@ class InputsAgain(Fact):
     in_force: bool = Field(description="Whether the agreement is in force.")
     lapsing: tuple[str, ...] = Field(description="What ends soon or has ended, and within how many days.")
     others: tuple[str, ...] = Field(description="Copies laid beside it, as release/recipient.")
-    hindrances: tuple[str, ...] = Field(description="What could not be measured, and why.")
+    hindrances: tuple[str, ...] = Field(
+        description="What could not be measured, and why, copies that could not be laid beside it among it."
+    )
 
 
 class Reassessment(Fact):
@@ -120,6 +129,9 @@ class Reassessment(Fact):
     causes: tuple[Cause, ...] = Field(description="What is not as it was when the release was decided.")
     gates: tuple[GateAgain, ...]
     hands: tuple[Hand, ...] = Field(description="Copies in one hand.")
+    sets_left_out: int = Field(
+        default=0, description="Sets of recipients who might share that were too many to be compared."
+    )
     not_beside: tuple[str, ...] = Field(
         default=(), description="Releases to the same recipient that nothing says are of the same people."
     )

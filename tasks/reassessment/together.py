@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.reassessment.intersection import Bools, Sets, people_in
+from tasks.reassessment.intersection import Bools, Sets, check_room, people_in
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,7 @@ def _matching(
         distinct, place = np.unique(groups, axis=0, return_inverse=True)
         chosen[:, attribute] = place.ravel()
         n_values = int(codes[:, attribute].max(initial=-1)) + 1
+        check_room(len(distinct), n_values, memory_limit)
         members = np.ones((len(distinct), n_values), dtype=np.bool_)
         for column, (number, axis) in enumerate(having):
             known = distinct[:, column] >= 0

@@ -44,8 +44,12 @@ class Schedules(Part):
         "0 3 * * *", description="What has left and is due by its policy is assessed again; null for never."
     )
     expire: Cron | None = Field("15 0 * * *", description="Ended decisions are noted in the ledger; null for never.")
-    audit: Cron | None = Field("30 0 1 * *", description="The month before is audited; null for never.")
-    timezone: Annotated[str, AfterValidator(_timezone)] = Field("UTC", description="Time zone of the three.")
+    audit: Cron | None = Field(
+        "30 0 1 * *", description="The month before is audited, by the clock of UTC; null for never."
+    )
+    timezone: Annotated[str, AfterValidator(_timezone)] = Field(
+        "UTC", description="Time zone of re-assessment and expiry; audits are of months in UTC, and go by it."
+    )
 
 
 class Limits(Part):
@@ -123,6 +127,28 @@ class Notification(Part):
         return self
 
 
+class Counting(Part):
+    """Where the records of large files are counted."""
+
+    dask: str | None = Field(
+        None,
+        pattern=r"^(tcp|tls)://[^\s/@]+:[0-9]{1,5}$",
+        description="Running Dask scheduler, as tcp://host:port or tls://host:port, whose workers count the records of "
+        "Parquet files; null for this machine.",
+    )
+
+
+class Reassessment(Part):
+    """What the scheduled re-assessment judges by."""
+
+    policy: str | None = Field(
+        None,
+        min_length=1,
+        max_length=4096,
+        description="File with the policy of today, absolute or in the workspace; null for each request's own.",
+    )
+
+
 class ServiceSettings(Part):
     """All settings; every one has a default."""
 
@@ -130,6 +156,8 @@ class ServiceSettings(Part):
     schedules: Schedules = Field(Schedules(), description="When the service acts by itself.")
     limits: Limits = Field(Limits(), description="What is done at once, and how often it is tried.")
     inbox: Inbox = Field(Inbox(), description="How the inbox is watched.")
+    reassessment: Reassessment = Field(Reassessment(), description="What the scheduled re-assessment judges by.")
+    counting: Counting = Field(Counting(), description="Where the records of large files are counted.")
     orchestrator: Orchestrator = Field(Orchestrator(), description="The service's own Prefect server.")
     page: Page = Field(Page(), description="The reviewer's page.")
     notifications: tuple[Notification, ...] = Field((), description="Who is told of what.")

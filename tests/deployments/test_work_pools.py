@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prefect.settings import Settings
 
 from flows.engine import prefect_server
 from flows.service.config import VARIABLE, service_of
@@ -74,8 +75,50 @@ def test_templates_name_variables_that_there_are_and_hold_no_secret(path: Path) 
     assert used == declared
     assert "image" in template["variables"]["required"]
     text = path.read_text()
-    assert not any(word in text.lower() for word in ('password":', 'token": "'))
+    assert not any(word in text.lower() for word in ('password": "', 'token": "'))
     assert not re.search(r"://[^/@\s\"]*:[^/@\s\"]*@", text), "an address with a password"
+
+
+def test_what_a_worker_knows_of_passwords_does_not_reach_the_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import asyncio
+    from uuid import uuid4
+
+    import prefect.context
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.objects import FlowRun
+    from prefect.workers.base import BaseJobConfiguration
+
+    class Job(BaseJobConfiguration):
+        job_manifest: dict[str, Any]
+
+    secret = {
+        "PREFECT_API_AUTH_STRING": "gate:QJXPASSWORD",
+        "PREFECT_API_KEY": "QJXPASSWORD",
+        "PREFECT_CLIENT_CUSTOM_HEADERS": '{"X-Key": "QJXPASSWORD"}',
+        "PREFECT_SERVER_API_AUTH_STRING": "gate:QJXPASSWORD",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": "postgresql+asyncpg://prefect:QJXPASSWORD@host/prefect",
+        "PREFECT_SERVER_DATABASE_PASSWORD": "QJXPASSWORD",
+    }
+    for name, value in (secret | {"PREFECT_API_URL": "http://prefect:4200/api"}).items():
+        monkeypatch.setenv(name, value)
+    deployed = run_environment(service_of(tmp_path / "workspace"), {"DO_NOT_TRACK": "1"})
+
+    async def variables(template: Path) -> dict[str, str | None]:
+        values = {"image": "releasegate@sha256:0", "env": deployed}
+        async with get_client() as client:
+            job = await Job.from_template_and_values(
+                {"variables": {"properties": {}}} | json.loads(template.read_text()), values, client=client
+            )
+        job.prepare_for_flow_run(FlowRun(id=uuid4(), flow_id=uuid4()))
+        return job.env
+
+    with prefect.context.SettingsContext(profile=prefect.context.get_settings_context().profile, settings=Settings()):
+        found = asyncio.run(variables(KUBERNETES))
+    assert found["PREFECT_API_URL"] == "http://prefect:4200/api"
+    assert found.items() >= deployed.items()
+    assert "QJXPASSWORD" not in str(found)
 
 
 def placeholders(node: Any) -> list[str]:

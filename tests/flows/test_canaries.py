@@ -123,7 +123,7 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "tasks.risk.task.combine",
         "tasks.linkage.task.attack",
         "tasks.utility.task.measure",
-        "tasks.delivery.task.score_again",
+        "tasks.delivery.reread.score_again",
         "flows.gate.seal",
     ],
 )

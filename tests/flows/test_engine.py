@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,24 @@ def test_only_who_holds_the_password_may_use_the_server(tmp_path: Path) -> None:
     assert dict(os.environ) == before
     assert password not in (tmp_path / "home" / "server.log").read_text()
     assert (tmp_path / "home").stat().st_mode & 0o077 == 0
+
+
+def test_within_a_server_another_one_is_the_one_that_is_asked(tmp_path: Path, engine: object) -> None:  # noqa: ARG001
+    from prefect.client.orchestration import get_client
+
+    def asked() -> str:
+        with get_client(sync_client=True) as client:
+            return str(client.api_url).rstrip("/")
+
+    def everybody() -> set[str]:
+        with ThreadPoolExecutor(1) as thread:
+            return {asked(), thread.submit(asked).result()}
+
+    outer = os.environ["PREFECT_API_URL"]
+    assert everybody() == {outer}
+    with prefect_server(tmp_path / "inner") as inner:
+        assert everybody() == {inner.api_url} != {outer}
+    assert everybody() == {outer}
 
 
 def test_a_server_that_cannot_start_is_an_error_with_its_log(tmp_path: Path) -> None:

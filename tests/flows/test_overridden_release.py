@@ -15,6 +15,7 @@ import flows.gate
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
 from flows.overriding import check_unused, named, override_gates
+from flows.reassessing import reassess
 from flows.reviewing import cast_vote, overview
 from flows.revoking import override, revoke
 from flows.signing import PASSPHRASE, create_key
@@ -23,6 +24,7 @@ from tasks.decision.states import Role, State
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.ledger.entry import Entry, Event
+from tasks.reassessment.record import Again
 from tests.support.postgres import Server, running_server
 from tests.support.search import files_holding
 from tests.support.world import BROKER, NOW, SENSITIVE_MARK, UNIVERSITY, World, make_world
@@ -162,6 +164,18 @@ def test_an_override_makes_a_release_of_its_own(
     assert again.release_id == made
     assert again.standings["broker"].state is State.RELEASED
     assert case.named().overrides == (), "used once"
+    assert_held_when_assessed_again(case, made)
+
+
+def assert_held_when_assessed_again(case: Case, made: str) -> None:
+    """An officer answers for the same figures later on, also where the bytes are scored without their originals."""
+    for verdict in (Again.HOLDS, Again.CANNOT):
+        (found,) = reassess(made, case.world.workspace, clock=lambda: LATER + timedelta(days=30))
+        assert found.verdict is verdict
+        assert found.record is not None
+        assert {gate.id for gate in found.record.gates if gate.overridden} == set(case.closed)
+        assert not [gate.id for gate in found.record.gates if gate.open is False]
+        case.world.data.unlink(missing_ok=True)
 
 
 def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) -> None:

@@ -69,12 +69,13 @@ def test_the_bundle_is_the_same_byte_for_byte(parquet_world: World, engine: Any,
 
 
 def test_no_cluster_is_bad_input(parquet_world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_dask, "_TO_CONNECT", "1s")
+    monkeypatch.setattr(by_dask, "_TO_CONNECT", "200ms")
     told = releasegate(
         "release", parquet_world.request, "--workspace", parquet_world.workspace.root, "--dask", "tcp://127.0.0.1:1"
     )
     assert told.code == BadInput.exit_code
     assert "the Dask cluster does not answer" in told.err
+    assert "starting the orchestrator" not in told.err, "nothing else is begun"
     assert not list(parquet_world.workspace.releases.iterdir())
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
 from tasks.microdata.counting.choice import Counting, count_tuples
 from tasks.microdata.counting.wire import Order, Refusal, pack_order, unpack_answer
 from tasks.microdata.hierarchies import build_hierarchies
+from tasks.microdata.parts import Part, code_part, joined_records, joined_tuples
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.row_groups import pieces
+from tasks.microdata.tuples import Tuples
 from tasks.request.load import LoadedRequest
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import Change, changed, tiny_request
@@ -205,9 +208,51 @@ def test_duckdb_is_left_out_where_it_would_read_other_text(tmp_path: Path) -> No
     assert not can_count(path, ["a", "c"])
     assert not can_count(path, ["d"])
     assert not can_count(path, ["absent"])
+    alike = tmp_path / "alike.parquet"
+    pq.write_table(pa.table({"Zip": ["a", "a", "b"], "zip": ["x", "y", "y"]}), alike)
+    assert not can_count(alike, ["zip"]), "DuckDB would count the other column"
     several = tmp_path / "part[12].parquet"
     pq.write_table(table, several)
     assert not can_count(several, ["a"])
+
+
+def test_many_small_row_groups_are_cut_where_they_add_up(tmp_path: Path) -> None:
+    loaded = odd_request(tmp_path, drawn(50), 3)
+    cut = pieces(tmp_path / "data.parquet", loaded.request, rows=10)
+    assert [(piece.groups, piece.rows) for piece in cut] == [
+        ((0, 1, 2, 3), 12),
+        ((4, 5, 6, 7), 12),
+        ((8, 9, 10, 11), 12),
+        ((12, 13, 14, 15), 12),
+        ((16,), 2),
+    ]
+
+
+def test_counts_that_the_records_do_not_add_up_to_are_refused(tmp_path: Path) -> None:
+    """As if the file changed between the counting of its tuples and the coding of its records."""
+    loaded = odd_request(tmp_path, drawn(60), 20)
+    values, _ = read_population(tmp_path / "population.csv", loaded.request.population, ("zip", "age", "sex"))
+    trees = build_hierarchies(loaded, values)
+    part = code_part(read_microdata(tmp_path / "data.parquet", loaded.request), trees, (), "data.parquet")
+    tuples = joined_tuples([part], list(trees.values()))
+    assert len(joined_records([part], tuples)) == 60
+    fewer = Tuples(tuples.codes[1:], tuples.counts[1:], tuples.keys[1:])
+    others = replace(tuples, counts=tuples.counts + (np.arange(len(tuples)) == 3))
+    for wrong in (fewer, others):
+        with pytest.raises(StageFailed, match="do not add up"):
+            joined_records([part], wrong)
+
+
+def test_an_answer_with_other_records_than_were_asked_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def careless(_address: str, orders: Any) -> list[Part]:
+        parts = [unpack_answer(code_order(pack_order(order))) for order in orders]
+        return [replace(part, counts=part.counts * 2) for part in parts if isinstance(part, Part)]
+
+    monkeypatch.setattr("tasks.microdata.counting.choice.code_by_dask", careless)
+    with pytest.raises(StageFailed, match="other records than it was to code"):
+        in_pieces(odd_request(tmp_path, drawn(60), 20), dask="tcp://127.0.0.1:1")
 
 
 def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
@@ -284,7 +329,7 @@ def test_csv_has_no_pieces(tmp_path: Path, cluster: str) -> None:
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "127.0.0.1:1"])
 def test_no_scheduler(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_dask, "_TO_CONNECT", "1s")
+    monkeypatch.setattr(by_dask, "_TO_CONNECT", "200ms")
     with pytest.raises(BadInput, match="does not answer") as caught:
         connect(address)
     assert address in caught.value.where

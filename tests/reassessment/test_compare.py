@@ -1,15 +1,17 @@
 """Then and today, side by side: verdicts, reasons, causes and dates, by hand."""
 
+import json
 from datetime import date
 from typing import Any
 
 import pytest
 
-from tasks.decision.record import GateResult
+from tasks.decision.record import CodeFact, GateResult
 from tasks.reassessment import compare, dates
 from tasks.reassessment.record import Again, GateAgain, Hand
-from tasks.request.model import Agreement
+from tasks.request.model import Agreement, ReleaseRequest
 from tests.support.records import approved
+from tests.support.tiny import tiny_document
 
 
 def gate(measured: float | None, threshold: float = 0.09, name: str = "transparent.maximum_risk") -> GateResult:
@@ -106,7 +108,7 @@ def test_figures_of_copies_with_decoys_are_rounded_and_stay_open(at_most: float,
 def test_what_ends_within_days(expires: date, told: list[Any]) -> None:
     today = date(2026, 4, 1)
     record = approved().model_copy(update={"valid_until": date(2027, 4, 1), "risk": None})
-    found = dates.lapses(record, Agreement(id="DUA", expires=expires), date(2026, 7, 1), today)
+    found = dates.lapses(record, Agreement(id="DUA", expires=expires), today)
     assert [(one.what, one.days_left, one.within) for one in found] == told
     assert dates.named(found) == tuple(
         f"agreement DUA: {'ended' if within is None else f'within {within} days'}" for _, _, within in told
@@ -115,3 +117,35 @@ def test_what_ends_within_days(expires: date, told: list[Any]) -> None:
 
 def test_the_day_it_is_due_is_the_last_one() -> None:
     assert dates.due_on(date(2026, 3, 2), 30) == date(2026, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({"commit": "b" * 40}, "The program is another: version 1.2.0 (bbbbbbbbbbbb), before 1.2.0 (aaaaaaaaaaaa)."),
+        (
+            {"commit": f"{'a' * 40}+modified.0123456789abcdef"},
+            "The program is another: version 1.2.0 (aaaaaaaaaaaa, changed 01234567), before 1.2.0 (aaaaaaaaaaaa).",
+        ),
+        ({"lock_sha256": "1" * 64}, "The program, version 1.2.0 (aaaaaaaaaaaa), rests on other libraries than before."),
+    ],
+)
+def test_what_is_another_about_the_program_can_be_seen(now: dict[str, str], told: str) -> None:
+    code = CodeFact(version="1.2.0", commit="a" * 40, lock_sha256="0" * 64)
+    request = ReleaseRequest.model_validate_json(json.dumps(tiny_document()))
+    record = approved()
+    recipient = record.recipient.model_copy(update={"id": request.recipients[0].id})
+    record = record.model_copy(update={"code": code, "recipient": recipient})
+    found = compare.causes(
+        record,
+        then=request,
+        now=request,
+        population=None,
+        code=code.model_dump(mode="json") | now,
+        dataset_sha256=record.dataset.source_sha256,
+        external=(None, None),
+        origin="where it lay",
+        further=(),
+        in_force=True,
+    )
+    assert [(one.kind, one.text) for one in found] == [("code", told)]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import StageFailed
-from tasks.reassessment.intersection import Sets, people_in
+from tasks.reassessment.intersection import Sets, check_room, people_in
 from tasks.reassessment.together import Copy, Together, laid_together
 
 VALUES = (4, 3, 3)
@@ -128,3 +128,11 @@ def test_more_intersections_than_can_be_compared_are_refused(monkeypatch: pytest
             np.ones((3, 1)),
             memory_limit=0,
         )
+
+
+def test_groups_that_take_more_memory_than_they_may_are_refused() -> None:
+    check_room(2**13, 2**13, 0)
+    check_room(2**14, 2**14, 2**28)
+    with pytest.raises(StageFailed, match="too many groups of too many values") as caught:
+        check_room(2**14, 2**14, 2**27)
+    assert (caught.value.expected, caught.value.got) == ("128 MB at most", "256 MB")

@@ -1,13 +1,11 @@
-"""A world with an inbox beside it."""
+"""A world, and a webhook."""
 
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from flows.engine import prefect_server
+from tests.support.hooks import listening
 from tests.support.world import World, make_world
 
 
@@ -16,8 +14,7 @@ def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "world")
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    home = tmp_path_factory.mktemp("engine")
-    with prefect_server(home):
-        yield lambda *_: nullcontext()
+@pytest.fixture
+def hook() -> Iterator[int]:
+    with listening() as port:
+        yield port

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
@@ -79,8 +80,7 @@ def test_a_body_that_is_too_long_is_refused(service: Service) -> None:
 
 def test_a_full_queue_asks_to_come_back(service: Service, world: World) -> None:
     small = service.settings.model_copy(update={"limits": service.settings.limits.model_copy(update={"queued": 1})})
-    service.__dict__["settings"] = small
-    page = client(service)
+    page = client(replace(service, settings=small))
     assert page.post("/api/requests", content=world.request.read_bytes(), headers=bearing()).status_code == 202
     world.ask(title="Another")
     answer = page.post("/api/requests", content=world.request.read_bytes(), headers=bearing())
@@ -89,14 +89,26 @@ def test_a_full_queue_asks_to_come_back(service: Service, world: World) -> None:
 
 def test_health_names_what_is_not_well(service: Service) -> None:
     assert client(service).get("/health").json() == {
-        "ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok",
+        "ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok", "inbox": "ok", "news": "ok",
     }  # fmt: skip
     down = client(service, answers=False).get("/health")
     assert (down.status_code, down.json()["prefect"]) == (503, "does not answer")
     stalled = client(service, pulse=Pulse({"queue": time.monotonic() - 200})).get("/health")
     assert stalled.json()["queue"] == "has not been looked at for two minutes"
+    silent = Pulse({"queue": time.monotonic()}, {"inbox": "OSError", "news": "WorkspaceError"})
+    answer = client(service, pulse=silent).get("/health")
+    assert answer.status_code == 503
+    assert (answer.json()["inbox"], answer.json()["news"]) == ("cannot be looked into", "cannot be told")
     queue = service.workspace.private / "queue"
     queue.mkdir(exist_ok=True)
+    (queue / "told.json").write_text('{"sequence": 2}')
+    assert client(service).get("/health").json()["ledger"] == "is gone"
+    with open_ledger(service.workspace, create=True) as ledger:
+        for state in ("is shorter than it was", "ok"):
+            ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
+            assert client(service).get("/health").json()["ledger"] == state
+    (queue / "told.json").write_text("{")
+    assert client(service).get("/health").json()["ledger"] == "ok"
     (queue / f"{'0' * 64}.json").write_text("")
     assert client(service).get("/health").json()["queue"] == "an entry is damaged"
     service.workspace.ledger.write_bytes(b"no ledger at all" * 100)

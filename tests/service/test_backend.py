@@ -1,13 +1,8 @@
 """What the service's processes are told, and which Prefect server it uses."""
 
-import os
-import signal
 import socket
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -59,7 +54,29 @@ def test_processes_get_no_secret_that_they_have_no_use_for(service: Service) -> 
     assert (again.workspace, again.roots, again.name) == (service.workspace, service.roots, service.name)
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", "[]", "null", "not JSON"])
+def test_runs_have_the_settings_that_the_service_was_started_with(tmp_path: Path) -> None:
+    settings = tmp_path / "workspace" / "service.yaml"
+    settings.parent.mkdir()
+    settings.write_text(
+        "schema_version: releasegate/service/1\n"
+        "limits: {attempts: 7}\n"
+        "notifications: [{variable: RELEASEGATE_NOTIFY_A, events: [blocked]}]\n"
+    )
+    service = service_of(tmp_path / "workspace")
+    settings.write_text("limits: [")
+    assert of_environment(service.environment()).settings == service.settings
+    assert service.settings.limits.attempts == 7
+
+
+def test_the_password_of_prefects_database_is_told_to_its_server_alone(service: Service) -> None:
+    url = "postgresql+asyncpg://prefect:QJXDATABASE@database/prefect"
+    backend = Backend(service, None, {"PREFECT_SERVER_DATABASE_CONNECTION_URL": url})
+    assert "QJXDATABASE" not in str(backend._whole_environment())
+    assert "QJXDATABASE" not in str(backend.settings)
+    assert backend._server_settings()["PREFECT_SERVER_DATABASE_CONNECTION_URL"] == url
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", "null", "not JSON", '{"settings": {"limits": 1}}'])
 def test_a_run_that_belongs_to_no_service_says_so(text: str | None) -> None:
     with pytest.raises(WorkspaceError, match="belongs to no service"):
         of_environment({} if text is None else {VARIABLE: text})
@@ -107,44 +124,3 @@ def test_a_workspace_has_one_service(service: Service) -> None:
     finally:
         ended.set()
         thread.join()
-
-
-def test_a_given_server_gets_the_deployments_and_a_runner_that_is_kept(service: Service, tmp_path: Path) -> None:
-    from prefect.client.orchestration import get_client
-
-    from flows.engine import prefect_server
-
-    stopping, prepared = threading.Event(), list[float]()
-
-    def prepare() -> None:
-        prepared.append(time.monotonic())
-        if len(prepared) == 1:
-            raise ConnectionError
-
-    with prefect_server(tmp_path / "given") as engine:
-        backend = Backend(service, engine.api_url, dict(os.environ))
-        thread = threading.Thread(target=backend.keep, args=(stopping, prepare))
-        thread.start()
-        try:
-            first = until(lambda: backend.process_ids.get("runner"))
-            assert len(prepared) == 2
-            assert backend.process_ids == {"runner": first}
-            with get_client(sync_client=True) as client:
-                until(lambda: len(client.read_deployments()) == 5)
-            os.kill(first, signal.SIGKILL)
-            second = until(lambda: {backend.process_ids.get("runner")} - {None, first})
-            assert len(prepared) == 3
-        finally:
-            stopping.set()
-            thread.join(60)
-        assert backend.process_ids == {}
-        assert not backend.is_ready
-        assert not Path(f"/proc/{second.pop()}").exists()
-
-
-def until(condition: Callable[[], Any], seconds: float = 300.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return found

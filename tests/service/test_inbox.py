@@ -4,11 +4,13 @@ import os
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.service.config import Service, service_of
 from flows.service.inbox import Inbox
+from flows.service.intake import receive
 from flows.service.queue import Queue, State
 from tasks.errors import WorkspaceError
 from tests.support.world import World
@@ -109,6 +111,38 @@ def test_a_file_that_was_taken_in_and_not_moved_counts_once(
     (received,) = Inbox.tick(inbox)
     assert (received.folded, received.entry) == (True, entry)
     assert not path.exists()
+
+
+def test_a_file_that_takes_the_place_of_one_that_is_taken_in_is_taken_in_too(
+    world: World, service: Service, inbox: Inbox, clock: Seconds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = drop(world, service)
+    first = path.read_bytes()
+    second = world.ask(title="Corrected").read_bytes()
+    taking = Inbox._take
+
+    def replaced_meanwhile(self: Inbox, *given: Any) -> Any:
+        def receive_slowly(*arguments: Any, **terms: Any) -> Any:
+            received = receive(*arguments, **terms)
+            path.write_bytes(second)
+            return received
+
+        with monkeypatch.context() as patch:
+            patch.setattr("flows.service.inbox.receive", receive_slowly)
+            return taking(self, *given)
+
+    inbox.tick()
+    clock.now += 3
+    with monkeypatch.context() as patch:
+        patch.setattr(Inbox, "_take", replaced_meanwhile)
+        inbox.tick()
+    assert path.read_bytes() == second
+    inbox.tick()
+    clock.now += 3
+    inbox.tick()
+    assert not path.exists()
+    entries = Queue(service.workspace).open_entries()
+    assert {Queue(service.workspace).document(one.request_sha256).read_bytes() for one in entries} == {first, second}
 
 
 def test_links_folders_hidden_files_and_data_are_left_alone(

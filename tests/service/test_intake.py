@@ -1,12 +1,12 @@
 """Requests are taken in once, whichever way they come, and refused with a reason that the ledger keeps."""
 
 import json
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from flows.gate import run_release
 from flows.identity import code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
@@ -155,19 +155,6 @@ def test_files_that_change_after_acceptance_are_found(world: World) -> None:
         check_inputs(Queue(world.workspace), entry)
 
 
-def test_the_gate_decides_on_the_kept_document_as_on_the_original(world: World, engine: object) -> None:
-    entry = take_in(world).entry
-    outcome = run_release(
-        Queue(world.workspace).document(entry.request_sha256),
-        world.workspace.root,
-        [Path(root) for root in entry.roots],
-        clock=lambda: NOW,
-        engine=engine,  # type: ignore[arg-type]
-    )
-    assert outcome.release_id == entry.id
-    assert world.run(engine).repeated
-
-
 def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
     entry = take_in(world).entry
     queue = Queue(world.workspace)
@@ -181,6 +168,18 @@ def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
     queue.tidy()
     assert queue.open_entries() == ()
     assert take_in(world).folded
+
+
+def test_locks_that_killed_runs_have_left_are_removed_and_no_others(world: World) -> None:
+    take_in(world)
+    queue = Queue(world.workspace)
+    with queue.running("held"), queue.running("new"):
+        os.utime(world.workspace.private / "queue" / "run-held.lock", (0, 0))
+        (world.workspace.private / "queue" / "run-killed.lock").touch()
+        os.utime(world.workspace.private / "queue" / "run-killed.lock", (0, 0))
+        queue.tidy()
+        assert [queue.is_running(name) for name in ("held", "new", "killed")] == [True, True, False]
+    assert list((world.workspace.private / "queue").glob("run-*")) == []
 
 
 def test_an_entry_of_another_arrival_is_not_changed(world: World) -> None:

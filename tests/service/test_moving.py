@@ -16,7 +16,7 @@ from flows.engine import prefect_server
 from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.moving import Mover
+from flows.service.moving import RELEASE_FLOW, Mover
 from flows.service.queue import Entry, Queue, State
 from tasks.ledger.entry import Event
 from tests.support.world import NOW, World
@@ -86,9 +86,7 @@ def moved(world: World, server: None) -> Iterator[Moved]:  # noqa: ARG001
     service = service_of(world.workspace.root, (world.folder,))
     time_ = Time()
     with get_client(sync_client=True) as client:
-        for deployment in deployments(service):
-            if not deployment.triggers:
-                deployment.apply()
+        next(one for one in deployments(service) if one.flow_name == RELEASE_FLOW).apply()
         made = Moved(service, client, Mover(service, clock=time_), time_, world)
         made.mover.prepare(client)
         yield made
@@ -111,7 +109,7 @@ def test_a_request_gets_one_run(moved: Moved) -> None:
 
 
 def test_no_more_runs_are_made_than_there_is_room_for(moved: Moved) -> None:
-    names = [moved.hand_in(f"Visits {number}").id for number in range(3)]
+    names = sorted(moved.hand_in(f"Visits {number}").id for number in range(3))
     moved.tick()
     assert [len(moved.runs(name)) for name in names] == [1, 1, 0]
     from prefect.states import Suspended
@@ -203,6 +201,19 @@ def test_prefect_may_forget_everything(moved: Moved) -> None:
     assert moved.entry(entry.id).attempt == 1
 
 
+def test_whoever_finishes_a_run_in_prefect_decides_nothing(moved: Moved) -> None:
+    from prefect.states import Completed
+
+    entry = moved.hand_in()
+    moved.tick()
+    moved.say(entry.id, Completed())
+    moved.tick()
+    after = moved.entry(entry.id)
+    assert (after.state, after.attempt, after.verdicts, after.recorded) == (State.ACCEPTED, 2, {}, False)
+    with open_ledger(moved.service.workspace) as ledger:
+        assert {entry.event for entry in ledger.entries()}.isdisjoint({Event.DECIDED, Event.RELEASED, Event.PUBLISHED})
+
+
 def test_a_verdict_that_was_written_meanwhile_is_left_alone(moved: Moved) -> None:
     from prefect.states import Completed
 
@@ -236,6 +247,98 @@ def test_a_run_that_waits_is_resumed_once_nobody_needs_to_vote(moved: Moved, mon
         ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
     moved.tick()
     assert moved.states(entry.id) == ["Resuming"]
+
+
+def test_a_scheduled_run_that_died_with_its_worker_is_repeated_and_not_for_ever(
+    moved: Moved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scheduled() -> Any:
+        return moved.client.read_flow_run(run.id)
+
+    from flows.service.deployed import deployments
+
+    (deployment,) = (one for one in deployments(moved.service) if one.flow_name == "reassess")
+    run = moved.client.create_flow_run_from_deployment(deployment.apply())
+    mover = Mover(moved.service, has_runner=False)
+    for repeated in range(1, moved.service.settings.limits.attempts + 1):
+        moved.client.set_flow_run_state(run.id, running(), force=True)
+        Mover(moved.service, has_runner=False).tick(moved.client, LONG_AGO)
+        assert scheduled().state.name == "Running"
+        with monkeypatch.context() as patch:
+            patch.setattr("flows.service.moving._GRACE_RUNNING", -60.0)
+            queue = Queue(moved.service.workspace)
+            with queue.running(str(run.id)):
+                Mover(moved.service, has_runner=False).tick(moved.client, LONG_AGO)
+                assert scheduled().state.name == "Running"
+            Mover(moved.service, has_runner=False).tick(moved.client, LONG_AGO)
+        last = repeated == moved.service.settings.limits.attempts
+        assert scheduled().state.name == ("Crashed" if last else "Scheduled")
+    mover.tick(moved.client, LONG_AGO)
+    assert scheduled().state.name == "Crashed"
+    assert list((moved.service.workspace.private / "queue").glob("run-*")) == []
+
+
+def test_what_an_officer_puts_before_its_reviewers_again_waits_again(moved: Moved) -> None:
+    entry = moved.hand_in()
+    queue = Queue(moved.service.workspace)
+    decided = {"state": State.DECIDED, "release_id": entry.id, "finished_at": NOW, "recorded": True}
+    queue.change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    moved.tick()
+    assert moved.runs(entry.id) == []
+    with open_ledger(moved.service.workspace, create=True) as ledger:
+        body: dict[str, object] = {"by": "An Officer", "reason": "The reviewer has read another file."}
+        about: dict[str, Any] = {"release_id": entry.id, "recipient": "university", "actor": "tests", "at": NOW}
+        ledger.append(Event.OVERRIDDEN, body=body | {"gates": []}, **about)
+        moved.tick()
+        assert moved.entry(entry.id).state is State.DECIDED
+        ledger.append(Event.OVERRIDDEN, body=body, **about)
+    assert moved.mover.is_due()
+    moved.tick()
+    again = moved.entry(entry.id)
+    assert (again.state, again.attempt, again.reopened, again.finished_at) == (State.AWAITING_REVIEW, 2, 1, None)
+    moved.tick()
+    assert moved.states(entry.id) == ["Scheduled"]
+    queue.change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    Mover(moved.service).tick(moved.client, LONG_AGO)
+    assert moved.entry(entry.id).state is State.DECIDED
+
+
+def test_prefect_is_asked_when_there_may_be_something_to_do_and_else_now_and_then(
+    moved: Moved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.states import Suspended
+
+    rung: list[str] = []
+    mover = moved.mover = Mover(moved.service, clock=moved.time, ring=lambda: rung.append("rung"))
+    assert mover.is_due()
+    moved.tick()
+    assert not mover.is_due()
+    monkeypatch.setattr("flows.service.moving._LONGEST_PAUSE", 0.0)
+    assert mover.is_due()
+    monkeypatch.undo()
+    entry = moved.hand_in()
+    for _ in range(2):
+        assert mover.is_due()
+        moved.tick()
+    assert rung == ["rung"]
+    moved.say(entry.id, Suspended(pause_key="two"))
+    changes = {"state": State.AWAITING_REVIEW, "release_id": entry.id}
+    Queue(moved.service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=changes))
+    monkeypatch.setattr(Mover, "_waits", lambda *_: True)
+    moved.tick()
+    assert not mover.is_due()
+    moved.time.now += timedelta(days=1)
+    assert mover.is_due()
+    moved.tick()
+    assert not mover.is_due()
+    with open_ledger(moved.service.workspace) as ledger:
+        ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
+    assert mover.is_due()
+    monkeypatch.setattr(Mover, "_waits", lambda *_: False)
+    moved.tick()
+    assert mover.is_due()
+    assert moved.states(entry.id) == ["Resuming"]
+    assert rung == ["rung", "rung"]
 
 
 def test_the_limit_of_solvers_is_as_set_and_no_dead_run_holds_a_place(moved: Moved) -> None:

@@ -1,6 +1,7 @@
 """The service for real: three ways in, one verdict each, waiting for reviewers through every kind of death.
 
-One service serves the whole module, in the order of the tests; starting one costs seconds.
+One service serves the whole module, in the order of the tests; starting one costs seconds. It knows many secrets, and
+keeps its ledger in PostgreSQL where there is a server to start.
 """
 
 import json
@@ -8,18 +9,24 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from flows.accounts import Accounts
 from flows.actor import utc_now
-from flows.ledger import open_ledger
+from flows.ledger import VARIABLE, open_ledger
 from flows.reviewing import cast_vote
 from flows.service.queue import Queue
 from flows.workspace import open_workspace
+from tasks.decision.states import Role
 from tasks.ledger.entry import Entry, Event
-from tests.support.search import files_holding_each
-from tests.support.serving import TOKEN, Serving, kill
+from tests.support.postgres import PASSWORD, binaries, running_server
+from tests.support.search import files_holding_each, holds
+from tests.support.serving import AUTHORIZATION, TOKEN, Serving, kill
 from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -33,18 +40,42 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make_world(tmp_path_factory.mktemp("service") / "world")
 
 
+NOTIFIED = "QJXNOTIFIEDPASSWORD"
+ACCOUNT = "QJXACCOUNTPASSWORD long enough"
+SECRETS = (TOKEN, AUTHORIZATION.split(":")[1], NOTIFIED, ACCOUNT, PASSWORD, quote(PASSWORD, safe=""))
+SETTINGS = """
+schema_version: releasegate/service/1
+inbox: {settle_seconds: 0.5, poll_seconds: 0.2}
+notifications:
+  - variable: RELEASEGATE_NOTIFY_OFFICE
+    events: [released, refused]
+"""
+
+
 @pytest.fixture(scope="module")
-def serving(world: World) -> Iterator[Serving]:
+def ledger() -> Iterator[dict[str, str]]:
+    """The variable with the ledger's address, for the tests too; none where the ledger is a file."""
+    if binaries() is None:
+        yield {}
+        return
+    with running_server() as server, pytest.MonkeyPatch.context() as patch:
+        variables = {VARIABLE: server.new_database()}
+        patch.setenv(VARIABLE, variables[VARIABLE])
+        yield variables
+
+
+@pytest.fixture(scope="module")
+def serving(world: World, ledger: dict[str, str]) -> Iterator[Serving]:
     inbox = world.folder.parent / "inbox"
     inbox.mkdir()
     shutil.copy(world.data, inbox)
     shutil.copy(world.population, inbox)
     shutil.copy(world.ages, inbox)
     open_workspace(world.workspace.root)
-    one = Serving(world.workspace, inbox, (world.folder,))
-    (world.workspace.root / "service.yaml").write_text(
-        "schema_version: releasegate/service/1\ninbox: {settle_seconds: 0.5, poll_seconds: 0.2}\n"
-    )
+    notified = {"RELEASEGATE_NOTIFY_OFFICE": f"json://office:{NOTIFIED}@127.0.0.1:9/hook"}
+    one = Serving(world.workspace, inbox, (world.folder,), ledger | notified, brief=True)
+    (world.workspace.root / "service.yaml").write_text(SETTINGS)
+    Accounts(world.workspace).add("okafor", "Mary Okafor", [Role.REVIEWER], ACCOUNT)
     one.start()
     yield one
     one.stop()
@@ -144,6 +175,28 @@ def test_deployments_have_their_schedules(serving: Serving) -> None:
     assert serving.wait(lambda: serving.prefect("/flow_runs/filter", wanted), "runs of the schedules")
 
 
+def test_what_is_scheduled_is_done_when_it_is_due(serving: Serving) -> None:
+    deployments = {one["entrypoint"].rsplit(".", 1)[1]: one["id"] for one in serving.prefect("/deployments/filter", {})}
+    for name in ("reassess", "expire", "audit"):
+        once = {"interval": 86400.0 * 365, "anchor_date": (utc_now() + timedelta(seconds=8)).isoformat()}
+        serving.prefect(f"/deployments/{deployments[name]}", {"schedules": [{"schedule": once}]}, "PATCH")
+    ended = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}}}}
+
+    def done() -> dict[str, str] | None:
+        runs = [one for one in serving.prefect("/flow_runs/filter", ended) if one["auto_scheduled"]]
+        names = {one: name for name, one in deployments.items()}
+        found = {names[one["deployment_id"]]: f"{one['state']['name']}: {one['state']['message']}" for one in runs}
+        return found if len(found) == 3 else None
+
+    assert serving.wait(done, "three runs of schedules") == {
+        "reassess": "Completed: 0 assessed again, 0 with another verdict",
+        "expire": "Completed: 3 looked at, 0 not as recorded",
+        "audit": "Completed: the ledger is unchanged",
+    }
+    (audited,) = (serving.workspace.root / "audits").iterdir()
+    assert audited.name.startswith("audit-")
+
+
 def test_operators_see_verdicts_and_gates_without_figures(serving: Serving, names: dict[str, str]) -> None:
     key = f"release-{names['handed'][:12]}"
     found = {one["key"]: one for one in serving.prefect("/artifacts/latest/filter", {}) if one["key"].startswith(key)}
@@ -172,7 +225,7 @@ def test_health_and_figures(serving: Serving) -> None:
     status, _, body = serving.ask("/health")
     assert (status, json.loads(body)) == (
         200,
-        {"ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok"},
+        {"ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok", "inbox": "ok", "news": "ok"},
     )
     _, headers, body = serving.ask("/metrics")
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -244,8 +297,21 @@ def test_after_all_that_nothing_is_doubled_and_no_data_are_kept_outside_deliveri
     serving: Serving, world: World
 ) -> None:
     test_deployments_have_their_schedules(serving)  # registered twice by now
-    found = files_holding_each(world.workspace.root, (ID_MARK, SENSITIVE_MARK))
-    assert found[ID_MARK] == []
-    assert [name for name in found[SENSITIVE_MARK] if "/delivery/university/" not in name] == []
-    for line in serving.logged(every=True):
-        assert ID_MARK not in json.dumps(line)
+    found = files_holding_each(world.workspace.root, (ID_MARK, SENSITIVE_MARK, *SECRETS))
+    assert [name for name in found.pop(SENSITIVE_MARK) if "/delivery/university/" not in name] == []
+    assert found == {mark: [] for mark in (ID_MARK, *SECRETS)}
+
+
+def test_no_secret_is_told(serving: Serving, names: dict[str, str]) -> None:
+    environment = Path(f"/proc/{serving.pid}/environ").read_bytes()
+    assert all(holds(environment, mark) for mark in (TOKEN, NOTIFIED))
+    running = Path(f"/proc/{serving.process_of('the runner of flows was started')}/environ").read_bytes()
+    assert not any(holds(running, mark) for mark in (TOKEN, NOTIFIED, ACCOUNT))
+    paths = ("/metrics", "/health", "/sign-in", "/releases", f"/api/requests/{names['handed']}")
+    answers = [(str(headers) + body.decode()).encode() for _, headers, body in map(serving.ask, paths)]
+    answers += [serving.ask("/api/requests", content=b"title: [", token=token)[2] for token in (TOKEN, TOKEN[:-1])]
+    assert serving.wait(lambda: serving.told("a notification could not be sent"), "a notification that fails")
+    logs = [path.read_bytes() for path in serving.workspace.root.parent.glob("serve-*.log")]
+    assert len(logs) == 2
+    for content in (*logs, *answers):
+        assert not any(holds(content, mark) for mark in (*SECRETS, ID_MARK))

@@ -49,6 +49,7 @@ notifications:
         ("schedules: {expire: every day}", "schedules.expire", "five fields of cron"),
         ("schedules: {timezone: Middle/Earth}", "schedules.timezone", "IANA"),
         ("limits: {releases: 0}", "limits.releases", "at least 1"),
+        (f"counting: {{dask: '{SECRET}'}}", "counting.dask", "Running Dask scheduler"),
         ("limits: {attempts: 21}", "limits.attempts", "at most 20"),
         ("limits: {release: 1}", "limits", "releases, solvers, queued, attempts"),
         ("inbox: {poll_seconds: fast}", "inbox.poll_seconds", "between two looks"),

@@ -32,10 +32,3 @@ def test_every_solver_takes_a_place_and_gives_it_back_also_after_an_error() -> N
     with solver_slot():
         pass
     assert held == ["taken", "given back"] * 2
-
-
-def test_a_run_whose_limit_is_gone_does_not_solve(engine: object) -> None:
-    from prefect.concurrency.sync import concurrency
-
-    with pytest.raises(Exception, match="none-such"), concurrency("none-such", strict=True):
-        pytest.fail(f"solved, on {engine}")

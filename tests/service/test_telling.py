@@ -1,10 +1,7 @@
 """What the ledger says is told: each entry that changes a verdict, whoever wrote it, and after a failure again."""
 
-import http.server
-import json
 import socketserver
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,6 +13,7 @@ from flows.service.telling import Herald, News, news_of, notify, prefect_event
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.service.settings import Notification, Told
+from tests.support.hooks import Hook
 from tests.support.world import NOW, World
 
 RELEASE = "3f" * 32
@@ -77,8 +75,10 @@ def test_what_could_not_be_told_is_told_later(service: Service) -> None:
     client.refusing = True
     with pytest.raises(ConnectionError):
         telling(service, client)
+    assert Herald(service).is_due()
     client.refusing = False
     assert telling(service, client) == ["blocked", "awaiting-review"]
+    assert not Herald(service).is_due()
 
 
 def test_only_a_changed_verdict_of_a_reassessment_is_news(service: Service) -> None:
@@ -87,7 +87,11 @@ def test_only_a_changed_verdict_of_a_reassessment_is_news(service: Service) -> N
     telling(service, client)
     append(service, Event.REASSESSED, verdict="holds", before="holds")
     append(service, Event.VOTED, reviewer="x")
+    append(service, Event.OVERRIDDEN, by="x", reason="y", gates=[])
     assert telling(service, client) == []
+    append(service, Event.OVERRIDDEN, by="x", reason="put before the reviewers again")
+    assert telling(service, client) == ["awaiting-review"]
+    client.events.clear()
     append(service, Event.REASSESSED, verdict="would be blocked", before="holds")
     assert telling(service, client) == ["reassessed"]
 
@@ -113,41 +117,20 @@ def test_an_event_told_twice_is_one_event_and_holds_no_figure() -> None:
     assert event["payload"] == {"recipient": "university", "state": "revoked", "entry": 7}
 
 
-class _Hook(http.server.BaseHTTPRequestHandler):
-    bodies: ClassVar[list[dict[str, Any]]] = []
-
-    def do_POST(self) -> None:
-        self.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.send_response(500 if self.path.startswith("/broken") else 200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def hook() -> Iterator[int]:
-    _Hook.bodies.clear()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
-
-
 VARIABLE = "RELEASEGATE_NOTIFY_TESTS"
 BY_VARIABLE = Notification(variable=VARIABLE, events=(Told.REVOKED, Told.BLOCKED))
 
 
 def test_a_webhook_is_told_what_it_asked_for(service: Service, hook: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, f"json://127.0.0.1:{hook}/told")
-    service.__dict__["settings"] = service.settings.model_copy(update={"notifications": (BY_VARIABLE,)})
+    service = replace(service, settings=service.settings.model_copy(update={"notifications": (BY_VARIABLE,)}))
     client = Client()
     append(service, Event.REQUESTED)
     telling(service, client)
     append(service, Event.EXPIRED, valid_until="2026-01-01")
     append(service, Event.REVOKED, by="x", reason="secret reasons stay in the ledger")
     telling(service, client)
-    (body,) = _Hook.bodies
+    (body,) = Hook.bodies
     assert body["title"] == "releasegate: revoked"
     assert (
         body["message"]
@@ -159,7 +142,7 @@ def test_a_notification_that_fails_stops_nothing_and_tells_no_secret(
     service: Service, hook: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(VARIABLE, f"json://127.0.0.1:{hook}/broken?QJXSECRET=1")
-    service.__dict__["settings"] = service.settings.model_copy(update={"notifications": (BY_VARIABLE,)})
+    service = replace(service, settings=service.settings.model_copy(update={"notifications": (BY_VARIABLE,)}))
     client = Client()
     append(service, Event.REQUESTED)
     telling(service, client)
@@ -202,17 +185,3 @@ def test_an_e_mail_is_sent() -> None:
     (message,) = _Mail.messages
     assert "Subject: releasegate: blocked" in message
     assert "office@example.org" in message
-
-
-@pytest.mark.usefixtures("engine")
-def test_a_block_of_prefect_is_told(hook: int) -> None:
-    from prefect.blocks.notifications import CustomWebhookNotificationBlock
-
-    block = CustomWebhookNotificationBlock(
-        name="tests", url=f"http://127.0.0.1:{hook}/told", json_data={"text": "{{body}}", "subject": "{{subject}}"}
-    )
-    block.save("tests")
-    notify(Notification(block="custom-webhook/tests", events=(Told.BLOCKED,)), "blocked", "Release 3f: blocked.")
-    assert _Hook.bodies == [{"text": "Release 3f: blocked.", "subject": "blocked"}]
-    with pytest.raises(Exception, match="none-such"):
-        notify(Notification(block="custom-webhook/none-such", events=(Told.BLOCKED,)), "blocked", "body")

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from flows.ledger import open_ledger
@@ -15,7 +17,8 @@ from flows.service.queue import Entry, Queue, State
 from flows.service.working import decide, expire_all
 from tasks.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
 from tasks.ledger.entry import Event
-from tests.support.world import NOW, World
+from tasks.service.settings import ServiceSettings
+from tests.support.world import NOW, World, drawn_rows
 
 CANARY = "QJXCANARY"
 
@@ -81,6 +84,24 @@ def test_what_may_pass_by_itself_is_tried_again_later_and_not_for_ever(
     assert [one.recorded for one in Queue(service.workspace).done_entries()] == [True]
 
 
+def test_what_awaits_review_has_not_failed_however_many_of_its_runs_are_lost(
+    service: Service, entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = WorkspaceError("another process acts on it")
+    monkeypatch.setattr("flows.service.working.standing_outcome", lambda *_, **__: raising(busy))
+    decided = {"state": State.AWAITING_REVIEW, "release_id": entry.id, "lost": service.settings.limits.attempts + 10}
+    waiting = Queue(service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    assert waiting is not None
+    after = work(service, waiting, AssertionError("the flow was run"))
+    assert (after.state, after.attempt) == (State.AWAITING_REVIEW, 2)
+    assert after.not_before == NOW + timedelta(minutes=15)
+    assert told(service, Event.FAILED) == []
+
+
+def raising(error: Exception) -> None:
+    raise error
+
+
 def test_a_stage_that_failed_for_all_is_the_end_and_told_once(service: Service, entry: Entry) -> None:
     after = work(service, entry, StageFailed("no release exists"))
     assert (after.state, after.reason["what"]) == (State.FAILED, "no release exists")
@@ -135,6 +156,74 @@ def test_the_month_before_is_audited() -> None:
 
     assert month_before(date(2026, 3, 1)) == (date(2026, 2, 1), date(2026, 2, 28))
     assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
+
+
+def test_what_an_event_asks_for_is_taken_in_later_where_that_cannot_be_now(
+    service: Service, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.service import deployed
+
+    tries: list[float] = []
+    monkeypatch.setattr("time.sleep", tries.append)
+    monkeypatch.setattr(deployed, "receive", lambda *_, **__: raising(WorkspaceError("the queue is full")))
+    arrival = Arrival(world.request.read_bytes(), "event", "request", (world.folder,), "event-1")
+    with pytest.raises(WorkspaceError, match="full"):
+        deployed.received_at_last(service, arrival)
+    assert (len(tries), sum(tries)) == (4, 380.0)
+    monkeypatch.setattr(deployed, "receive", lambda *a, **b: receive(*a, **b) if len(tries) > 5 else raising(error))
+    error = WorkspaceError("the ledger is locked")
+    assert deployed.received_at_last(service, arrival).entry.state is State.ACCEPTED
+    assert len(tries) == 6
+
+
+ADDRESS = "tcp://127.0.0.1:1"
+COUNTED_ELSEWHERE = ServiceSettings.model_validate(
+    {"schema_version": "releasegate/service/1", "counting": {"dask": ADDRESS}}
+)
+
+
+@pytest.mark.parametrize("parquet", [True, False])
+def test_a_cluster_that_does_not_answer_refuses_no_request(
+    service: Service, world: World, monkeypatch: pytest.MonkeyPatch, *, parquet: bool
+) -> None:
+    monkeypatch.setattr("tasks.microdata.counting.by_dask._TO_CONNECT", "200ms")
+    if parquet:
+        pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("this machine has no memory"))
+    what = "the Dask cluster does not answer" if parquet else "this machine has no memory"
+    assert (after.state, after.lost, after.reason["what"]) == (State.ACCEPTED, 1, what)
+    assert told(service, Event.REFUSED) == []
+
+
+def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gate(*_: object, dask: str, **__: object) -> None:
+        raise WorkspaceError(f"counted at {dask}")
+
+    pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    monkeypatch.setattr("flows.service.working.connect", lambda _: Connected())
+    monkeypatch.setattr("flows.service.working.run_release", gate)
+    after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))
+    assert after.reason["what"] == f"counted at {ADDRESS}"
+
+
+class Connected:
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_an_audit_goes_by_the_clock_of_its_days(service: Service) -> None:
+    from flows.service.deployed import deployments
+
+    settings = ServiceSettings.model_validate(
+        {"schema_version": "releasegate/service/1", "schedules": {"timezone": "Asia/Tokyo"}}
+    )
+    made = deployments(replace(service, settings=settings))
+    found = {one.flow_name: one.schedules[0].schedule.timezone for one in made if one.schedules}  # type: ignore[union-attr]
+    assert found == {"reassess": "Asia/Tokyo", "expire": "Asia/Tokyo", "audit": "UTC"}
 
 
 def test_errors_of_the_gate_are_what_the_entry_tells(service: Service, entry: Entry) -> None:

@@ -4,6 +4,7 @@ The clock can be moved. Reports are PDFs of one empty page; the delivery that aw
 it.
 """
 
+import atexit
 import io
 import re
 import shutil
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pikepdf
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
 from flows.accounts import Accounts, Duty
@@ -44,11 +47,22 @@ LOGINS = {
     OFFICER: ("officer", {Duty.OFFICER}),
     REGULATOR: ("inspector", {Duty.REGULATOR}),
 }
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""Hashes of passwords that take no time."""
 DATA = b"age,zip\n20-29,372**\n"
 DECOY_WORDS = ("canarydecoy", "canaryclass")
 """Would stand in a page that shows of a trace what only the incident responder is to know."""
 
 WAITING, EARLIER, BLOCKED = (sha256(name).hexdigest() for name in (b"waiting", b"earlier", b"blocked"))
+
+
+@cache
+def _loop() -> BlockingPortal:
+    """One event loop for all visitors of a process: a new one for each request takes as long as the request."""
+    starting = start_blocking_portal()
+    portal = starting.__enter__()
+    atexit.register(starting.__exit__, None, None, None)
+    return portal
 
 
 @dataclass
@@ -72,6 +86,7 @@ class Visitor:
         self.client = TestClient(
             app, base_url=base, follow_redirects=False, client=(address, 50000), headers=headers or None
         )
+        self.client.portal = _loop()
 
     def get(self, place: str, **options: Any) -> Any:
         return self.client.get(place, **options)

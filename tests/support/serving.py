@@ -20,6 +20,8 @@ from tests.support.world import ROOT, command
 
 TOKEN = "a token of more than 24 characters"
 AUTHORIZATION = "tests:a password of the tests"
+BRIEF = ROOT / "tests" / "support" / "brief"
+"""In PYTHONPATH it makes the reports of runs brief."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Serving:
     roots: tuple[Path, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    brief: bool = False
+    """Whether the reports of its runs are, which saves seconds of each."""
     _process: "subprocess.Popen[bytes] | None" = None
     _starts: int = 0
 
@@ -47,6 +51,8 @@ class Serving:
             *self.options,
         )  # fmt: skip
         environment |= {"RELEASEGATE_API_TOKEN": TOKEN, "PREFECT_API_AUTH_STRING": AUTHORIZATION} | self.variables
+        if self.brief:
+            environment["PYTHONPATH"] = os.pathsep.join([str(BRIEF), environment["PYTHONPATH"]])
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(
                 line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -156,7 +162,7 @@ class Serving:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return asked(line["address"] + path, headers, content)
 
-    def prefect(self, path: str, document: Any = None) -> Any:
+    def prefect(self, path: str, document: Any = None, method: str | None = None) -> Any:
         """An answer of the Prefect server."""
         line = self.wait(lambda: self.told("the Prefect server answers"), "a Prefect server")
         headers = {
@@ -164,7 +170,7 @@ class Serving:
             "Content-Type": "application/json",
         }
         content = None if document is None else json.dumps(document).encode()
-        status, _, body = asked(line["address"] + path, headers, content)
+        status, _, body = asked(line["address"] + path, headers, content, method)
         assert status < 300, body
         return json.loads(body) if body else None
 
@@ -174,8 +180,10 @@ class Serving:
         return [run["state"]["name"] for run in self.prefect("/flow_runs/filter", wanted)]
 
 
-def asked(address: str, headers: dict[str, str], content: bytes | None) -> tuple[int, dict[str, str], bytes]:
-    request = urllib.request.Request(address, data=content, headers=headers)
+def asked(
+    address: str, headers: dict[str, str], content: bytes | None, method: str | None = None
+) -> tuple[int, dict[str, str], bytes]:
+    request = urllib.request.Request(address, data=content, headers=headers, method=method)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.status, dict(answer.headers), answer.read()

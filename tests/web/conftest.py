@@ -3,14 +3,18 @@
 from pathlib import Path
 
 import pytest
-from argon2 import PasswordHasher
 
 import flows.accounts
-from tests.support.pages import Pages, make_pages
+from tests.support.pages import QUICK, Pages, make_pages
+
+
+@pytest.fixture
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes of passwords that take no time: most tests need some, and few are about them."""
+    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
 
 
 @pytest.fixture
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pages:
-    """With quick hashes of passwords: there are many sign-ins, and accounts have tests of their own."""
-    monkeypatch.setattr(flows.accounts, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
     return make_pages(tmp_path / "workspace")

@@ -4,14 +4,15 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from argon2 import PasswordHasher
 from typer.testing import CliRunner
 
+import flows.accounts
 import flows.cli.account
-from flows.accounts import Accounts, Duty
+from flows.accounts import HASHER, Accounts, Duty
 from flows.cli.app import app
 from flows.workspace import Workspace, open_workspace
 from tasks.errors import BadInput, WorkspaceError
@@ -19,6 +20,9 @@ from tests.support.search import files_holding
 
 WORDS = "plain horses stack staples"
 OTHERS = "other horses stack staples"
+
+
+pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
 @pytest.fixture
@@ -33,7 +37,12 @@ def accounts(workspace: Workspace) -> Accounts:
     return made
 
 
-def test_a_password_is_kept_as_an_argon2id_hash_in_a_private_file(workspace: Workspace, accounts: Accounts) -> None:
+def test_a_password_is_kept_as_an_argon2id_hash_in_a_private_file(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flows.accounts, "HASHER", HASHER)
+    accounts = Accounts(workspace)
+    accounts.add("Okafor", "Mary Okafor", [Duty.REVIEWER], WORDS)
     path = workspace.private / "accounts.json"
     assert path.stat().st_mode & 0o777 == 0o600
     (stored,) = json.loads(path.read_text())["accounts"]
@@ -54,18 +63,39 @@ def test_only_the_right_password_of_the_right_account_signs_in(accounts: Account
     assert accounts.check("proxied", "") is None
 
 
+def test_it_takes_the_same_work_whether_or_not_there_is_an_account(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    class Counting(PasswordHasher):
+        def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
+            tried.append(str(hash).rsplit("$", 2)[0])
+            return super().verify(hash, password)
+
+    monkeypatch.setattr(flows.accounts, "HASHER", Counting(time_cost=1, memory_cost=8, parallelism=1))
+    accounts.add("proxied", "Lise Sand", [Duty.REVIEWER], None)
+    for login in ("okafor", "nobody", "proxied"):
+        assert accounts.check(login, OTHERS) is None
+    assert len(tried) == 3
+    assert len(set(tried)) == 1, "with the same parameters"
+
+
 def test_a_password_may_be_typed_in_either_form_of_a_letter(accounts: Accounts) -> None:
     accounts.set_password("okafor", "na\N{LATIN SMALL LETTER I WITH DIAERESIS}ve horses stack")
     assert accounts.check("okafor", "nai\N{COMBINING DIAERESIS}ve horses stack") is not None
 
 
-def test_a_weaker_hash_is_made_anew_at_sign_in(workspace: Workspace, accounts: Accounts) -> None:
+def test_a_weaker_hash_is_made_anew_at_sign_in(
+    workspace: Workspace, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = workspace.private / "accounts.json"
-    document = json.loads(path.read_text())
-    document["accounts"][0]["password"] = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash(WORDS)
-    path.write_text(json.dumps(document))
+    assert "$m=8,t=1,p=1$" in path.read_text()
+    monkeypatch.setattr(flows.accounts, "HASHER", PasswordHasher(time_cost=2, memory_cost=16, parallelism=1))
+    assert accounts.check("okafor", OTHERS) is None
+    assert "$m=8,t=1,p=1$" in path.read_text()
     assert accounts.check("okafor", WORDS) is not None
-    assert "m=65536,t=3" in path.read_text()
+    assert "$m=16,t=2,p=1$" in path.read_text()
     assert accounts.check("okafor", WORDS) is not None
 
 

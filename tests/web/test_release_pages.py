@@ -2,12 +2,17 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+import flows.web.evidence
 from flows.accounts import Accounts, Duty
 from flows.ledger import open_ledger
 from reports.figures import figures
@@ -75,6 +80,8 @@ def test_officers_and_regulators_see_the_queue_without_a_vote_of_theirs(pages: P
     for login in ("officer", "inspector"):
         shown = pages.visitor(login).get("/releases").text
         assert RELEASE in shown
+        assert "1 release awaits review.</p>" in shown
+        assert "my vote" not in shown
         assert "yours is missing" not in shown
 
 
@@ -108,6 +115,9 @@ def test_figures_are_those_of_the_report_with_their_words(pages: Pages) -> None:
     page = visitor.get(RELEASE).text
     drawn = figures(record_of(pages, WAITING, "university"))
     images = dict(re.findall(r'<img src="[^"]*/figures/([a-z_-]+)\.svg" alt="([^"]+)"', page))
+    assert not re.search(r"<a [^>]*>\s*<img [^>]*alt=\"[^\"]", page), (
+        "a link's own words would stand for what an image says"
+    )
     assert images.keys() == drawn.keys()
     assert all(len(alt) > 40 for alt in images.values())
     answer = visitor.get(f"{RELEASE}/figures/risk.svg")
@@ -142,8 +152,42 @@ def test_earlier_releases_to_the_recipient_are_set_beside_it(pages: Pages) -> No
     visitor = pages.visitor("okafor")
     told = words(visitor.get(RELEASE).text)
     assert "Income of adults, first half of the year" in told
-    assert "the same" in told[told.index("What this recipient has got before") :]
+    assert "the same" in told[told.index("What else this recipient has got") :]
     assert "No other release of this gate has reached Cumberland Data Brokers" in words(visitor.get(REFUSED).text)
+
+
+def also_released(pages: Pages, number: int, requester: str = STEWARD) -> list[str]:
+    """Further releases to the university, in the ledger alone."""
+    names = [sha256(f"{requester} {place}".encode()).hexdigest() for place in range(number)]
+    decided, released = (pages.entries(release_id=EARLIER, event=event)[0] for event in (Event.DECIDED, Event.RELEASED))
+    body = {**decided.body, "determined": {**decided.body["determined"], "requested_by": requester}}
+    with open_ledger(pages.workspace) as ledger, ledger.transaction():
+        for name in names:
+            for event, told in ((Event.DECIDED, body), (Event.RELEASED, dict(released.body))):
+                ledger.append(event, release_id=name, recipient="university", actor="gate", body=told, at=NOW)
+    return names
+
+
+def test_a_requester_is_not_shown_what_others_have_asked_for_beside_his_own(pages: Pages) -> None:
+    (theirs,) = also_released(pages, 1, "Bela Other")
+    assert theirs in pages.visitor("okafor").get(RELEASE).text
+    own = pages.visitor("ruiz")
+    assert theirs not in own.get(RELEASE).text
+    assert theirs[:12] not in own.get(RELEASE).text
+    assert EARLIER in own.get(RELEASE).text
+    for place in (RELEASE, REFUSED):
+        assert "Releases that others have asked for are not shown to you." in own.get(place).text
+    assert "No other release that you have asked for has reached" in words(own.get(REFUSED).text)
+
+
+def test_a_long_list_of_other_releases_is_cut_and_says_where_they_all_are(pages: Pages) -> None:
+    names = also_released(pages, 30)
+    visitor = pages.visitor("okafor")
+    page = visitor.get(RELEASE).text
+    assert sum(f'href="/releases/{name}/university"' in page for name in (*names, EARLIER)) == 25
+    assert "6 older ones are not shown here" in words(page)
+    assert 'href="/releases?show=all&amp;q=university"' in page
+    assert "32 releases" in words(visitor.get("/releases?show=all&q=university").text)
 
 
 def test_documents_are_the_recorded_bytes(pages: Pages) -> None:
@@ -189,6 +233,17 @@ def test_what_is_not_as_it_was_recorded_is_not_shown(pages: Pages, spoil: Callab
     assert "not what was recorded" in answer.text
     assert "canary" not in answer.text
     assert str(pages.workspace.root) not in answer.text
+
+
+def test_a_record_of_another_version_is_no_tampering(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Later(BaseModel):
+        what_this_version_needs: int
+
+    monkeypatch.setattr(flows.web.evidence, "DecisionRecord", Later)
+    answer = pages.visitor("okafor").get(RELEASE)
+    assert answer.status_code == 503
+    assert "this version of the program cannot read it" in answer.text
+    assert "not what was recorded" not in answer.text
 
 
 def test_a_release_that_is_recorded_and_not_yet_in_its_place_says_so(pages: Pages) -> None:
@@ -244,7 +299,22 @@ def test_the_last_reassessment_stands_at_the_top(pages: Pages) -> None:
     assert "The reason of holds." in told
 
 
-def test_the_register_follows_the_ledger_and_its_replacement(pages: Pages) -> None:
+def test_a_ledger_that_could_not_be_read_is_read_anew(pages: Pages) -> None:
+    """It is spoilt, then restored: its end is where it was, and nothing of it may be taken for read."""
+    visitor = pages.visitor("okafor")
+    assert "3 releases" in visitor.get("/releases?show=all").text
+    whole = pages.workspace.ledger.read_bytes()
+    with closing(sqlite3.connect(pages.workspace.ledger)) as raw, raw:
+        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            raw.execute(f"DROP TRIGGER {name}")
+        raw.execute("DELETE FROM entry WHERE sequence = 11")
+        raw.execute("UPDATE entry SET actor = 'canary' WHERE sequence = 5")
+    assert visitor.get("/releases?show=all").status_code == 500
+    pages.workspace.ledger.write_bytes(whole)
+    assert "3 releases" in visitor.get("/releases?show=all").text
+
+
+def test_the_register_follows_the_ledger_and_its_days(pages: Pages) -> None:
     app = pages.app()
     visitor = Visitor(app)
     visitor.sign_in("okafor")

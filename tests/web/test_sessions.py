@@ -96,6 +96,8 @@ def test_a_subscriber_with_many_addresses_is_one() -> None:
         ({"proxy_header": "Remote-User"}, "proxy_header"),
         ({"proxy_header": "Remote User", "proxies": ("10.0.0.1",)}, "proxy_header"),
         ({"proxies": ("somewhere",)}, "proxies"),
+        ({"proxy_header": "Remote-User", "proxies": ("10.0.0.1", "0.0.0.0/0")}, "proxies"),
+        ({"proxies": ("::/0",)}, "proxies"),
         ({"idle_minutes": 0}, "idle_minutes"),
         ({"longest_hours": 48}, "longest_hours"),
     ],

@@ -1,11 +1,14 @@
 """Signing in and out, with whatever can be wrong about it; and whom a proxy signs in."""
 
+from dataclasses import replace
 from http.cookies import SimpleCookie
 from typing import Any
 
 import pytest
 
 from flows.accounts import Accounts, Duty
+from flows.web.limits import Limiter
+from flows.web.site import Limits
 from tests.support.pages import PASSWORD, STEWARD, Pages, Visitor, hidden
 
 OTHERS = "other horses stack staples"
@@ -80,10 +83,29 @@ def test_a_form_without_its_cookie_or_token_is_refused(pages: Pages) -> None:
     visitor = pages.visitor()
     data = visitor.fields("/sign-in") | {"login": "okafor", "password": PASSWORD}
     assert visitor.post("/sign-in", data | {"csrf": "0" * 64}).status_code == 403
-    assert visitor.post("/sign-in", data, headers={"origin": "https://evil.example"}).status_code == 403
+    for origin in ("https://evil.example", "http://[::1", "null"):
+        assert visitor.post("/sign-in", data, headers={"origin": origin}).status_code == 403
     assert visitor.post("/sign-in", data, headers={"sec-fetch-site": "cross-site"}).status_code == 403
     visitor.client.cookies.clear()
     assert visitor.post("/sign-in", data).status_code == 403
+
+
+def test_a_form_that_is_longer_than_it_says_is_broken_off(pages: Pages) -> None:
+    """As a body in chunks may be, whatever length stands beside it; it could fill a disk before anybody signs in."""
+    visitor = pages.visitor()
+    read = 0
+
+    def parts() -> Any:
+        nonlocal read
+        yield b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
+        for _ in range(100):
+            read += 1
+            yield b"a" * 1024
+
+    short = {"content-type": "multipart/form-data; boundary=x", "content-length": "10"}
+    assert visitor.client.post("/sign-in", content=parts(), headers=short).status_code == 413
+    plain = {"content-type": "application/x-www-form-urlencoded", "content-length": "10"}
+    assert visitor.client.post("/sign-in", content=iter([b"a=" + b"a" * 40_000]), headers=plain).status_code == 413
 
 
 def test_one_account_is_guessed_at_ten_times_from_wherever(pages: Pages) -> None:
@@ -105,6 +127,21 @@ def test_one_address_guesses_thirty_times_at_whichever_account(pages: Pages) -> 
     told = [visitor.sign_in(f"guess{number}", TOO_LONG).status_code for number in range(31)]
     assert told == [401] * 30 + [429]
     assert Visitor(app, address="192.0.2.2").sign_in("okafor").status_code == 303
+
+
+def test_all_together_have_a_limit_that_nobody_uses_up_who_is_refused(pages: Pages) -> None:
+    app = pages.app()
+    limits = Limits(address=Limiter(2, 900), everybody=Limiter(4, 60))
+    app.state.site = replace(app.state.site, limits=limits)
+    one = Visitor(app, address="192.0.2.1")
+    assert [one.sign_in("okafor", TOO_LONG).status_code for _ in range(8)] == [401] * 2 + [429] * 6
+    others = [Visitor(app, address=f"198.51.100.{number}") for number in range(3)]
+    assert [other.sign_in("brandt").status_code for other in others] == [303, 303, 429]
+    assert limits.login.take("brandt", pages.time()) == 0
+    pages.time.passes(minutes=1)
+    assert others[2].sign_in("brandt").status_code == 303
+    fresh = Visitor(app, address="198.51.100.9")
+    assert fresh.sign_in("okafor").status_code == 303, "of eight wrong ones six were not tried"
 
 
 def test_right_passwords_do_not_count(pages: Pages) -> None:
@@ -149,6 +186,7 @@ def test_accounts_that_cannot_be_read_sign_nobody_in(pages: Pages) -> None:
     (pages.workspace.private / "accounts.json").chmod(0o644)
     answer = visitor.post("/sign-in", data)
     assert answer.status_code == 503
+    assert "cannot be relied on. Try again later; if it stays so, tell whoever runs the gate." in answer.text
     assert str(pages.workspace.root) not in answer.text
 
 
@@ -160,7 +198,9 @@ def test_a_proxy_is_believed_from_its_own_addresses_only(pages: Pages) -> None:
     named = {"Remote-User": "Okafor"}
     through = Visitor(app, address="10.0.0.7")
     assert through.get("/releases", headers=named).status_code == 200
-    assert Visitor(app, address="192.0.2.1").get("/releases", headers=named).status_code == 303
+    assert Visitor(app, address="::ffff:10.0.0.7").get("/releases", headers=named).status_code == 200
+    for elsewhere in ("192.0.2.1", "::ffff:192.0.2.1", "::10.0.0.7", "testclient"):
+        assert Visitor(app, address=elsewhere).get("/releases", headers=named).status_code == 303
     assert Visitor(app, address="10.0.0.7").get("/releases").status_code == 303
     assert Visitor(app, address="10.0.0.7").get("/releases", headers={"Remote-User": "stranger"}).status_code == 403
     twice = [("Remote-User", "okafor"), ("Remote-User", "ruiz")]

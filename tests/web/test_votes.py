@@ -1,5 +1,6 @@
 """Votes and revocations on the page: blind, once, signed, by those who may; and everything that is refused."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -87,6 +88,21 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     assert second.get(f"{RELEASE}/documents/certificate.pdf").status_code == 500
 
 
+def test_votes_at_the_same_moment_release_once(pages: Pages) -> None:
+    app = pages.app()
+    voters = []
+    for login in ("okafor", "brandt"):
+        visitor = Visitor(app)
+        visitor.sign_in(login)
+        voters.append((visitor, visitor.fields(f"{RELEASE}/vote") | VOTE))
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(visitor.post, f"{RELEASE}/vote", data) for visitor, data in voters * 2]
+    assert sorted(one.result().status_code for one in sent) == [303, 303, 409, 409], "each form counts once"
+    assert events(pages)[-6:] == ["voted", "voted", "reviewed", "reviewed", "approved", "released"]
+    assert len(events(pages)) == 9
+    assert state(pages) is State.RELEASED
+
+
 def test_one_vote_to_reject_rejects(pages: Pages) -> None:
     assert cast(pages.visitor("okafor"), vote="reject").status_code == 303
     assert cast(pages.visitor("brandt")).status_code == 303
@@ -143,8 +159,31 @@ def test_a_vote_is_about_the_record_that_was_shown(pages: Pages) -> None:
     visitor = pages.visitor("okafor")
     answer = cast(visitor, record="0" * 64)
     assert answer.status_code == 409
-    assert "another record" in answer.text
+    assert "not as the page of the form has shown it" in answer.text
     assert pages.entries(event=Event.VOTED) == ()
+
+
+@pytest.mark.parametrize("deed", ["vote", "revoke"])
+def test_a_form_is_about_the_release_as_it_was_shown(pages: Pages, deed: str) -> None:
+    visitor = pages.visitor("okafor" if deed == "vote" else "officer")
+    place, words = f"{RELEASE}/{deed}", VOTE | {"sure": "yes"}
+    before, aside = visitor.fields(place), visitor.fields(place)
+    assert cast(pages.visitor("brandt")).status_code == 303
+    with open_ledger(pages.workspace) as ledger:
+        ledger.append(Event.TRACED, release_id=WAITING, recipient=None, actor="tests", body={}, at=pages.time())
+    told = visitor.post(place, before | words)
+    assert told.status_code == 409
+    assert "not as the page of the form has shown it" in told.text
+    assert visitor.post(place, aside | words | {"last": before["last"][::-1]}).status_code == 409
+    assert visitor.post(place, visitor.fields(place) | words).status_code == 303
+
+
+def test_a_vote_of_somebody_else_spoils_no_form(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE
+    assert cast(pages.visitor("brandt")).status_code == 303
+    assert visitor.post(f"{RELEASE}/vote", data).status_code == 303
+    assert state(pages) is State.RELEASED
 
 
 def test_who_may_not_vote_is_refused_whatever_is_sent(pages: Pages) -> None:
@@ -155,14 +194,14 @@ def test_who_may_not_vote_is_refused_whatever_is_sent(pages: Pages) -> None:
     app = pages.app()
     template = Visitor(app)
     template.sign_in("okafor")
-    record = template.fields(f"{RELEASE}/vote")["record"]
+    seen = {name: value for name, value in template.fields(f"{RELEASE}/vote").items() if name in {"record", "last"}}
     for login, status in (("inspector", 403), ("officer", 403), ("stranger", 422), ("ruiz", 422)):
         visitor = Visitor(app)
         visitor.sign_in(login)
         assert visitor.get(f"{RELEASE}/vote").status_code == 403
         csrf = visitor.fields("/releases", 0)["csrf"]
         session = next(iter(s for s in app.state.site.sessions._sessions.values() if s.csrf == csrf))
-        data = VOTE | {"csrf": csrf, "once": session.issue(), "record": record}
+        data = VOTE | {"csrf": csrf, "once": session.issue()} | seen
         answer = visitor.post(f"{RELEASE}/vote", data)
         assert answer.status_code == status, login
         if login == "ruiz":

@@ -144,6 +144,11 @@ def connect(address: str) -> Any:
     )
 
 
+def check_cluster(address: str) -> None:
+    """Make sure that a cluster answers, before anything else is begun; raises as ``connect``."""
+    connect(address).close()
+
+
 def _refused(address: str, why: str) -> StageFailed:
     reasons = {
         "bytes": ("the file that the release is named by, under the same path on every worker", "another, or none"),
@@ -155,6 +160,17 @@ def _refused(address: str, why: str) -> StageFailed:
         where=f"--dask {address}",
         expected=expected,
         got=got,
+        fix="put the workers right, or leave --dask out, for the same result",
+    )
+
+
+def not_whole(address: str) -> StageFailed:
+    """The error for answers that do not have all the records that were asked for."""
+    return StageFailed(
+        "a worker gave back other records than it was to code",
+        where=f"--dask {address}",
+        expected="every record of its piece of the file, once",
+        got="more or fewer",
         fix="put the workers right, or leave --dask out, for the same result",
     )
 

@@ -25,12 +25,15 @@ _PATTERN_MARKS = frozenset("*?[]{}")
 def can_count(path: Path, names: Sequence[str]) -> bool:
     """Whether DuckDB reads these columns as the same text as everything else here: whole numbers and text.
 
-    A path that DuckDB would take for a pattern of several files is left to the others.
+    A path that DuckDB would take for a pattern of several files is left to the others, and so is a file with columns
+    whose names differ by capital letters alone: DuckDB would take one for the other.
     """
     if not _PATTERN_MARKS.isdisjoint(str(path)):
         return False
     try:
         schema = pq.read_schema(path)
+        if len({name.casefold() for name in schema.names}) < len(schema.names):
+            return False
         return all(_plain(schema.field(name).type) for name in names)
     except (pa.ArrowException, OSError, KeyError):
         return False

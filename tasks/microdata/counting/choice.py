@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.errors import DataError
-from tasks.microdata.counting.by_dask import code_by_dask, program
+from tasks.microdata.counting.by_dask import code_by_dask, not_whole, program
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
 from tasks.microdata.counting.wire import Order
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.parts import Part, code_part, joined_tuples
+from tasks.microdata.parts import Part, code_part, is_whole, joined_tuples
 from tasks.microdata.row_groups import Piece, piece_sha256, read_piece
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import ReleaseRequest, Role
@@ -122,6 +122,10 @@ def _coded(  # noqa: PLR0917
     """The pieces one after the other; None in place of one that cannot be coded."""
     if counting.dask is not None:
         coded = code_by_dask(counting.dask, _orders(path, request, hierarchies, names, by_record, cut))
+        if coded is not None and not all(
+            is_whole(part, piece.rows, by_record) for part, piece in zip(coded, cut, strict=True)
+        ):
+            raise not_whole(counting.dask)
         yield from [None] if coded is None else coded
         return
     for piece in cut:

@@ -1,0 +1,167 @@
+"""The records of re-assessments on disk: kept under the digest of their inputs, and held against the ledger.
+
+A record counts if the ledger names its bytes. Any other, left by a crash or put there by somebody, is told to nobody:
+the next re-assessment puts it aside, and ``releasegate verify --ledger`` says that it is there.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.locking import alone
+from flows.workspace import Workspace
+from tasks.artifact import written
+from tasks.decision.record import canonical_json, digest
+from tasks.delivery.manifest import printable
+from tasks.errors import TamperingFound, WorkspaceError
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.read import file_sha256
+from tasks.reassessment.record import Reassessment
+
+_LONGEST_WAIT = 60.0
+_ASIDE = ".unrecorded-"
+_OF_THE_DAY = ("before", "due", "next_due", "lapses", "not_beside")
+"""What a record tells that follows from the day or the ledger and not from its inputs."""
+_SHOWN = 5
+_PAUSE = 1.0
+"""Seconds; what lies between the writing of a record and of its entry is far less."""
+
+
+def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:
+    """Let one process at a time keep a record and name it in the ledger.
+
+    Raises
+    ------
+    WorkspaceError
+        If another one does not let go.
+    """
+    refused = WorkspaceError(
+        "another process is keeping a re-assessment",
+        where=str(workspace.root),
+        expected="one at a time, which takes moments",
+        fix="find out what holds it, and assess again",
+    )
+    return alone(
+        workspace.private / "reassessments.lock",
+        refused,
+        wait_seconds=_LONGEST_WAIT,
+        waiting="waiting for another process that keeps a re-assessment",
+    )
+
+
+def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:
+    """Keep a record under the digest of its inputs; one that is there already stays, and is what is told.
+
+    Returns
+    -------
+    told : Reassessment
+        The one that is there with what follows from today, or the record.
+    path : Path
+    repeated : bool
+        Whether one was there.
+    """
+    path = workspace.reassessments(record.release_id, record.recipient) / f"{digest(record.inputs)}.json"
+    if path.is_file() and not _is_recorded(ledger, record, path):
+        path.rename(path.with_name(f"{path.stem}{_ASIDE}{file_sha256(path)[:12]}"))
+    if path.is_file():
+        there = Reassessment.model_validate_json(path.read_bytes())
+        return there.model_copy(update={name: getattr(record, name) for name in _OF_THE_DAY}), path, True
+    with written(path) as partial:
+        partial.write_bytes(canonical_json(record))
+        partial.chmod(0o600)
+    return record, path, False
+
+
+def _is_recorded(ledger: Ledger, record: Reassessment, path: Path) -> bool:
+    entries = ledger.entries(release_id=record.release_id, recipient=record.recipient, event=Event.REASSESSED)
+    sha256 = file_sha256(path)
+    return any(entry.body.get("reassessment_sha256") == sha256 for entry in entries)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The records of a workspace, held against its ledger."""
+
+    recorded: int
+    """Records that the ledger names."""
+    aside: int
+    """Files that re-assessments have put aside, since the ledger did not name them."""
+
+
+def verify_records(workspace: Workspace, ledger: Ledger) -> Checked:
+    """Compare every record of a re-assessment with the ledger.
+
+    1. Every record that an entry names is there, byte for byte.
+    2. Every record that is there is named by an entry of its release and recipient, says their verdict, and bears the
+       digest of its inputs as its name.
+
+    Raises
+    ------
+    TamperingFound
+        If anything is wrong; the message lists it by place and entry, without what the records say.
+    """
+    try:
+        return _compared(workspace, ledger)
+    except (TamperingFound, FileNotFoundError):
+        # A re-assessment may have been between its record and its entry; nothing is locked, so that a copy of a
+        # workspace that cannot be written can be verified.
+        time.sleep(_PAUSE)
+        return _compared(workspace, ledger)
+
+
+def _compared(workspace: Workspace, ledger: Ledger) -> Checked:
+    files = {path: file_sha256(path) for path in _records(workspace)}
+    entries = ledger.entries(event=Event.REASSESSED)
+    named: dict[tuple[str, str], dict[str, Entry]] = {}
+    for entry in entries:
+        sha256 = entry.body.get("reassessment_sha256")
+        if isinstance(sha256, str):
+            named.setdefault((str(entry.release_id), str(entry.recipient)), {}).setdefault(sha256, entry)
+    problems = [
+        problem
+        for path, sha256 in files.items()
+        if (problem := _wrong(path, named.get((path.parent.parent.name, path.parent.name), {}).get(sha256)))
+    ]
+    found = {(path.parent.parent.name, path.parent.name, sha256) for path, sha256 in files.items()}
+    problems += [
+        f"the record in ledger entry {entry.sequence} is missing"
+        for (release, recipient), by_sha256 in named.items()
+        for sha256, entry in by_sha256.items()
+        if (release, recipient, sha256) not in found
+    ]
+    if problems:
+        raise _tampering(workspace, problems)
+    return Checked(len(files), sum(1 for _ in workspace.all_reassessments.glob(f"*/*/*{_ASIDE}*")))
+
+
+def _records(workspace: Workspace) -> Iterator[Path]:
+    yield from sorted(workspace.all_reassessments.glob("*/*/[!.]*.json"))
+
+
+def _wrong(path: Path, entry: Entry | None) -> str:
+    """What is wrong with a record; empty if nothing is."""
+    place = printable("/".join(path.parts[-3:]))
+    if entry is None:
+        return f"{place} is not what an entry of the ledger names"
+    # Its bytes are those of the entry, so that one of an earlier version need not fit the model of this one.
+    record = json.loads(path.read_bytes())
+    told = (record["release_id"], record["recipient"], record["verdict"])
+    if told != (entry.release_id, entry.recipient, entry.body.get("verdict")):
+        return f"{place} says something else than ledger entry {entry.sequence}"
+    return "" if path.stem == digest(record["inputs"]) else f"{place} does not bear the digest of its inputs"
+
+
+def _tampering(workspace: Workspace, problems: list[str]) -> TamperingFound:
+    rest = len(problems) - _SHOWN
+    return TamperingFound(
+        "records of re-assessments are not those that the ledger names",
+        where=str(workspace.all_reassessments),
+        expected="each as it was recorded, and no other",
+        got="; ".join(problems[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else ""),
+        fix="restore what is missing or changed from a backup and find out who changed it; one that a crash left "
+        "before its entry is put aside by the next re-assessment",
+    )
