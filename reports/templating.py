@@ -31,6 +31,7 @@ def environment(cells: SmallCellRule) -> Environment:
         "risk": numbers.risk,
         "percent": numbers.percent,
         "amount": numbers.amount,
+        "amount_up": numbers.amount_up,
         "day": numbers.day,
         "minute": numbers.minute,
         "short": numbers.short,

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from tasks.decision.adversary_facts import CombinedFact, SequentialFact
 from tasks.decision.budget_fact import BudgetFact
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.division_fact import DivisionFact
 from tasks.decision.fact import Bin, Fact
 from tasks.decision.frontier_fact import FrontierFact
 from tasks.decision.kanonymity_fact import KAnonymityFact
@@ -305,6 +306,9 @@ class GameFact(Fact):
         default="one-shot", description="Whom the game was played against: one attempt a record, or one who plans."
     )
     sharing: SharingFact | None = Field(default=None, description="None where the representation is this recipient's.")
+    division: DivisionFact | None = Field(
+        default=None, description="None where no partition was played, or within a budget, which has its own bound."
+    )
 
 
 class ZipTableFact(Fact):

@@ -19,6 +19,7 @@ _RISKS = (
     ("residual",),
     ("transparent",),
     ("game", "outcomes"),
+    ("game", "division"),
     ("sequential", "residual"),
     ("sequential", "baseline_maximum"),
     ("sequential", "baseline_attacked_share"),

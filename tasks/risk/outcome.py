@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tasks.decision.division_fact import DivisionFact
 from tasks.decision.record import PolicyOutcome
 from tasks.generalization.game import Follower
 from tasks.generalization.play import Played, Table
@@ -35,3 +36,22 @@ def policy_outcome(table: Table, played: Played, payoffs: Follower, *, chosen: b
         ),
         chosen=chosen,
     )
+
+
+def division_fact(table: Table, played: Played, cell_weights: str) -> DivisionFact | None:
+    """How good the partition is that was played; None for other methods, and within a budget.
+
+    Parameters
+    ----------
+    table : Table
+    played : Played
+    cell_weights : {"population", "data"}
+        What its cells are weighted by.
+    """
+    if played.division is None:
+        return None
+    made, weight = played.division, (table.data if cell_weights == "data" else table.population).total
+    bound = None if made.upper_bound is None else made.upper_bound / weight
+    payoff = made.payoff / weight
+    below = 0.0 if made.exact or bound is None else max(bound - payoff, 0.0)
+    return DivisionFact(payoff=payoff, bound=bound, exact=made.exact, gap=below)

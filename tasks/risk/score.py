@@ -21,7 +21,7 @@ from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest, Role, SafeHarborRule
 from tasks.risk.identity import risk_view, transparent_risk
-from tasks.risk.outcome import policy_outcome
+from tasks.risk.outcome import division_fact, policy_outcome
 from tasks.risk.sharing import sharing_fact
 
 THREATS = (
@@ -183,6 +183,7 @@ def score(
             budget=_budget(table, request, played),
             adversary=_adversary(request),
             sharing=sharing_fact(table, played, request, recipient),
+            division=division_fact(table, played, policy.generalization.cell_weights),
         ),
         zip_table=_zip_fact() if zips else None,
     )

@@ -1,13 +1,17 @@
 """Averages over records of a method's outcome, by hand (Wan et al. 2015, Table 7)."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tasks.decision.division_fact import DivisionFact
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Played, Table
+from tasks.generalization.play import DivisionOutcome, Played, Table
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
-from tasks.risk.outcome import policy_outcome
+from tasks.risk.outcome import division_fact, policy_outcome
 from tests.support.worlds import World
 
 ROWS = (
@@ -43,3 +47,29 @@ def test_by_hand() -> None:
     assert outcome.transparent_attacked_share == 1
     assert outcome.naive_expected_reidentifications == pytest.approx(3 / 4)
     assert outcome.transparent_expected_reidentifications == pytest.approx(3 / 2 + 1 / 5)
+
+
+def test_a_division_is_told_in_means_of_what_its_cells_are_weighted_by() -> None:
+    world = World(ROWS, {("a1", "b1"): 4, ("a3", "b2"): 6}, RECORDS, Payoffs(100, 40, 60, 10), (1.0, 1.0))
+    none = SafeHarborAxis(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), (), np.array([], dtype=np.int64))
+    table = Table(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
+    played = Played(
+        method=Method.BASIC_PARTITION,
+        levels=np.zeros((2, 2), dtype=np.int32),
+        cells=np.zeros((2, 2), dtype=np.int32),
+        kept=np.ones(2),
+        people=np.array([4, 6]),
+        effective=np.array([4, 6]),
+    )
+    assert division_fact(table, played, "population") is None
+
+    def told(cell_weights: str = "population", **division: Any) -> DivisionFact | None:
+        return division_fact(table, replace(played, division=DivisionOutcome(**division)), cell_weights)
+
+    wide = {"payoff": 400.0, "upper_bound": 500.0, "exact": False}
+    assert told(**wide) == DivisionFact(payoff=40, bound=50, exact=False, gap=10)
+    assert told("data", **wide) == DivisionFact(payoff=100, bound=125, exact=False, gap=25)
+    # Of all recursive divisions it is the best, though others into hierarchical cells may pay more.
+    assert told(**wide | {"exact": True}) == DivisionFact(payoff=40, bound=50, exact=True, gap=0)
+    exact = {"payoff": 400.0, "upper_bound": None, "exact": True}
+    assert told(**exact) == DivisionFact(payoff=40, bound=None, exact=True, gap=0)

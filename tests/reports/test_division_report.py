@@ -1,0 +1,38 @@
+"""What a determination says of how good its partition is."""
+
+from typing import Any
+
+from reports.determination import determination_html
+from tasks.decision.division_fact import DivisionFact
+from tasks.decision.record import DecisionRecord
+from tests.support import records, texts
+
+EXACT = DivisionFact(payoff=737.6249, bound=832.99, exact=True, gap=0.0)
+
+
+def section(division: DivisionFact | None, **game: Any) -> str:
+    record: DecisionRecord = records.approved()
+    assert record.risk is not None
+    changed = record.risk.game.model_copy(update={"division": division, **game})
+    document = determination_html(records.changed(record, risk=record.risk.model_copy(update={"game": changed})))
+    return " ".join(texts.sections(document)["method"].split())
+
+
+def test_nothing_is_said_without_a_partition() -> None:
+    assert "The partition pays" not in section(None)
+
+
+def test_the_exact_recursion_is_optimal_whatever_bounds_all_divisions() -> None:
+    text = section(EXACT)
+    assert "The partition pays 737.62 units a person of the population by the people who match. It is optimal" in text
+    assert "below the best" not in text
+    assert "737.62 units a record" in section(EXACT, cell_weights="data")
+
+
+def test_a_bounded_partition_says_how_far_below_the_best_it_may_be_and_never_too_little() -> None:
+    text = section(DivisionFact(payoff=548.06, bound=814.151, exact=False, gap=266.091))
+    assert "at most 266.10 units a person of the population below the best" in text
+    assert "pays more than 814.16." in text
+    assert "optimal" not in text
+    closed = section(DivisionFact(payoff=548.06, bound=548.06, exact=False, gap=0.0))
+    assert "It is optimal: no division of the population into hierarchical cells pays more." in closed
