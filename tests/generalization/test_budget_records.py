@@ -134,6 +134,17 @@ def check_plan(world: World, plan: RecordPlan, budget: Budget) -> None:
         assert all(spent.used <= spent.limit * (1 + 1e-9) + 1e-9 for spent in told)
 
 
+def test_who_cannot_be_left_out_is_released_at_a_loss() -> None:
+    world = World(
+        ([["x", "*"], ["y", "*"]],), {("x",): 1, ("y",): 1}, {("x",): 2, ("y",): 2}, Payoffs(10, 100, 100, 1), (1,)
+    )
+    plan = plan_records(world.problem(), world.tuples(world.records), Budget(suppression=0.5))
+    # Both tuples lose: 10 − 100 in full detail, −100/2 together. Half of the four records can be left out.
+    assert plan.payoff == pytest.approx(-100)
+    assert plan.bound == pytest.approx(-100)
+    assert [spent.used for spent in plan.spent] == [2]
+
+
 @settings(deadline=None, max_examples=20)
 @given(world=WORLDS, rule=st.sampled_from(Rule))
 def test_without_limits_it_is_the_optimum_of_each_record(world: World, rule: Rule) -> None:

@@ -161,12 +161,16 @@ def _most_valuable(problem: Problem, codes: Codes, allowed: Bools, attacked: Boo
 
 
 def _less_risk(tuples: Places, reidentified: Floats, nodes: Places) -> Places:
-    """Places at which the re-identifications are fewer than at every earlier place of the tuple; suppression stays."""
+    """Places at which the re-identifications are fewer than at every earlier place of the tuple.
+
+    Suppression stays and rules out nothing that pays less: it uses up a limit of its own.
+    """
     _, rank = np.unique(reidentified, return_inverse=True)
-    width = int(rank.max(initial=0)) + 1
-    key = rank.astype(np.int64) - tuples.astype(np.int64) * (width + 1)
-    before = np.minimum.accumulate(np.concatenate([[width + 1], key[:-1]]))
-    return np.flatnonzero((key < before) | (nodes == SUPPRESS))
+    width, suppressed = int(rank.max(initial=0)) + 1, nodes == SUPPRESS
+    rank = np.where(suppressed, width, rank)
+    key = rank.astype(np.int64) - tuples.astype(np.int64) * (width + 2)
+    before = np.minimum.accumulate(np.concatenate([[width + 2], key[:-1]]))
+    return np.flatnonzero((key < before) | suppressed)
 
 
 def _check_all(data: Tuples, tuples: Places, budget: Budget) -> None:
