@@ -203,6 +203,8 @@ def _sparse(problem: Problem, people: SparseCube, weights: SparseCube, worth: Wo
         numbers, first = np.unique(cells.astype(np.int64) @ people.strides, return_index=True)
         members[node] = people.reach.codes[first]
         value, choice = worth(NodeCells(at, tuple(cells[first].T), (), counts, weights.node(at)[1]))
+        empty = counts == 0
+        alone, ends = value[empty], choice[empty]
         for axis, level in enumerate(at):
             if level > 0:
                 child = np.array(levels)
@@ -212,6 +214,7 @@ def _sparse(problem: Problem, people: SparseCube, weights: SparseCube, worth: Wo
                 place = np.searchsorted(numbers, parents)
                 shares = np.bincount(place, weights=best[child_node], minlength=len(keys))
                 _take_better(value, choice, shares.astype(np.float64), axis)
+        value[empty], choice[empty] = alone, ends
         best[node], choices.by_node[node] = value, choice
     return Partition(hierarchies, choices, float(best[len(lattice) - 1].sum()))
 

@@ -160,6 +160,21 @@ def given_limits(budget: Budget) -> tuple[bool, ...]:
     return (*(limit is not None for limit in first), *(True for _ in budget.utility_floor))
 
 
+@pytest.mark.parametrize(
+    "budget", [Budget(reidentifications=0.0), Budget(attacked_share=0.0), Budget(reidentifications=0.5)]
+)
+def test_records_of_nobody_in_the_population_use_limits(budget: Budget) -> None:
+    rows = ([["x", "a", "*"], ["y", "a", "*"], ["z", "b", "*"], ["u", "b", "*"]],)
+    people = {("x",): 20, ("y",): 20, ("z",): 20}
+    world = World(rows, people, {("x",): 2, ("u",): 1}, Payoffs(100, 100, 100, 10), (1.0,))
+    for sparse in (False, True):
+        plan = plan_partition(world.problem(sparse=sparse), weighed_of(world, by_records=False, sparse=sparse), budget)
+        # Nobody is u, so by itself u is found for certain; with z it is b, which keeps half of what z tells.
+        assert plan.payoff == pytest.approx(20 * 100 + 20 * 100 + 20 * 50)
+        assert plan.spent[0].used == 0
+        np.testing.assert_array_equal(plan.chosen.walk(world.codes([("u",), ("x",)]))[0], [[1], [0]])
+
+
 def test_what_cannot_be_kept_is_said_in_words(pair_world: World) -> None:
     weighed = weighed_of(pair_world, by_records=False, sparse=False)
     with pytest.raises(StageFailed, match="no cell that is allowed") as caught:

@@ -28,7 +28,7 @@ from tasks.generalization.partition import Partition, partition
 from tasks.generalization.problem import Problem
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.tuples import Counts, Tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, radix_strides
 
 _NEAR = 1e-5
 """Share of what the budget costs that the relaxation's bound may be off: each question to it is a whole partition."""
@@ -151,6 +151,7 @@ def plan_partition(
     StageFailed
         If no partition keeps the budget, or none was found.
     """
+    problem, weighed = _reaching_records(problem, weighed)
     limits = limits_of(budget, problem.hierarchies, weighed.data.total)
     capacity = np.array([limit.capacity for limit in limits])
     cells = PricedCells(problem, weighed.records, weighed.cube(problem), budget, rule, tuple(capacity))
@@ -174,7 +175,7 @@ def plan_partition(
                 again, spent = measure.of(better)
                 if within(spent, capacity):
                     chosen, payoff, used = better, again, spent
-    if chosen is None:
+    if chosen is None or not within(used, capacity):
         if bound == -np.inf:
             raise infeasible(limits)
         raise StageFailed(
@@ -187,6 +188,18 @@ def plan_partition(
     _check_least(problem, weighed.data, budget, chosen)
     alone = _alone_total(problem, weighed, rule)
     return PartitionPlan(chosen, limits, payoff, max(bound, payoff), alone, used, relaxation.prices)
+
+
+def _reaching_records(problem: Problem, weighed: Weighed) -> tuple[Problem, Weighed]:
+    """Counts also of the cells that records alone are in, which a sparse cube leaves out: they use the limits too."""
+    people, records, data = problem.people, weighed.records, weighed.data
+    if isinstance(people, DenseCube) or isinstance(records, DenseCube):
+        return problem, weighed
+    if (weighed.population.find(data.keys) >= 0).all():
+        return problem, weighed
+    everybody, _ = distinct_tuples(np.concatenate([weighed.population.codes, data.codes]), problem.hierarchies)
+    counted, own = (SparseCube(cube.people, everybody, problem.hierarchies) for cube in (people, records))
+    return replace(problem, people=counted), replace(weighed, records=own)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ Source: Dantzig and Wolfe 1960; for the bound, Geoffrion 1974.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -61,13 +62,23 @@ class _Master(Generic[Assignment]):
     """Mixing the assignments found so far; prices and use are in shares of the capacities."""
 
     oracle: Oracle[Assignment]
-    scales: Floats
+    capacity: Floats
     columns: list[Answer[Assignment]] = field(default_factory=list)
+
+    @cached_property
+    def scales(self) -> Floats:
+        """Unit of each limit: its capacity, or 1 where there is none."""
+        return np.where(self.capacity > 0, self.capacity, 1.0)
+
+    @cached_property
+    def room(self) -> Floats:
+        """Capacity in these units."""
+        return np.where(self.capacity > 0, 1.0, 0.0)
 
     def answer(self, prices: Floats, *, paid: bool = True) -> tuple[Answer[Assignment], float]:
         """The oracle's answer, and the dual's value: a lower bound of the regret (or of what exceeds the limits)."""
         found = self.oracle(prices / self.scales, paid)
-        return found, found.value - float(prices.sum())
+        return found, found.value - float(prices @ self.room)
 
     def used(self) -> Floats:
         return np.column_stack([column.used / self.scales for column in self.columns])
@@ -76,8 +87,8 @@ class _Master(Generic[Assignment]):
         """Weights of least regret, with that regret and the prices of the limits."""
         regrets = np.array([column.regret for column in self.columns])
         scale = max(1.0, float(regrets.max()))
-        limits, ones = np.full(len(self.scales), 1 + _FEASIBLE), np.ones((1, len(regrets)))
-        vertex = least_cost(regrets / scale, self.used(), limits, ones, np.ones(1))
+        ones = np.ones((1, len(regrets)))
+        vertex = least_cost(regrets / scale, self.used(), self.room + _FEASIBLE, ones, np.ones(1))
         if vertex is None:
             raise StageFailed(
                 "the relaxation of the budget was not solved",
@@ -94,7 +105,7 @@ class _Master(Generic[Assignment]):
         vertex = least_cost(
             np.concatenate([np.zeros(n_columns), np.ones(n_limits)]),
             np.hstack([self.used(), -np.eye(n_limits)]),
-            np.ones(n_limits),
+            self.room,
             np.concatenate([np.ones(n_columns), np.zeros(n_limits)])[None, :],
             np.ones(1),
         )
@@ -112,7 +123,7 @@ class _Master(Generic[Assignment]):
 
     def within(self) -> list[Answer[Assignment]]:
         """The assignments that keep the limits by themselves, that of least regret first."""
-        kept = [column for column in self.columns if (column.used <= self.scales * (1 + _FEASIBLE)).all()]
+        kept = [column for column in self.columns if (column.used <= self.capacity * (1 + _FEASIBLE)).all()]
         return sorted(kept, key=lambda column: column.regret)
 
 
@@ -168,8 +179,8 @@ def relax_by(
     StageFailed
         If no mixture of assignments keeps all limits; names those that cannot be kept.
     """
-    scales = np.array([limit.capacity if limit.capacity > 0 else 1.0 for limit in limits])
-    master = _Master(oracle, scales)
+    master = _Master(oracle, np.array([limit.capacity for limit in limits]))
+    scales = master.scales
     free, _ = master.answer(np.zeros(len(limits)))
     master.columns.append(free)
     if master.within():
