@@ -94,6 +94,16 @@ def test_without_room_it_is_sound_and_what_is_improved_pays_no_less(
     assert again.total == pytest.approx(best, abs=1e-6)
 
 
+def test_the_bound_counts_records_of_nobody_in_the_population() -> None:
+    rows = ([["x", "a", "*"], ["y", "a", "*"], ["z", "b", "*"], ["u", "b", "*"]],)
+    people = {("x",): 20, ("y",): 20, ("z",): 20}
+    world = World(rows, people, {("x",): 2, ("u",): 100}, Payoffs(100, 1, 100, 10), (1.0,))
+    division = division_of(world, Rule.NO_ATTACK, by_records=True)
+    # x in full detail, and u as b, whose 20 people nobody attacks.
+    assert greedy(division, ROOM).total == pytest.approx(2 * 100 + 100 * 50)
+    assert upper_bound(division, 10**6, ROOM) == pytest.approx(5200)
+
+
 @QUICK
 @given(world=worlds(max_attributes=2), rule=RULES, by_records=st.booleans(), nodes=st.integers(0, 40))
 def test_the_bound_is_above_and_falls_to_each_tuple_at_its_best(

@@ -65,9 +65,12 @@ class _Search:
 
     @classmethod
     def of(cls, division: Division) -> "_Search":
-        """Nothing counted but the cell that holds everybody; one box for each way that crossing levels can lie."""
+        """Nothing counted but the cell that holds everybody; one box for each way that crossing levels can lie.
+
+        A tuple without people can be in a cell of its own, which pays nothing, or share one with somebody.
+        """
         trees, members = division.problem.hierarchies, division.members
-        search = cls(division, division.caps, np.full(len(members), -np.inf), [])
+        search = cls(division, division.caps, np.where(members.people > 0, -np.inf, 0.0), [])
         ways = []
         for axis, divided in enumerate(division.axes):
             top = trees[axis].n_levels - 1
@@ -76,7 +79,7 @@ class _Search:
                 ways.append([(level, level) for level in range(top + 1)])
             else:
                 ways.append([(top, top) if free else (0, top)])
-        rows = np.flatnonzero((members.people > 0) & (members.weights > 0))
+        rows = np.flatnonzero(members.weights > 0)
         for way in product(*ways):
             low, high = tuple(low for low, _ in way), tuple(high for _, high in way)
             search._put(low, high, rows, search._counted(high, rows))
@@ -98,7 +101,7 @@ class _Search:
             hoped = self._value(box.low, box.rows) + box.caps
             most[box.rows] = np.maximum(most[box.rows], hoped)
         weights = self.division.members.weights
-        counts = np.flatnonzero((weights > 0) & (self.division.members.people > 0))
+        counts = np.flatnonzero(weights > 0)
         return float(weights[counts] @ most[counts])
 
     def _put(self, low: tuple[int, ...], high: tuple[int, ...], rows: Ints, caps: Floats) -> None:
@@ -127,6 +130,7 @@ class _Search:
         paid = payoffs.publisher(value, sizes)
         if self.division.rule is Rule.NO_ATTACK:
             paid[payoffs.attacked(sizes)] = -np.inf
+        paid[sizes == 0] = -np.inf
         self.found[rows] = np.maximum(self.found[rows], paid)
         return self.caps[np.minimum(sizes, len(self.caps) - 1)]
 
