@@ -124,6 +124,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         compared=_compared(record, record.statistics),
         traced=_traced(record),
         moved_stakes=_moved_stakes(record),
+        fined=_fined(record),
         uncertain=_uncertain(record),
         left_out=decoys.left_out(record),
         recoded=kanonymity.recoded(record),
@@ -209,6 +210,12 @@ def _moved_stakes(record: DecisionRecord) -> dict[str, object] | None:
     if fact is None:
         return None
     return {"reaches": other_terms.reach_rows(record, fact.reaches), "robust": other_terms.robust_words(fact.reaches)}
+
+
+def _fined(record: DecisionRecord) -> dict[str, object] | None:
+    """What the templates print of fines and detection; None where the policy asks for none."""
+    fact = record.risk.game.penalties if record.risk else None
+    return None if fact is None else {"fact": fact, "words": other_terms.penalty_words(record, fact)}
 
 
 def _uncertain(record: DecisionRecord) -> dict[str, object] | None:

@@ -33,6 +33,7 @@ from reports.gates import released_records
 from reports.levels import LevelRow, level_rows
 from reports.linkage_figures import attacks, curves, knowledge
 from reports.methods import method_text
+from reports.penalties_figure import penalties
 from reports.sensitivity_figures import stakes_curves, stakes_map
 from reports.smallcell import SmallCellRule
 from reports.uncertainty_figures import verdict_chances
@@ -51,6 +52,7 @@ def figures(record: DecisionRecord) -> dict[str, Figure]:
     drawn += [] if risk.game.frontier is None else [frontier(record, risk.game.frontier)]
     stakes = risk.game.stakes
     drawn += [] if stakes is None else [stakes_map(record, stakes.map), stakes_curves(record, stakes)]
+    drawn += [] if risk.game.penalties is None else [penalties(record, risk.game.penalties)]
     drawn += [] if risk.uncertainty is None else [verdict_chances(risk.uncertainty)]
     linked = () if risk.linkage is None else (attacks(record, risk.linkage), knowledge(record, risk.linkage))
     drawn += [figure for figure in linked if figure]

@@ -1,39 +1,29 @@
 """The figure of other stakes: payoff and share attacked over benefit V and loss L, drawn from the record alone."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as Canvas
-from matplotlib.patches import Rectangle
 
 from reports import numbers
-from reports.charting import ALARM, BLUES, FAINT, INK, Figure
+from reports.charting import Figure
 from reports.gates import released_records
-from reports.smallcell import HIDDEN, SmallCellRule
+from reports.grids import ATTACKED, EARNED, MOST_INK, grid
+from reports.smallcell import NO_FILE, SmallCellRule
 from tasks.decision.frontier_fact import FrontierFact, FrontierPoint
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Method
 
-_EARNED = LinearSegmentedColormap.from_list("earned", ("#ffffff", BLUES[3]))
-_ATTACKED = LinearSegmentedColormap.from_list("attacked", ("#ffffff", ALARM))
 _WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 _LEAST_RANGE = 0.05
 """Payoffs over V that lie nearer together are shaded nearly alike."""
-_MOST_INK = 0.7
 _FINE = 5
 _WHOLE = 100
-_NO_FILE = "no file"
-
-Shade = Callable[[FrontierPoint], float]
 
 
 def frontier(record: DecisionRecord, fact: FrontierFact) -> Figure:
     """Two grids, a row a benefit and a column a loss: what the publisher earns, and what is worth an attempt."""
     cells = SmallCellRule(record.policy.small_cell)
     total = record.dataset.rows_in
-    few = cells.hides(total - released_records(record))
-    step = numbers.grain(cells.limit / total) if few else 0.0
     rows, columns = len(fact.benefit_factors), len(fact.loss_factors)
     attacked = [point.attacked_share for point in fact.points if point.attacked_share is not None]
     worst = max(attacked, default=0.0)
@@ -41,15 +31,22 @@ def frontier(record: DecisionRecord, fact: FrontierFact) -> Figure:
     low, high = min(earned, default=0.0), max(earned, default=1.0)
 
     def share(point: FrontierPoint) -> str:
-        return _NO_FILE if point.attacked_share is None else cells.share(point.attacked_share, total)
+        return NO_FILE if point.attacked_share is None else cells.share(point.attacked_share, total)
 
     def payoff(point: FrontierPoint) -> str:
-        return _payoff(point, step)
+        return cells.mean(point.publisher_payoff, total, released_records(record), whole=point.benefit, written=_amount)
 
     def draw(canvas: Canvas) -> None:
         left, right = canvas.subplots(1, 2, sharey=True)
-        _grid(left, fact, payoff, lambda point: (_earned(point) - low) / max(high - low, _LEAST_RANGE), _EARNED)
-        _grid(right, fact, share, lambda point: _MOST_INK * (point.attacked_share or 0.0) / (worst or 1.0), _ATTACKED)
+        lines = [fact.points[start : start + columns] for start in range(0, len(fact.points), columns)]
+        own = fact.loss_factors.index(1.0), fact.benefit_factors.index(1.0), 1, 1
+        for ax, text, shade, colours in (
+            (left, payoff, lambda point: (_earned(point) - low) / max(high - low, _LEAST_RANGE), EARNED),
+            (right, share, lambda point: MOST_INK * (point.attacked_share or 0.0) / (worst or 1.0), ATTACKED),
+        ):
+            grid(ax, lines, text, shade, colours, frame=own)
+            ax.set_xticks(range(columns), _losses(fact))
+            ax.set_yticks(range(rows), [_amount(line[0].benefit) for line in lines])
         left.set_title("Publisher's payoff, units a record")
         right.set_title("Records worth an attempt, %")
         left.set_ylabel("benefit V, units")
@@ -102,46 +99,6 @@ def _one_gain(fact: FrontierFact) -> bool:
 def _amount(value: float) -> str:
     """Units, whole where they are many."""
     return numbers.integer(round(value)) if abs(value) >= _WHOLE else numbers.risk(float(f"{value:.3g}"))
-
-
-def _payoff(point: FrontierPoint, step: float | None) -> str:
-    """Payoff, rounded to a step of V where few records are suppressed, which earn nothing; None hides it."""
-    if point.publisher_payoff is None:
-        return _NO_FILE
-    if step is None:
-        return HIDDEN
-    unit = step * point.benefit
-    return _amount(round(point.publisher_payoff / unit) * unit if unit else point.publisher_payoff)
-
-
-def _grid(
-    ax: Any, fact: FrontierFact, text: Callable[[FrontierPoint], str], shade: Shade, colours: LinearSegmentedColormap
-) -> None:
-    columns = len(fact.loss_factors)
-    for place, point in enumerate(fact.points):
-        row, column = divmod(place, columns)
-        missing = point.publisher_payoff is None
-        ax.add_patch(
-            Rectangle(
-                (column - 0.5, row - 0.5),
-                1,
-                1,
-                facecolor="white" if missing else colours(min(max(shade(point), 0.0), 1.0)),
-                edgecolor=FAINT,
-                linewidth=0.6,
-                hatch="////" if missing else None,
-            )
-        )
-        ax.text(column, row, text(point), ha="center", va="center", size=6.5)
-    own = fact.loss_factors.index(1.0) - 0.5, fact.benefit_factors.index(1.0) - 0.5
-    ax.add_patch(Rectangle(own, 1, 1, fill=False, edgecolor=INK, linewidth=1.4, zorder=3))
-    ax.set_xlim(-0.5, columns - 0.5)
-    ax.set_ylim(-0.5, len(fact.benefit_factors) - 0.5)
-    ax.set_xticks(range(columns), _losses(fact))
-    ax.set_yticks(range(len(fact.benefit_factors)), [_amount(point.benefit) for point in fact.points[::columns]])
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
-    ax.tick_params(length=0)
 
 
 def _losses(fact: FrontierFact) -> Sequence[str]:

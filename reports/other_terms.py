@@ -1,12 +1,14 @@
-"""Other stakes and uncertain terms in print: rows and sentences filled from the record; nothing is measured here."""
+"""Other stakes, other fines and uncertain terms in print: filled from the record; nothing is measured here."""
 
 from dataclasses import dataclass
 
 from reports import numbers
 from reports.gates import released_records
+from reports.penalties_figure import payoff_text
 from reports.smallcell import SmallCellRule
 from reports.uncertainty_figures import TERMS
 from tasks.decision.measures import MEASURES, Scale
+from tasks.decision.penalties_fact import PenaltiesFact, PenaltyPoint
 from tasks.decision.record import DecisionRecord
 from tasks.decision.stakes_facts import ReachFact
 from tasks.decision.uncertainty_facts import ChanceFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
@@ -88,6 +90,19 @@ def robust_words(reaches: tuple[ReachFact, ...]) -> str:
     return f"By attacks on it and by its publisher's loss against the best file, this file is {'; '.join(words)}."
 
 
+def penalty_words(record: DecisionRecord, fact: PenaltiesFact) -> str:
+    """What fines and detection buy, from the least of the grid to the most, and under the recipient's own."""
+    least, most, own = fact.points[0], fact.points[-1], fact.own
+    terms = f"a penalty of {numbers.setting(own.penalty)}, noticed with probability {numbers.setting(own.detection)}"
+    words = (
+        f"Under the recipient's own terms, {terms if own.penalty else 'which name no penalty'}, "
+        f"{_answered(record, own)}. With {_terms(least)} {_answered(record, least)}"
+    )
+    if most != least:
+        words += f", and with {_terms(most)} {_answered(record, most)}"
+    return f"{words}."
+
+
 def term_rows(fact: UncertaintyFact) -> tuple[TermRow, ...]:
     """What is known of each uncertain term."""
     return tuple(TermRow(TERMS[term.term], numbers.setting(term.declared), _known(term)) for term in fact.terms)
@@ -128,6 +143,25 @@ def chance_words(fact: UncertaintyFact) -> str:
         return chance + certain
     draws = numbers.integer(fact.unsolved)
     return f"{chance}{certain} In {draws} draws the recipient's plan could not be solved; they count as failed."
+
+
+def _terms(point: PenaltyPoint) -> str:
+    if not point.penalty:
+        return "no penalty"
+    return f"a penalty of {numbers.setting(point.penalty)} and a probability of {numbers.setting(point.detection)}"
+
+
+def _answered(record: DecisionRecord, point: PenaltyPoint) -> str:
+    """The publisher's payoff at a point, and whom the recipient leaves alone there."""
+    if point.safe_group is None:
+        alone = "a group of any size is attacked"
+    elif point.safe_group <= 1:
+        alone = "every record is left alone, whatever is released"
+    else:
+        alone = f"groups of {numbers.integer(int(point.safe_group))} people and more are left alone"
+    if point.publisher_payoff is None:
+        return f"{alone}, and no file can be released"
+    return f"{alone}, and the best file pays the publisher {payoff_text(record, point)} units a record"
 
 
 def _range_row(record: DecisionRecord, one: FigureRangeFact) -> RangeRow:

@@ -5,13 +5,14 @@ follows: its complement in a known total, its share, or the one gap in a breakdo
 Suppression Policy: limit 11). Probabilities and expected values are not counts and are shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reports import numbers
 from tasks.decision.fact import Bin
 
 HIDDEN = "not shown"
+NO_FILE = "no file"
 _ROUNDING = 1e-6
 
 
@@ -60,6 +61,23 @@ class SmallCellRule:
         if self.hides(total - count):
             return max(0.0, 1 - self.limit / total)
         return share
+
+    def mean(
+        self, value: float | None, total: int, released: int, *, whole: float, written: Callable[[float], str]
+    ) -> str:
+        """A mean over records that came in to which those that were suppressed add nothing.
+
+        Where these are few, the mean is rounded to a step of what a record can add at most, ``whole``: else their
+        number would follow from it.
+        """
+        if value is None:
+            return NO_FILE
+        if not self.hides(total - released):
+            return written(value)
+        step = numbers.grain(self.limit / total)
+        if step is None:
+            return HIDDEN
+        return written(round(value / (step * whole)) * step * whole)
 
     def breakdown(self, counts: Sequence[int]) -> tuple[str, ...]:
         """Counts that add up to a total which the report shows.

@@ -20,6 +20,7 @@ from tasks.decision.fact import Bin, Fact
 from tasks.decision.frontier_fact import FrontierFact
 from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.linkage_facts import LinkageFact, MaskingFact
+from tasks.decision.penalties_fact import PenaltiesFact
 from tasks.decision.stakes_facts import StakesFact
 from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decision.utility_facts import UtilityFact
@@ -302,6 +303,7 @@ class GameFact(Fact):
     budget: BudgetFact | None = Field(default=None, description="None where the policy limits no whole file.")
     frontier: FrontierFact | None = Field(default=None, description="None in records of earlier versions.")
     stakes: StakesFact | None = Field(default=None, description="None where the policy asks for no map.")
+    penalties: PenaltiesFact | None = Field(default=None, description="None where the policy asks for no such map.")
     adversary: str = Field(
         default="one-shot", description="Whom the game was played against: one attempt a record, or one who plans."
     )

@@ -46,6 +46,7 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
             _change(document["risk"], path, lambda part: _rounded(part, upward))
         _change(document["risk"], ("game", "frontier", "points"), lambda points: tuple(map(_point, points)))
         _change(document["risk"], ("game", "stakes"), _stakes)
+        _change(document["risk"], ("game", "penalties"), _penalties)
         _change(document["risk"], ("uncertainty", "figures"), lambda figures: tuple(map(_range, figures)))
         _change(document["risk"], ("linkage",), lambda part: _rounded(part, nearest))
     document["utility"] = _rounded(document["utility"], nearest)
@@ -150,6 +151,15 @@ def _stakes(fact: dict[str, Any]) -> dict[str, Any]:
     reaches = tuple({**one, "declared": upward(one["declared"])} for one in fact["reaches"])
     shown = {**fact["map"], "figures": _rounded(fact["map"]["figures"], upward)}
     return {"map": shown, "curves": curves, "reaches": reaches}
+
+
+def _penalties(fact: dict[str, Any]) -> dict[str, Any]:
+    """Terms are the request's, and group sizes follow from them alone."""
+    return {**fact, "points": tuple(map(_fined, fact["points"])), "own": _fined(fact["own"])}
+
+
+def _fined(point: dict[str, Any]) -> dict[str, Any]:
+    return {**_rounded(point, upward), **{name: point[name] for name in ("penalty", "detection", "safe_group")}}
 
 
 def _range(figure: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ detail. Points at which the recipient does the same at every group size are one 
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,36 +17,59 @@ from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.game import Floats
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.sequential_follower import SequentialFollower
+from tasks.generalization.suppression import suppressed
+from tasks.linkage.transparency import cell_numbers
 from tasks.request.model import Method
 
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
+_Games = dict[Hashable, Played | None]
+
+
+class Answer(NamedTuple):
+    """One point: means over the records that came in, against a recipient who knows the rule; NaN without a file."""
+
+    publisher: float
+    """Publisher's payoff, units a record."""
+    recipient: float
+    """Recipient's payoff, units a record."""
+    information_kept: float
+    """Share of information, 0 to 1."""
+    attacked: float
+    """Share of the records that are released and attacked, 0 to 1."""
+    reidentified: float
+    """Expected re-identifications, in records."""
+    safe_group: float
+    """Group size from which no record is attacked; infinite if there is none."""
 
 
 @dataclass(frozen=True)
 class PenaltyMap:
-    """Means over the records that came in, against a recipient who knows the rule; NaN where nothing can be released.
-
-    All arrays but the first two have the shape (n_penalties, n_detections).
-    """
+    """The figures of ``Answer`` over a grid; arrays but the first two have the shape (n_penalties, n_detections)."""
 
     penalties: Floats
     """C_p of the rows, ascending."""
     detections: Floats
     """Probability of detection at the first attempt, of the columns, ascending."""
     publisher: Floats
-    """Publisher's payoff, units a record."""
     recipient: Floats
-    """Recipient's payoff, units a record."""
     information_kept: Floats
-    """Share of information, 0 to 1."""
     attacked: Floats
-    """Share of the records that are attacked, 0 to 1."""
     reidentified: Floats
-    """Expected re-identifications, in records."""
     safe_group: Floats
-    """Group size from which no record is attacked."""
+    own: Answer
+    """Under the follower's own penalty and detection."""
     games: int
     """Games solved."""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How a file is made, the recipient apart."""
+
+    method: Method
+    weights: Floats
+    cell_weights: str
+    minimum_class_size: int
 
 
 def penalty_map(
@@ -57,6 +81,7 @@ def penalty_map(
     penalties: Floats,
     detections: Floats,
     cell_weights: str = "population",
+    minimum_class_size: int = 1,
 ) -> PenaltyMap:
     """Play a method at every pair of penalty and detection.
 
@@ -73,6 +98,8 @@ def penalty_map(
     detections : array of shape (n_detections,)
         Between 0 and 1, neither of them.
     cell_weights : {"population", "data"}
+    minimum_class_size : int
+        Records of smaller classes are suppressed.
 
     Raises
     ------
@@ -88,22 +115,38 @@ def penalty_map(
             got="another",
             fix="correct the range of detection",
         )
-    figures = np.full((5, len(fines), len(chances)), np.nan)
-    safe = np.empty(figures.shape[1:])
-    outcomes: dict[Hashable, Played | None] = {}
+    rule = _Rule(method, weights, cell_weights, minimum_class_size)
+    games: _Games = {}
+    own = _answer(table, rule, follower, games)
+    figures = np.empty((len(Answer._fields), len(fines), len(chances)))
     for row, fine in enumerate(fines):
         for column, chance in enumerate(chances):
             profile = replace(follower.profile, penalty=float(fine), detection_intercept=float(logit(chance)))
-            asked = replace(follower, profile=profile)
-            safe[row, column] = asked.safe_group
-            key = _alike(asked, method)
-            if key not in outcomes:
-                outcomes[key] = _played(table, method, asked, weights, cell_weights)
-            found = outcomes[key]
-            if found is not None:
-                figures[:, row, column] = _figures(table, asked, found)
-    publisher, recipient, kept, attacked, reidentified = figures
-    return PenaltyMap(fines, chances, publisher, recipient, kept, attacked, reidentified, safe, len(outcomes))
+            figures[:, row, column] = _answer(table, rule, replace(follower, profile=profile), games)
+    publisher, recipient, kept, attacked, reidentified, safe = figures
+    return PenaltyMap(
+        fines, chances, publisher, recipient, kept, attacked, reidentified, safe, own=own, games=len(games)
+    )
+
+
+def _answer(table: Table, rule: _Rule, follower: SequentialFollower, games: _Games) -> Answer:
+    key = _alike(follower, rule.method)
+    if key not in games:
+        games[key] = _played(table, rule, follower)
+    played = games[key]
+    records = None if played is None else _released(table, played, rule.minimum_class_size)
+    if played is None or records is None:
+        return Answer(np.nan, np.nan, np.nan, np.nan, np.nan, safe_group=follower.safe_group)
+    people, total = played.effective, table.data.total
+    value = follower.benefit * played.kept
+    return Answer(
+        publisher=float(records @ follower.publisher(value, people) / total),
+        recipient=float(records @ follower.adversary(people) / total),
+        information_kept=float(records @ played.kept / total),
+        attacked=float(records @ follower.attacked(people) / total),
+        reidentified=float(records @ follower.reidentified(people)),
+        safe_group=follower.safe_group,
+    )
 
 
 def _alike(follower: SequentialFollower, method: Method) -> Hashable:
@@ -114,26 +157,16 @@ def _alike(follower: SequentialFollower, method: Method) -> Hashable:
     return (risks > 0).tobytes() if method in _NO_ATTACK else risks.tobytes()
 
 
-def _played(
-    table: Table, method: Method, follower: SequentialFollower, weights: Floats, cell_weights: str
-) -> Played | None:
+def _played(table: Table, rule: _Rule, follower: SequentialFollower) -> Played | None:
     try:
-        return play(table, method, follower, weights, cell_weights)
+        return play(table, rule.method, follower, rule.weights, rule.cell_weights)
     except StageFailed:
         return None
 
 
-def _figures(table: Table, follower: SequentialFollower, played: Played) -> NDArray[np.float64]:
-    records, people, total = table.data.counts, played.effective, table.data.total
-    if played.withheld is not None:
-        records = np.where(played.withheld, 0, records)
-    value = follower.benefit * played.kept
-    return np.array(
-        [
-            records @ follower.publisher(value, people) / total,
-            records @ follower.adversary(people) / total,
-            records @ played.kept / total,
-            records @ follower.attacked(people) / total,
-            records @ follower.reidentified(people),
-        ]
-    )
+def _released(table: Table, played: Played, minimum_class_size: int) -> NDArray[np.int64] | None:
+    """Records of each tuple that are released, 0 where they are suppressed; None where all are."""
+    kept = np.ones(len(table.data), np.bool_) if played.withheld is None else ~played.withheld
+    numbers = cell_numbers(played.cells[kept], table.axis_sizes)
+    kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
+    return np.where(kept, table.data.counts, 0) if kept.any() else None

@@ -90,9 +90,17 @@ def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> 
         If a term of one who plans is outside its range.
     """
     policy, stakes = request.policy.generalization, payoffs_of(recipient)
-    if policy.adversary == "one-shot":
-        return stakes
-    belief = Belief.SUNK if policy.adversary_belief is None else Belief(policy.adversary_belief)
+    return stakes if policy.adversary == "one-shot" else planning_follower(request, recipient, people)
+
+
+def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> SequentialFollower:
+    """The recipient as one who plans, whomever the policy has the game played against.
+
+    Parameters and errors are those of ``own_follower``. Where the policy does not say what he knows of groups, access
+    is paid for the whole file.
+    """
+    believed, stakes = request.policy.generalization.adversary_belief, payoffs_of(recipient)
+    belief = Belief.SUNK if believed is None else Belief(believed)
     return SequentialFollower(stakes.benefit, stakes.loss, derive_profile(recipient).profile, people, belief)
 
 

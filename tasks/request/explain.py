@@ -396,6 +396,11 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "one of them alone",
         "declare the other in the agreement, or make it uncertain too",
     ),
+    "ascend, each value once": lambda _: (
+        (),
+        "a value that is not above the one before it",
+        "give each value once, the smallest first",
+    ),
     "two recipients have one id": _two_recipients,
     "policy.generalization.budget has a limit": lambda _: (
         (),

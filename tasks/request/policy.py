@@ -1,12 +1,13 @@
 """The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
 
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tasks.decision.people import person_key
-from tasks.request.part import Identifier, OpenProbability, Part, PersonName, Probability, Text
+from tasks.request.part import Cost, Identifier, OpenProbability, Part, PersonName, Probability, Text
 from tasks.request.recipient import Method
 
 _SUM = 1e-9
@@ -391,8 +392,27 @@ class ReassessmentPolicy(Part):
         return self
 
 
+class PenaltyGrid(Part):
+    """Fines and probabilities of being noticed at which the game is played against a recipient who plans."""
+
+    penalties: tuple[Cost, ...] = Field(
+        min_length=1, max_length=6, description="Paid for an attempt that is noticed, ascending."
+    )
+    detections: tuple[OpenProbability, ...] = Field(
+        min_length=1, max_length=6, description="Probability that the first attempt is noticed, ascending."
+    )
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        for name in ("penalties", "detections"):
+            values = getattr(self, name)
+            if any(left >= right for left, right in pairwise(values)):
+                raise ValueError(f"{name} ascend, each value once")
+        return self
+
+
 class SensitivityPolicy(Part):
-    """How far other stakes are looked at, and what counts as a change; and draws of uncertain terms."""
+    """Which other stakes and fines are looked at, and what counts as a change; draws of uncertain terms."""
 
     points: Annotated[int, Field(ge=5, le=100)] | None = Field(
         default=None,
@@ -405,6 +425,9 @@ class SensitivityPolicy(Part):
         default=0.01, description="Loss against the best file for other stakes, over V, that is tolerated."
     )
     generalization: Probability = Field(default=0.01, description="Change of the mean intensity GI that is tolerated.")
+    penalties: PenaltyGrid | None = Field(
+        default=None, description="Fines and detection to play the game at; none is no such map."
+    )
     draws: Literal[64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384] = Field(
         default=1024, description="Sets of uncertain terms that are drawn and judged."
     )

@@ -1,4 +1,4 @@
-"""What a score is under other terms than the declared: other stakes in detail, and uncertain terms."""
+"""What a score is under other terms than the declared: other stakes, other fines and detection, uncertain terms."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.play import Played, Table
 from tasks.generalization.sensitivity.robustness import Tolerances
 from tasks.request.model import Recipient, ReleaseRequest
+from tasks.risk.penalties import penalties_fact
 from tasks.risk.score import Score, released_tuples
 from tasks.risk.stakes import stakes_fact
 from tasks.risk.uncertain.declared import uncertainty
@@ -31,12 +32,14 @@ def with_other_terms(  # noqa: PLR0917
     terms = request.policy.sensitivity
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     tolerances = Tolerances(attacked=terms.attacked, regret=terms.regret, intensity=terms.generalization)
-    stakes = None
+    stakes = penalties = None
     try:
         if terms.points is not None:
             stakes = stakes_fact(table, request, recipient, played, points=terms.points, tolerances=tolerances)
+        if terms.penalties is not None:
+            penalties = penalties_fact(table, request, recipient, terms.penalties)
         found = uncertainty(table, request, recipient, played, kept, rng=rng)
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
-    game = score.risk.game.model_copy(update={"stakes": stakes})
+    game = score.risk.game.model_copy(update={"stakes": stakes, "penalties": penalties})
     return replace(score, risk=score.risk.model_copy(update={"game": game, "uncertainty": found}))

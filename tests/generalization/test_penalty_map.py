@@ -70,14 +70,32 @@ def test_a_higher_penalty_never_costs_the_publisher(pair_world: World) -> None:
 
 
 def test_without_a_penalty_detection_changes_nothing(pair_world: World) -> None:
-    follower = SequentialFollower(90, 60, _planner(gain=60.0, cost=10.0), population=10)
+    follower = SequentialFollower(90, 60, replace(_planner(gain=60.0, cost=10.0), penalty=0.0), population=10)
     table = table_of(pair_world, (0, 0), MEBIBYTE)
     found = penalty_map(
         table, Method.BASIC, follower, np.ones(2), penalties=np.array([0.0]), detections=np.array([0.3, 0.01, 0.1])
     )
     assert found.games == 1
+    assert found.own.publisher == found.publisher[0, 0]
     assert found.detections.tolist() == [0.01, 0.1, 0.3]
     assert len(set(found.publisher.ravel().tolist())) == 1
+
+
+def test_records_of_small_classes_are_suppressed(pair_world: World) -> None:
+    follower = SequentialFollower(90, 60, _planner(gain=60.0, cost=10.0), population=10)
+    world = replace(pair_world, records=pair_world.people)
+    table = table_of(world, (0, 0), MEBIBYTE)
+    grid = {"penalties": np.array([5000.0]), "detections": np.array([0.1])}
+    sizes = table.data.counts
+    least = int(sizes.max())
+    assert sizes.min() < least
+    found = penalty_map(table, Method.BASIC, follower, np.ones(2), minimum_class_size=least, **grid)
+    assert found.safe_group[0, 0] == 1, "everything is released as it is"
+    assert found.publisher[0, 0] == pytest.approx(90 * sizes[sizes == least].sum() / sizes.sum())
+    nothing = penalty_map(table, Method.BASIC, follower, np.ones(2), minimum_class_size=least + 1, **grid)
+    assert np.isnan(nothing.publisher[0, 0])
+    assert np.isnan(nothing.own.publisher)
+    assert nothing.safe_group[0, 0] == nothing.own.safe_group == 1
 
 
 def test_detection_must_be_a_probability(pair_world: World) -> None:

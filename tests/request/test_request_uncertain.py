@@ -95,3 +95,32 @@ def test_a_mistake_is_explained_without_its_value(tmp_path: Path) -> None:
 def test_draws_are_a_power_of_two() -> None:
     with pytest.raises(ValidationError):
         SensitivityPolicy.model_validate({"draws": 1000})
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"penalties": [0, 10]},
+        {"penalties": [], "detections": [0.1]},
+        {"penalties": [10, 0], "detections": [0.1]},
+        {"penalties": [0, 10], "detections": [0.1, 0.1]},
+        {"penalties": [0, 10], "detections": [0.1, 1]},
+        {"penalties": [-1, 10], "detections": [0.1]},
+        {"penalties": list(range(7)), "detections": [0.1]},
+    ],
+)
+def test_fines_and_detection_ascend_within_their_ranges(grid: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        SensitivityPolicy.model_validate({"penalties": grid})
+
+
+def test_fines_out_of_order_are_explained(tmp_path: Path) -> None:
+    found = tiny_document()
+    found["policy"]["sensitivity"] = {"penalties": {"penalties": [77.25, 77], "detections": [0.1]}}
+    path = tmp_path / "request.yaml"
+    YAML().dump(found, path)
+    with pytest.raises(BadInput) as caught:
+        load_request(path)
+    assert "policy.sensitivity.penalties" in str(caught.value)
+    assert "give each value once, the smallest first" in str(caught.value)
+    assert "77" not in str(caught.value)

@@ -1,0 +1,172 @@
+"""What a determination says of fines and detection."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reports import other_terms
+from reports.determination import determination_html
+from reports.figures import figures
+from reports.penalties_figure import penalties
+from tasks.decision.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.decision.record import DecisionRecord
+from tasks.decision.veil import upward, veiled
+from tasks.generalization.penalty_map import penalty_map
+from tasks.generalization.play import play
+from tasks.generalization.setting import follower_of, planning_follower, weights_of
+from tasks.request.model import Method, PenaltyGrid
+from tasks.risk.other_terms import with_other_terms
+from tasks.risk.penalties import penalties_fact
+from tasks.risk.score import score
+from tests.support import decoy_records, records, texts
+from tests.support.explaining import asked, table
+
+GRID = PenaltyGrid(penalties=(0, 1000, 100_000), detections=(0.001, 0.1))
+FINED = {"penalty": 1000, "detection_rate": 0.1}
+
+
+def fact(method: str = "basic", agreement: dict[str, float] | None = None) -> PenaltiesFact:
+    request = asked(method=method, agreement=agreement)
+    return penalties_fact(table(), request, request.recipient("institute"), GRID)
+
+
+def told(found: PenaltiesFact, record: DecisionRecord | None = None) -> DecisionRecord:
+    record = record or records.approved()
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"penalties": found})
+    return records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+
+
+def drawn(record: DecisionRecord, found: PenaltiesFact) -> list[str]:
+    return texts.drawn_texts(penalties(record, found).svg)
+
+
+def test_points_are_those_of_the_map() -> None:
+    request, people = asked(agreement=FINED), table()
+    recipient = request.recipient("institute")
+    found = penalties_fact(people, request, recipient, GRID)
+    follower = planning_follower(request, recipient, people.population.total)
+    expected = penalty_map(
+        people,
+        Method.NO_ATTACK_PARTITION,
+        follower,
+        weights_of(request),
+        penalties=np.array(GRID.penalties),
+        detections=np.array(GRID.detections),
+    )
+    assert [point.penalty for point in found.points] == [0, 0, 1000, 1000, 100_000, 100_000]
+    assert [point.detection for point in found.points] == [0.001, 0.1] * 3
+    assert [point.publisher_payoff for point in found.points] == pytest.approx(expected.publisher.ravel().tolist())
+    assert [point.safe_group for point in found.points] == expected.safe_group.ravel().tolist()
+    assert (found.own.penalty, found.own.detection) == (1000, 0.1)
+    assert found.own == found.points[3]
+    assert found.games == expected.games
+    assert found.belief == "access shared"
+
+
+def test_a_file_that_cannot_be_made_has_no_figures() -> None:
+    request = asked(gain=500.0)
+    found = penalties_fact(table(), request, request.recipient("institute"), GRID)
+    assert found.points[0].publisher_payoff is None
+    assert found.points[0].attacked_share is None
+    assert "no file can be released" in other_terms.penalty_words(records.approved(), found)
+    assert "no file" in drawn(records.approved(), found)
+
+
+def test_the_score_has_them_where_the_policy_asks() -> None:
+    people, request = table(), asked(method="basic")
+    sensitivity = request.policy.sensitivity.model_copy(update={"penalties": GRID})
+    request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
+    recipient = request.recipient("institute")
+    game = follower_of(request, recipient, people.population.total)
+    played = play(people, Method.BASIC, game, weights_of(request))
+    plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
+    scored = with_other_terms(replace(plain), people, request, recipient, played, np.random.default_rng(3))
+    assert scored.risk.game.penalties == penalties_fact(people, request, recipient, GRID)
+    assert scored.risk.game.stakes is None
+    assert plain.risk.game.penalties is None
+
+
+def test_payoffs_and_groups_are_written_in_the_cells() -> None:
+    found, record = fact("no-attack-partition", FINED), records.approved()
+    figure = penalties(record, found)
+    shown = drawn(record, found)
+    assert "Publisher's payoff, units a record" in shown
+    assert "Left alone from, people" in shown
+    assert "Records attacked, %" not in shown, "nobody is attacked by this rule"
+    assert "penalty, units" in shown
+    assert "100,000" in shown
+    for point in found.points:
+        assert f"{point.publisher_payoff:,.2f}" in shown
+        assert f"{point.safe_group:,.0f}" in shown
+    assert "Framed: the recipient's own terms" in figure.caption
+    assert "At the corners, penalty 0 and detection 0.001: payoff" in figure.alt
+
+
+def test_where_some_are_attacked_their_share_is_shown_as_far_as_it_may_be() -> None:
+    found, record = fact(), records.approved()
+    few = found.points[0].model_copy(update={"attacked_share": 3 / record.dataset.rows_in})
+    shown = drawn(record, found.model_copy(update={"points": (few, *found.points[1:])}))
+    assert "Records attacked, %" in shown
+    assert any(words.startswith("<") for words in shown)
+    assert "0.01%" not in shown
+
+
+def test_terms_outside_the_grid_are_not_framed() -> None:
+    own = fact("no-attack-partition", {"penalty": 77, "detection_rate": 0.1})
+    assert "Framed" not in penalties(records.approved(), own).caption
+    without = fact("no-attack-partition")
+    assert without.own.penalty == 0
+    assert "Framed" in penalties(records.approved(), without).caption, "the row without a penalty"
+
+
+def test_what_fines_buy_in_words() -> None:
+    found, record = fact("no-attack-partition", FINED), records.approved()
+    words = other_terms.penalty_words(record, found)
+    least, most = found.points[0], found.points[-1]
+    assert "a penalty of 1,000, noticed with probability 0.1" in words
+    assert f"With no penalty groups of {least.safe_group:.0f} people and more are left alone" in words
+    assert f"pays the publisher {least.publisher_payoff:,.2f} units a record" in words
+    assert most.safe_group == 1
+    assert "with a penalty of 100,000 and a probability of 0.1 every record is left alone" in words
+    assert f"{most.publisher_payoff:,.2f} units a record." in words
+    unsafe = found.own.model_copy(update={"safe_group": None, "penalty": 0.0})
+    assert "which name no penalty, a group of any size is attacked" in other_terms.penalty_words(
+        record, found.model_copy(update={"own": unsafe})
+    )
+
+
+def test_the_determination_prints_them() -> None:
+    html = determination_html(told(fact("basic", FINED)))
+    assert "What fines and detection buy" in texts.sections(html)["transparency"]
+    assert "made for a recipient who makes one attempt" in html
+    assert "penalties" in figures(told(fact()))
+    assert "What fines and detection buy" not in determination_html(records.approved())
+
+
+def test_with_few_suppressed_payoffs_are_rounded() -> None:
+    record, found = records.approved(), fact("no-attack-partition", FINED)
+    assert record.risk is not None
+    residual = record.risk.residual
+    fewer = residual.prosecutor.model_copy(update={"records": record.dataset.rows_in - 3})
+    risk = record.risk.model_copy(update={"residual": residual.model_copy(update={"prosecutor": fewer})})
+    point = found.points[1].model_copy(update={"publisher_payoff": 1195.5923})
+    found = found.model_copy(update={"points": (*found.points[:1], point, *found.points[2:])})
+    assert "1,195.59" in drawn(record, found)
+    assert "1,195.20" in drawn(records.changed(record, risk=risk), found), "to a thousandth of V"
+
+
+def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
+    before = fact("basic", FINED)
+    exact = before.own.model_copy(update={"publisher_payoff": 98.7654, "safe_group": 1234.0})
+    record = veiled(told(before.model_copy(update={"own": exact}), decoy_records.approved()))
+    assert record.risk is not None
+    after = record.risk.game.penalties
+    assert after is not None
+    assert after.penalties == before.penalties
+    assert (after.own.publisher_payoff, after.own.safe_group) == (98.8, 1234)
+    names = PenaltyPoint.model_fields.keys() - {"penalty", "detection", "safe_group"}
+    for old, new in zip(before.points, after.points, strict=True):
+        assert (old.penalty, old.detection, old.safe_group) == (new.penalty, new.detection, new.safe_group)
+        assert all(getattr(new, name) == upward(getattr(old, name)) for name in names)
