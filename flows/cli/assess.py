@@ -1,7 +1,7 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any
@@ -12,8 +12,9 @@ import typer
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from flows.cli.assessed import combined_tables, game_tables, k_anonymity_tables, sequential_tables
+from flows.cli.assessed import combined_tables, k_anonymity_tables, sequential_tables
 from flows.cli.assessed_linkage import linkage_tables
+from flows.cli.assessed_policies import policy_tables
 from flows.cli.assessed_utility import utility_tables
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
@@ -21,18 +22,19 @@ from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.decision.adversary_facts import ScoreFigure
 from tasks.errors import BadInput, StageFailed
 from tasks.generalization.game import Follower
-from tasks.generalization.play import KAnonymityOutcome, Played, Table, play
-from tasks.generalization.setting import follower_of, game_table, own_follower, weights_of
+from tasks.generalization.play import Played, Table, play
+from tasks.generalization.setting import follower_of, game_table, weights_of
 from tasks.guard import guarded
 from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
+from tasks.request.model import Measure, Recipient, ReleaseRequest
 from tasks.risk.combined_score import combine, riskiest, score_collected
+from tasks.risk.policies import Comparison
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import compare_methods, released_tuples
+from tasks.risk.score import released_tuples
 from tasks.risk.sequential import external_fact, plan
 
 
@@ -67,6 +69,11 @@ class Setting:
         """Combined score of the records as collected."""
         return score_collected(self.loaded.request, self.prepared, self.table)
 
+    @cached_property
+    def comparison(self) -> Comparison:
+        """All policies side by side."""
+        return Comparison(self.loaded.request, self.prepared, self.table)
+
     def played(self, recipient: Recipient) -> Played:
         """The recipient's method."""
         request = self.loaded.request
@@ -77,14 +84,6 @@ class Setting:
     def game(self, recipient: Recipient) -> Follower:
         """Whom the recipient's game is played against."""
         return follower_of(self.loaded.request, recipient, self.table.population.total)
-
-    def k_anonymity(self, recipient: Recipient, method: str) -> KAnonymityOutcome | None:
-        """How the classes of a method are made k-anonymous; None where the policy demands nothing of them."""
-        if self.table.demands is None:
-            return None
-        request = self.loaded.request
-        cells, weights = request.policy.generalization.cell_weights, weights_of(request)
-        return play(self.table, Method(method), self.game(recipient), weights, cells).k_anonymity
 
     def kept(self, played: Played) -> NDArray[np.bool_]:
         """Whether each tuple's records would be released."""
@@ -119,9 +118,10 @@ def assess(
 ) -> int:
     """Assess one method alone and release nothing.
 
-    ``game`` compares every generalization method under each recipient's stakes: payoffs, information kept, and the
-    share of records attacked as the method claims it and as a recipient who knows the method would attack. Where the
-    policy demands k-anonymity, every method is followed by it, and what that took is shown.
+    ``game`` compares all policies under each recipient's stakes in one table: Safe Harbor, k-anonymity, every method of
+    the game, and the partitions against the recipient as one who plans. It shows what each pays and keeps, its risk as
+    it claims it and once it is known, P_reid by one who plans, and how long it took. Where the policy demands
+    k-anonymity, every method is followed by it, and what that took is shown.
 
     ``fmdp`` models each recipient as one who plans: tries candidate after candidate for as long as that pays, pays for
     access to external data, and may be detected and fined. It shows the risk before and after, the group sizes that
@@ -175,20 +175,16 @@ def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, 
 
 
 def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
-    request = setting.loaded.request
-    outcomes = compare_methods(
-        setting.table,
-        setting.played(recipient),
-        own_follower(request, recipient, setting.table.population.total),
-        weights_of(request),
-        cell_weights=request.policy.generalization.cell_weights,
-        methods=tuple(Method),
-        game=setting.game(recipient),
-    )
-    recoded = [(one.method, found) for one in outcomes if (found := setting.k_anonymity(recipient, one.method))]
-    made = {name: asdict(outcome) | {"levels": dict(outcome.levels)} for name, outcome in recoded}
-    document = [{**outcome.model_dump(mode="json"), "k_anonymity": made.get(outcome.method)} for outcome in outcomes]
-    return Assessed(document, (*game_tables(recipient.id, outcomes), *k_anonymity_tables(recoded)))
+    policies = setting.comparison.of(recipient)
+    tables = policy_tables(recipient.id, setting.loaded.request, setting.table, policies)
+    if setting.table.demands is None:
+        return Assessed([one.document() for one in policies], tables)
+    recoded = [
+        (one.policy, outcome)
+        for one in policies
+        if one.figures is not None and (outcome := one.figures.played.k_anonymity) is not None
+    ]
+    return Assessed([one.document() for one in policies], (*tables, *k_anonymity_tables(recoded)))
 
 
 def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:

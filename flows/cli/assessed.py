@@ -10,7 +10,6 @@ from scipy.special import expit
 from flows.cli.tables import titled_table
 from reports import numbers
 from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, DeterrentFact, ScoreFigure, SequentialFact
-from tasks.decision.record import PolicyOutcome
 from tasks.generalization.play import KAnonymityOutcome
 from tasks.risk.combined_score import RecordScore
 
@@ -32,31 +31,6 @@ _DETERRENTS = {
     "exploit_cost": "cost of an attempt",
     "detection": "detection of an attempt",
 }
-
-
-def game_tables(who: str, outcomes: Sequence[PolicyOutcome]) -> tuple[RenderableType, ...]:
-    """Methods of generalization side by side."""
-    table = titled_table(
-        f"{who}: what each method pays, and what an informed recipient does",
-        ("", "method"),
-        ("publisher", "recipient", "kept %", "attacked %", "re-identified"),
-        "mean payoffs a record; attacked and re-identified: as the method claims it → once the method is known",
-    )
-    for outcome in outcomes:
-        attacked = f"{outcome.naive_attacked_share:.1%} → {outcome.transparent_attacked_share:.1%}"
-        expected = (
-            f"{outcome.naive_expected_reidentifications:,.0f} → {outcome.transparent_expected_reidentifications:,.0f}"
-        )
-        table.add_row(
-            "→" if outcome.chosen else "",
-            outcome.method,
-            f"{outcome.publisher_payoff:,.2f}",
-            f"{outcome.adversary_payoff:,.2f}",
-            f"{100 * outcome.information_kept:.1f}",
-            attacked.replace("%", ""),
-            expected,
-        )
-    return (table,)
 
 
 def k_anonymity_tables(recoded: Sequence[tuple[str, KAnonymityOutcome]]) -> tuple[RenderableType, ...]:

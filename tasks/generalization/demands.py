@@ -59,6 +59,17 @@ def demands_of(request: ReleaseRequest, prepared: Prepared) -> Demands | None:
     )
 
 
+def plain_demands(k: int, prepared: Prepared) -> Demands:
+    """The demands of k records a class and nothing else, by the defaults that a request has."""
+    terms = KAnonymity(k=1)
+    return Demands(
+        k=k,
+        suppression_limit=terms.suppression_limit,
+        metric=Metric.named(terms.metric),
+        tuple_of_record=prepared.tuple_of_record,
+    )
+
+
 def in_words(terms: KAnonymity) -> tuple[str, ...]:
     """What each class must have, one clause a demand."""
     words = [f"at least {terms.k:,} records"]

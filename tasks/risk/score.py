@@ -181,7 +181,7 @@ def score(
             ),
             k_anonymity=_k_anonymity(request, played),
             budget=_budget(table, request, played),
-            adversary=_adversary(request),
+            adversary=adversary_of(request),
             sharing=sharing_fact(table, played, request, recipient),
             division=division_fact(table, played, policy.generalization.cell_weights),
         ),
@@ -221,7 +221,8 @@ def compare_methods(
     return tuple(outcomes)
 
 
-def _adversary(request: ReleaseRequest) -> str:
+def adversary_of(request: ReleaseRequest) -> str:
+    """Whom the game of a request is played against, in the words of the record."""
     policy = request.policy.generalization
     if policy.adversary == "one-shot":
         return policy.adversary

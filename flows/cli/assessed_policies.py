@@ -1,0 +1,158 @@
+"""What ``releasegate assess game`` shows in the terminal: all policies for one recipient in one table, and notes."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from flows.cli.tables import titled_table
+from reports import numbers
+from tasks.decision.division_fact import DivisionFact
+from tasks.generalization.play import Table
+from tasks.request.model import KAnonymity, Method, ReleaseRequest
+from tasks.risk.policies import ComparedPolicy, PolicyFigures
+from tasks.risk.score import adversary_of
+
+_HEADINGS = (
+    "payoff",
+    "kept\n%",
+    "claimed\nrisk",
+    "informed\nrisk",
+    "P_reid\nknown",
+    "P_reid\nbelief",
+    "P_reid\nfile",
+    "time\ns",
+)
+_CAPTION = (
+    "→ the recipient's own; payoff: publisher's mean a record, as the policy claims it; kept: information; risk: "
+    "expected re-identifications, as the policy claims them and once it is known; P_reid: mean probability that one "
+    "who plans, and knows the policy, re-identifies a record: he knows its group, has a belief of it, or pays access "
+    "once for the file; time: to play it; fmdp-…: the partitions, played against one who plans"
+)
+_NONE, _ONE_SHOT = "–", "one-shot"
+_LONG, _MILLION = 10_000, 1_000_000
+_MANY, _FEW, _SMALL, _LEAST = 10, 10, 0.01, 0.0001
+_PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
+_PER_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
+
+
+def policy_tables(
+    who: str, request: ReleaseRequest, counted: Table, policies: Sequence[ComparedPolicy]
+) -> tuple[RenderableType, ...]:
+    """The comparison, and what to know of its rows."""
+    own = adversary_of(request)
+    against = "one attempt a record" if own == _ONE_SHOT else f"one who plans ({own.partition(', ')[2]})"
+    table = titled_table(f"{who}: all policies, against {against}", ("", "policy"), _HEADINGS, _CAPTION)
+    for one in policies:
+        figures = [_NONE] * len(_HEADINGS) if one.figures is None else _figures(one.figures)
+        table.add_row("→" if one.chosen else "", one.policy, *figures)
+    return (table, Group(*[Text(note) for note in _notes(request, counted, policies)]))
+
+
+def _figures(found: PolicyFigures) -> tuple[str, ...]:
+    means = [_NONE] * 3 if found.planned is None else [_probability(one.mean_risk) for one in found.planned.beliefs]
+    return (
+        _amount(found.claimed.publisher_payoff),
+        f"{100 * found.outcome.information_kept:.1f}",
+        _people(found.claimed.naive_expected_reidentifications),
+        _people(found.outcome.transparent_expected_reidentifications),
+        *means,
+        f"{found.seconds:.2f}" if found.seconds < _MANY else f"{found.seconds:,.0f}",
+    )
+
+
+def _notes(request: ReleaseRequest, counted: Table, policies: Sequence[ComparedPolicy]) -> Iterator[str]:
+    played = [(one, one.figures) for one in policies if one.figures is not None]
+    yield from (f"{one.policy} cannot be played: {one.because}." for one in policies if one.figures is None)
+    yield from _classes(request, policies)
+    yield from _proofs(request, played)
+    if request.policy.generalization.budget is not None:
+        free = [one.policy for one, found in played if found.played.budget is None]
+        yield f"Not held to the budget: {', '.join(free)}."
+    yield from _planned(request, played)
+    out = [f"{one.policy} {found.left_out:.2%}" for one, found in played if found.left_out]
+    if out:
+        yield f"Records left out, which pay and keep nothing: {', '.join(out)}. P_reid is of the others."
+    if counted.people.form == "sparse":
+        yield "Cells are counted as they are asked for, within the time of whichever row asks first."
+
+
+def _classes(request: ReleaseRequest, policies: Sequence[ComparedPolicy]) -> Iterator[str]:
+    terms = request.policy.generalization.k_anonymity
+    if terms is not None:
+        yield f"k-anonymity: k = {terms.k:,}, which the policy demands of every row."
+    for one in policies:
+        if one.k is not None and one.figures is not None:
+            yield (
+                f"{one.policy}: the policy gives no k; k = {one.k:,} is the least group of which this recipient "
+                f"attempts nobody; up to {KAnonymity(k=1).suppression_limit:.0%} of the records may be left out for it."
+            )
+
+
+def _proofs(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
+    """How far each partition, and each answer to a budget, may be from the best."""
+    by_people = request.policy.generalization.cell_weights == "population"
+    proofs: dict[str, list[str]] = {}
+    for one, found in played:
+        weighed = "a person of the population" if by_people and one.method not in _PER_RECORD else "a record"
+        if found.division is not None:
+            after = " before k-anonymity" if found.played.k_anonymity is not None else ""
+            proofs.setdefault(proof_in_words(found.division, weighed) + after, []).append(one.policy)
+        elif found.played.budget is not None:
+            gap = max(found.played.budget.bound - found.played.budget.payoff, 0.0)
+            proof = f"at most {_below(gap)} {weighed} below the best within the budget"
+            proofs.setdefault(proof, []).append(one.policy)
+    yield from (f"{', '.join(names)}: {proof}." for proof, names in proofs.items())
+
+
+def proof_in_words(division: DivisionFact, weighed: str) -> str:
+    """How good a partition is; ``weighed`` says of whom its figures are means."""
+    if division.exact:
+        return "optimal, no recursive division pays more"
+    if division.gap == 0:
+        return "optimal, no division into hierarchical cells pays more"
+    return f"at most {_below(division.gap)} {weighed} below the best"
+
+
+def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
+    """What partitions pay against the recipient whom they are not made for, and why P_reid may be missing."""
+    if adversary_of(request) == _ONE_SHOT:
+        once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
+        plans = {
+            one.policy: found.planned.payoff
+            for one, found in played
+            if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
+        }
+        yield from _paying("if he plans, access paid once for the file", plans)
+        yield from _paying("if he makes one attempt a record", once)
+    reasons: dict[str, list[str]] = {}
+    for one, found in played:
+        if found.planned is None:
+            reasons.setdefault(found.unplanned, []).append(one.policy)
+    yield from (f"P_reid cannot be given of {', '.join(names)}: {why}." for why, names in reasons.items())
+
+
+def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:
+    if payoffs:
+        yield f"Payoff {when}: {', '.join(f'{name} {_amount(payoff)}' for name, payoff in payoffs.items())}."
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.2f}" if abs(value) < _LONG else f"{value:,.0f}"
+
+
+def _below(gap: float) -> str:
+    """A gap, rounded up."""
+    return numbers.amount_up(gap) if gap >= _SMALL else f"{numbers.risk_up(gap)}"
+
+
+def _people(expected: float) -> str:
+    """Expected re-identifications; 0 is none at all."""
+    if 0 < expected < _FEW:
+        return f"{expected:.2f}" if expected >= _SMALL else f"<{_SMALL:g}"
+    return f"{expected:,.0f}" if expected < _MILLION else f"{expected:.3g}"
+
+
+def _probability(value: float) -> str:
+    """A mean risk; 0 is none at all."""
+    return "0" if value == 0 else f"{value:.4f}" if value >= _LEAST else f"<{_LEAST:g}"
