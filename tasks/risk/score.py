@@ -10,6 +10,7 @@ from tasks.decision.budget_fact import BudgetFact, LimitFact
 from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import FieldFact, GameFact, PolicyOutcome, RiskFact, RiskView, TransparentRisk, ZipTableFact
 from tasks.errors import StageFailed
+from tasks.generalization.budget.kept import of_copy
 from tasks.generalization.demands import in_words
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import Played, Table, play
@@ -180,7 +181,7 @@ def score(
                 game=game,
             ),
             k_anonymity=_k_anonymity(request, played),
-            budget=_budget(table, request, played),
+            budget=_budget(table, request, played, kept),
             adversary=adversary_of(request),
             sharing=sharing_fact(table, played, request, recipient),
             division=division_fact(table, played, policy.generalization.cell_weights),
@@ -244,13 +245,14 @@ def _k_anonymity(request: ReleaseRequest, played: Played) -> KAnonymityFact | No
     )
 
 
-def _budget(table: Table, request: ReleaseRequest, played: Played) -> BudgetFact | None:
-    terms, outcome = request.policy.generalization.budget, played.budget
-    if terms is None or outcome is None:
+def _budget(table: Table, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> BudgetFact | None:
+    terms = request.policy.generalization.budget
+    if terms is None or played.budget is None:
         return None
+    outcome = of_copy(played.budget, table.hierarchies, table.data, played.cells, kept)
     return BudgetFact(
         limits=tuple(
-            LimitFact(**asdict(one), kept=kept) for one, kept in zip(outcome.limits, outcome.kept, strict=True)
+            LimitFact(**asdict(one), kept=share) for one, share in zip(outcome.limits, outcome.kept, strict=True)
         ),
         least_people=terms.least_people,
         least_records=terms.least_records,

@@ -244,3 +244,31 @@ def test_no_figure_is_anything_but_a_number(tmp_path: Path) -> None:
         chosen = changed("policy", "generalization", "method", to=method.value)
         figures = scored(tmp_path, chosen, *terms, compare=()).figures
         assert np.isfinite(list(figures.values())).all()
+
+
+def test_a_budget_counts_what_decoys_take_from_a_copy(tmp_path: Path) -> None:
+    limits = changed("policy", "generalization", "budget", to={"suppression": 0.2, "utility_floor": {"age": 0.1}})
+    loaded = tiny_request(tmp_path, changed("policy", "generalization", "method", to="basic"), limits)
+    request, recipient, prepared = loaded.request, loaded.request.recipients[0], tiny_prepared(loaded)
+    table = game_table(request, prepared)
+    played = play(table, Method.BASIC, payoffs_of(recipient), weights_of(request))
+
+    def without(*places: int) -> Score:
+        missing = np.isin(np.arange(len(table.data)), places)
+        copy = replace(played, withheld=missing)
+        return score(table, copy, request, recipient, prepared.distinct_values, compare=())
+
+    single = np.flatnonzero(table.data.counts == 1)[:2]
+    whole, one = without().risk.game.budget, without(single[0]).risk.game.budget
+    assert whole is not None
+    assert one is not None
+    assert played.budget is not None
+    assert [limit.used for limit in whole.limits] == pytest.approx([spent.used for spent in played.budget.limits])
+    age = table.hierarchies[0]
+    lost = np.log(age.sizes[played.cells[single[0], 0]]) / np.log(age.sizes[-1])
+    assert one.limits[0].used == 1
+    assert one.limits[1].used == pytest.approx(whole.limits[1].used + 1 - lost)
+    assert one.limits[1].kept == pytest.approx(1 - one.limits[1].used / 6)
+    with pytest.raises(StageFailed, match="break the budget") as caught:
+        without(*single)
+    assert caught.value.expected == "suppressed records at most 1.2"

@@ -109,11 +109,13 @@ def limits_of(budget: Budget, hierarchies: Sequence[Hierarchy], n_records: int) 
 
 def lost_shares(budget: Budget, loss: InformationLoss) -> list[tuple[int, Floats]]:
     """Share of its information that each floored attribute loses at each axis position, 0 to 1."""
-    shares = []
-    for axis, _ in budget.utility_floor:
-        sizes = np.log(loss.hierarchies[axis].sizes)
-        shares.append((axis, np.asarray(sizes / sizes[-1], dtype=np.float64)))
-    return shares
+    return [(axis, lost_share(loss.hierarchies[axis])) for axis, _ in budget.utility_floor]
+
+
+def lost_share(hierarchy: Hierarchy) -> Floats:
+    """Share of its information that an attribute of two values or more loses at each axis position, 0 to 1."""
+    sizes = np.log(hierarchy.sizes)
+    return np.asarray(sizes / sizes[-1], dtype=np.float64)
 
 
 def usage_of(budget: Budget, loss: InformationLoss, reidentified: Floats, attacked: Floats, cells: Codes) -> Floats:
