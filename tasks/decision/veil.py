@@ -45,6 +45,10 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
         for path in _RISKS:
             _change(document["risk"], path, lambda part: _rounded(part, upward))
         _change(document["risk"], ("game", "frontier", "points"), lambda points: tuple(map(_point, points)))
+        _change(document["risk"], ("game", "budget"), _budget)
+        _change(document["risk"], ("game", "k_anonymity"), _k_anonymity)
+        _change(document["risk"], ("game", "division"), lambda part: _rounded(part, upward))
+        _change(document["risk"], ("game", "sharing"), _sharing)
         _change(document["risk"], ("game", "stakes"), _stakes)
         _change(document["risk"], ("game", "penalties"), _penalties)
         _change(document["risk"], ("uncertainty", "figures"), lambda figures: tuple(map(_range, figures)))
@@ -143,6 +147,31 @@ def _gate(gate: dict[str, Any]) -> dict[str, Any]:
 def _point(point: dict[str, Any]) -> dict[str, Any]:
     """Stakes are the request's."""
     return {**_rounded(point, upward), **{name: point[name] for name in ("benefit", "loss", "gain")}}
+
+
+def _budget(fact: dict[str, Any]) -> dict[str, Any]:
+    """Limits are the policy's; what is used of one that is kept does not seem to exceed it."""
+    limits = tuple(
+        {
+            **_rounded(one, upward),
+            "limit": one["limit"],
+            "used": min(upward(one["used"]), max(one["limit"], one["used"])),
+            "kept": None if one["kept"] is None else downward(one["kept"]),
+        }
+        for one in fact["limits"]
+    )
+    return {**_rounded(fact, upward), "limits": limits}
+
+
+def _k_anonymity(fact: dict[str, Any]) -> dict[str, Any]:
+    """Losses of the file by the metric."""
+    losses = {name: upward(fact[name]) for name in ("value", "value_before_lifting")}
+    return {**fact, **losses, "lower_bound": downward(fact["lower_bound"])}
+
+
+def _sharing(fact: dict[str, Any]) -> dict[str, Any]:
+    """Payoffs; weights are the policy's."""
+    return {**_rounded(fact, upward), "recipients": fact["recipients"]}
 
 
 def _stakes(fact: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.decision.budget_fact import BudgetFact, LimitFact
+from tasks.decision.division_fact import DivisionFact
+from tasks.decision.record import SharingFact
 from tasks.decision.veil import bound, count, downward, nearest, upward, veiled
 from tests.support import decoy_records, records
 
@@ -82,6 +85,40 @@ def test_the_frontier_has_three_digits_at_the_stakes_of_the_request() -> None:
         assert (after.benefit, after.loss, after.gain) == (before.benefit, before.loss, before.gain)
         for name in ("publisher_payoff", "attacked_share", "information_kept"):
             assert nearest(getattr(after, name)) == getattr(after, name) >= getattr(before, name) - 1e-9
+
+
+def test_what_a_budget_uses_and_pays_has_three_digits_and_the_limits_are_the_policys() -> None:
+    record = decoy_records.approved()
+    assert record.risk is not None
+    limits = (
+        LimitFact(name="attacked records", limit=3256.1, used=3255.0, price=1.23456),
+        LimitFact(name="information lost of age", limit=6512.2, used=4321.0987, price=0.0, kept=0.8672987),
+    )
+    budget = BudgetFact(
+        limits=limits,
+        least_people=1234,
+        least_records=None,
+        payoff=1186.8695,
+        bound=1186.8697,
+        without_budget=None,
+        suppressed_records=0,
+    )
+    sharing = SharingFact(
+        recipients={"a": 0.12345, "b": 0.87655}, own={"a": 1.23456, "b": None}, shared=1.1111, price=None
+    )
+    division = DivisionFact(payoff=1184.7182, bound=1184.7192, exact=False, gap=0.0010)
+    game = record.risk.game.model_copy(update={"budget": budget, "sharing": sharing, "division": division})
+    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
+    assert told.risk is not None
+    shown = told.risk.game.budget
+    assert shown is not None
+    assert [(one.limit, one.used, one.price, one.kept) for one in shown.limits] == [
+        (3256.1, 3256.1, 1.24, None),
+        (6512.2, 4330.0, 0.0, 0.867),
+    ]
+    assert (shown.least_people, shown.payoff, shown.bound) == (1234, 1190.0, 1190.0)
+    assert told.risk.game.sharing == sharing.model_copy(update={"own": {"a": 1.24, "b": None}, "shared": 1.12})
+    assert told.risk.game.division == DivisionFact(payoff=1190.0, bound=1190.0, exact=False, gap=0.001)
 
 
 def test_what_was_collected_is_exact() -> None:
