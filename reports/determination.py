@@ -21,6 +21,7 @@ from reports import (
     utility,
 )
 from reports.assumptions import assumptions
+from reports.budget import budgeted
 from reports.charting import Figure
 from reports.copy_statistics import statistic_rows, summary
 from reports.criteria import wp216
@@ -128,6 +129,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         uncertain=_uncertain(record),
         left_out=decoys.left_out(record),
         recoded=kanonymity.recoded(record),
+        budgeted=budgeted(record),
         real_records=decoys.real_records(record),
         tested=statements.tested(record),
         masked=masking.masked_names(record),

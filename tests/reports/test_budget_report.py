@@ -19,11 +19,13 @@ BUDGET = BudgetFact(
 )
 
 
-def section(budget: BudgetFact | None, method: str) -> str:
+def section(budget: BudgetFact | None, method: str, *, left_out: int = 0) -> str:
     record: DecisionRecord = records.approved()
     assert record.risk is not None
     game = record.risk.game.model_copy(update={"budget": budget, "method": method})
-    changed = record.risk.model_copy(update={"game": game})
+    prosecutor = record.risk.residual.prosecutor.model_copy(update={"records": record.dataset.rows_in - left_out})
+    residual = record.risk.residual.model_copy(update={"prosecutor": prosecutor})
+    changed = record.risk.model_copy(update={"game": game, "residual": residual})
     return " ".join(texts.sections(determination_html(records.changed(record, risk=changed)))["method"].split())
 
 
@@ -31,13 +33,13 @@ def test_payoff_bound_and_limits() -> None:
     assert "Budget for the whole file" not in section(None, "basic")
     text = section(BUDGET, "basic")
     assert "1,186.87 units a record by the people who match" in text
-    assert "can pay more than 1,186.90; without them the method would pay 1,195.29." in text
+    assert "can pay more than 1,186.90. Without the limits the method would pay 1,195.29." in text
     assert "at least 5 people of the population" in text
     assert "Expected re-identifications 100.00 99.50" in text
     assert "can rule out some of them" in text
     partition = section(BUDGET.model_copy(update={"without_budget": None}), "basic-partition")
     assert "1,186.87 units a person of the population" in partition
-    assert "without them the method would pay" not in partition
+    assert "Without the limits the method would pay" not in partition
     assert "can rule out some of them" not in partition
 
 
@@ -52,3 +54,22 @@ def test_a_small_count_is_not_shown_as_a_share() -> None:
     assert "Records left out 10% <0.03%" in text
     assert "Records worth an attempt 20% 12.50%" in text
     assert "Least mean information kept of age 80% 90%" in text
+
+
+def test_means_are_coarse_where_few_are_left_out() -> None:
+    record: DecisionRecord = records.approved()
+    n_records = record.dataset.rows_in
+    gone = LimitFact(name="suppressed records", limit=n_records / 10, used=4.0, price=0.0)
+    kept = LimitFact(name="information lost of age", limit=n_records / 5, used=n_records / 10, price=0.0, kept=0.87654)
+    budget = BUDGET.model_copy(update={"limits": (gone, kept), "payoff": 1186.8723, "bound": 1186.8999})
+    exact = section(budget, "basic")
+    assert "1,186.87 units" in exact
+    assert "kept of age 80% 87.65%" in exact
+    few = section(budget, "basic", left_out=4)
+    # A step of what eleven of all records can change at most, a thousandth of it all.
+    assert round(11 / n_records, 3) == 0.0
+    assert "1,186.80 units" in few
+    assert "can pay more than" not in few, "a coarse bound might fall short"
+    assert "Without the limits the method would pay 1,195.20." in few
+    assert "kept of age 80% 87.70%" in few
+    assert "1,186.87 units a person" in section(budget, "basic-partition", left_out=4)

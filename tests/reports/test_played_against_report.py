@@ -14,10 +14,12 @@ SHARING = SharingFact(
 )
 
 
-def document(**game: Any) -> dict[str, str]:
+def document(left_out: int = 0, **game: Any) -> dict[str, str]:
     record: DecisionRecord = records.approved()
     assert record.risk is not None
-    changed = record.risk.model_copy(update={"game": record.risk.game.model_copy(update=game)})
+    prosecutor = record.risk.residual.prosecutor.model_copy(update={"records": record.dataset.rows_in - left_out})
+    residual = record.risk.residual.model_copy(update={"prosecutor": prosecutor})
+    changed = record.risk.model_copy(update={"game": record.risk.game.model_copy(update=game), "residual": residual})
     found = texts.sections(determination_html(records.changed(record, risk=changed)))
     return {name: " ".join(text.split()) for name, text in found.items()}
 
@@ -54,3 +56,10 @@ def test_what_sharing_brings_and_what_each_would() -> None:
     text = section(sharing=types)
     assert "of whom exactly one is to get it" in text
     assert "would bring" not in text
+
+
+def test_exact_payoffs_would_tell_how_few_are_left_out() -> None:
+    text = document(left_out=4, sharing=SHARING)["method"]
+    assert "chosen for 2 recipients" in text
+    assert "2,100.50" not in text
+    assert "2,146.75" not in text
