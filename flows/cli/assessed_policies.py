@@ -8,6 +8,7 @@ from rich.text import Text
 from flows.cli.tables import titled_table
 from reports import numbers
 from tasks.decision.division_fact import DivisionFact
+from tasks.generalization.game import TIE
 from tasks.generalization.play import Table
 from tasks.request.model import KAnonymity, Method, ReleaseRequest
 from tasks.risk.policies import ComparedPolicy, PolicyFigures
@@ -25,9 +26,10 @@ _HEADINGS = (
 )
 _CAPTION = (
     "→ the recipient's own; payoff: publisher's mean a record, as the policy claims it; kept: information; risk: "
-    "expected re-identifications, as the policy claims them and once it is known; P_reid: mean probability that one "
-    "who plans, and knows the policy, re-identifies a record: he knows its group, has a belief of it, or pays access "
-    "once for the file; time: to play it; fmdp-…: the partitions, played against one who plans"
+    "expected re-identifications, as the policy claims them, and by the recipient above once he knows it; P_reid: "
+    "mean probability that one who plans, and knows the policy, re-identifies a record: he knows its group, has a "
+    "belief of it, or pays access once for the file; time: to play it; fmdp-…: the partitions, played against one who "
+    "plans"
 )
 _NONE, _ONE_SHOT = "–", "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000
@@ -57,7 +59,7 @@ def _figures(found: PolicyFigures) -> tuple[str, ...]:
         _people(found.claimed.naive_expected_reidentifications),
         _people(found.outcome.transparent_expected_reidentifications),
         *means,
-        f"{found.seconds:.2f}" if found.seconds < _MANY else f"{found.seconds:,.0f}",
+        _seconds(found.seconds),
     )
 
 
@@ -72,7 +74,9 @@ def _notes(request: ReleaseRequest, counted: Table, policies: Sequence[ComparedP
     yield from _planned(request, played)
     out = [f"{one.policy} {found.left_out:.2%}" for one, found in played if found.left_out]
     if out:
-        yield f"Records left out, which pay and keep nothing: {', '.join(out)}. P_reid is of the others."
+        yield f"Records left out: {', '.join(out)}. P_reid is of the others."
+    if request.policy.generalization.minimum_class_size > 1:
+        yield "Payoff, information and risk are those before the minimum class size is applied."
     if counted.people.form == "sparse":
         yield "Cells are counted as they are asked for, within the time of whichever row asks first."
 
@@ -96,12 +100,12 @@ def _proofs(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Poli
     for one, found in played:
         weighed = "a person of the population" if by_people and one.method not in _PER_RECORD else "a record"
         if found.division is not None:
-            after = " before k-anonymity" if found.played.k_anonymity is not None else ""
-            proofs.setdefault(proof_in_words(found.division, weighed) + after, []).append(one.policy)
+            before = "before k-anonymity " if found.played.k_anonymity is not None else ""
+            proofs.setdefault(before + proof_in_words(found.division, weighed), []).append(one.policy)
         elif found.played.budget is not None:
-            gap = max(found.played.budget.bound - found.played.budget.payoff, 0.0)
-            proof = f"at most {_below(gap)} {weighed} below the best within the budget"
-            proofs.setdefault(proof, []).append(one.policy)
+            gap = found.played.budget.bound - found.played.budget.payoff
+            proof = "optimal" if gap <= TIE else f"at most {_below(gap)} {weighed} below the best"
+            proofs.setdefault(f"{proof} within the budget", []).append(one.policy)
     yield from (f"{', '.join(names)}: {proof}." for proof, names in proofs.items())
 
 
@@ -137,13 +141,19 @@ def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:
         yield f"Payoff {when}: {', '.join(f'{name} {_amount(payoff)}' for name, payoff in payoffs.items())}."
 
 
+def _seconds(value: float) -> str:
+    if value < _SMALL:
+        return "<.01"
+    return f"{value:.2f}" if value < _MANY else f"{value:,.0f}"
+
+
 def _amount(value: float) -> str:
     return f"{value:,.2f}" if abs(value) < _LONG else f"{value:,.0f}"
 
 
 def _below(gap: float) -> str:
     """A gap, rounded up."""
-    return numbers.amount_up(gap) if gap >= _SMALL else f"{numbers.risk_up(gap)}"
+    return numbers.amount_up(gap) if gap >= _SMALL else numbers.risk_up(gap)
 
 
 def _people(expected: float) -> str:
