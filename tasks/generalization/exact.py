@@ -5,17 +5,15 @@ soon as the next v is below what it already has. Two to four strategies a tuple 
 """
 
 from enum import Enum
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.game import TIE, Floats
-from tasks.generalization.problem import Problem, value_profiles
+from tasks.generalization.problem import Problem, by_profile
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 
-_MATRIX_CELLS = 8_000_000
 _DECIMALS = 9
 
 
@@ -48,30 +46,12 @@ def solve(
     payoffs : array of shape (n_tuples,)
         Publisher's payoff; −inf where none is allowed.
     """
-    profile, members = value_profiles(problem, codes, floor)
     nodes = np.empty(len(codes), dtype=np.intp)
     payoffs = np.empty(len(codes))
-    step = max(1, _MATRIX_CELLS // len(problem.lattice))
-    by_profile = np.argsort(profile, kind="stable")
-    bounds = np.searchsorted(profile[by_profile], np.arange(0, len(members) + step, step))
-    for chunk, (start, end) in enumerate(pairwise(bounds)):
-        rows = by_profile[start:end]
-        own = members[chunk * step : (chunk + 1) * step]
-        values = _values(problem, codes[own], None if floor is None else floor[own])
-        nodes[rows], payoffs[rows] = _best_first(problem, codes[rows], profile[rows] - chunk * step, values, rule)
+    for rows, profile, kept in by_profile(problem, codes, floor):
+        values = problem.payoffs.benefit * kept
+        nodes[rows], payoffs[rows] = _best_first(problem, codes[rows], profile, values, rule)
     return nodes, payoffs
-
-
-def _values(problem: Problem, codes: Codes, floor: Codes | None) -> Floats:
-    """Released value of every strategy for each profile, shape (n_profiles, n_nodes); −inf below the floor."""
-    nodes = problem.lattice.nodes
-    lost = np.zeros((len(codes), len(nodes)))
-    for axis, (hierarchy, losses) in enumerate(zip(problem.hierarchies, problem.loss.by_axis, strict=True)):
-        by_level = losses[hierarchy.positions[codes[:, axis]]]
-        if floor is not None:
-            by_level[np.arange(hierarchy.n_levels) < floor[:, axis, None]] = np.inf
-        lost += by_level[:, nodes[:, axis]]
-    return problem.payoffs.benefit * (1.0 - lost / problem.loss.maximum)
 
 
 def _best_first(

@@ -29,6 +29,8 @@ from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
 __all__ = [
+    "PARTITION_RULES",
+    "PER_RECORD",
     "DivisionOutcome",
     "KAnonymityOutcome",
     "Played",
@@ -38,10 +40,12 @@ __all__ = [
     "overlapping",
     "play",
     "population_cells",
+    "rule_of",
+    "safe_harbor_floor",
 ]
 
-_PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
-_PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
+PARTITION_RULES = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
+PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
 _OUTCOMES_KEPT = 16
 
 
@@ -97,7 +101,7 @@ def overlapping(table: Table, method: Method) -> bool:
     further, whole cells stay apart if all records had one strategy; others may come to hold each other.
     """
     if table.demands is None:
-        return method in _PER_RECORD
+        return method in PER_RECORD
     if table.demands.local_recoding:
         return True
     if method is Method.SAFE_HARBOR:
@@ -130,7 +134,7 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
         people = np.where(released, people, 0)
         listed = None if listed is None else np.where(released, listed, 0)
     effective, effective_listed = effective_people(table, last.cells, last.own, people, listed)
-    whole = found is None and method in _PARTITIONS and not cells_fit(table)
+    whole = found is None and method in PARTITION_RULES and not cells_fit(table)
     return Played(
         method=method,
         levels=last.levels,
@@ -150,7 +154,7 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
 
 def _key(method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> Hashable:
     """What a method's cells depend on, the table apart."""
-    return method, payoffs, weights.tobytes(), cell_weights if method in _PARTITIONS else None
+    return method, payoffs, weights.tobytes(), cell_weights if method in PARTITION_RULES else None
 
 
 def _made(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> MethodCells:
@@ -171,11 +175,11 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
         data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
         levels = np.column_stack([levels[data[:, axis]] for axis, levels in enumerate(floors)])
         return MethodCells(levels, _safe_harbor_cells(table, data), _safe_harbor_cells(table, table.population.codes))
-    if table.budget is not None and (method in _PARTITIONS or method in _PER_RECORD):
+    if table.budget is not None and (method in PARTITION_RULES or method in PER_RECORD):
         return _budgeted(table, problem, method, cell_weights, table.budget)
     division = None
-    if method in _PARTITIONS:
-        rule, division = divided(table, problem, _PARTITIONS[method], cell_weights)
+    if method in PARTITION_RULES:
+        rule, division = divided(table, problem, PARTITION_RULES[method], cell_weights)
     else:
         rule = _levels_rule(table, problem, method)
     levels = rule(table.data.codes)
@@ -197,7 +201,7 @@ def _budgeted(table: Table, problem: Problem, method: Method, cell_weights: str,
 
 
 def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> Ruled:
-    if method in _PARTITIONS:
+    if method in PARTITION_RULES:
         if not cells_fit(table):
             raise StageFailed(
                 "the cells are too many to divide them within a budget",
@@ -207,7 +211,7 @@ def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, bu
                 fix="allow more memory_limit_mb, use fewer quasi-identifiers, or play basic or no-attack",
             )
         weighed = Weighed(table.population, table.data, table.records, by_records=cell_weights == "data")
-        return ruled_partition(problem, weighed, budget, _PARTITIONS[method])
+        return ruled_partition(problem, weighed, budget, PARTITION_RULES[method])
     if budget.least_records is not None:
         raise StageFailed(
             "a strategy for each record keeps no least records of a cell",
@@ -218,15 +222,16 @@ def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, bu
         )
     floors = None
     if method is Method.SH_FRIENDLY:
-        floors = _safe_harbor_floor(table, table.data.codes), _safe_harbor_floor(table, table.population.codes)
-    return ruled_records(problem, table.population, table.data, budget, _rule_of(method), floors=floors)
+        floors = safe_harbor_floor(table, table.data.codes), safe_harbor_floor(table, table.population.codes)
+    return ruled_records(problem, table.population, table.data, budget, rule_of(method), floors=floors)
 
 
-def _rule_of(method: Method) -> Rule:
+def rule_of(method: Method) -> Rule:
+    """Which strategies a per-record method may play."""
     return Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
 
 
-def _safe_harbor_floor(table: Table, codes: Codes) -> Codes:
+def safe_harbor_floor(table: Table, codes: Codes) -> Codes:
     """Least levels that Safe Harbor allows leaf codes."""
     return np.column_stack([axis.floor[codes[:, place]] for place, axis in enumerate(table.safe_harbor)])
 
@@ -245,8 +250,8 @@ def _levels_rule(table: Table, problem: Problem, method: Method) -> LevelsRule:
     if method is Method.COMMON:
         chosen = common_strategy(problem, table.data)
         return lambda codes: np.broadcast_to(chosen, codes.shape)
-    rule, floored = _rule_of(method), method is Method.SH_FRIENDLY
-    return lambda codes: _per_record(problem, codes, rule, _safe_harbor_floor(table, codes) if floored else None)
+    rule, floored = rule_of(method), method is Method.SH_FRIENDLY
+    return lambda codes: _per_record(problem, codes, rule, safe_harbor_floor(table, codes) if floored else None)
 
 
 def _per_record(problem: Problem, codes: Codes, rule: Rule, floor: Codes | None) -> Codes:

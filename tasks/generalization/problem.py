@@ -1,8 +1,9 @@
 """What every solver of the game is given: hierarchies, stakes, the population's counts and the tuples to decide on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
 _LARGEST = 2**62
+_MATRIX_CELLS = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,40 @@ def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple
     if floor is not None:
         columns.extend(floor.T.astype(np.intp))
     return fold(columns)
+
+
+def by_profile(
+    problem: Problem, codes: Codes, floor: Codes | None
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
+    """All tuples, those of some profiles at a time, with what every strategy keeps of them.
+
+    Yields
+    ------
+    rows : array of shape (n_rows,)
+        Some tuples.
+    profile : array of shape (n_rows,)
+        Profile of each, numbered from 0 each time.
+    kept : array of shape (n_profiles, n_nodes)
+        Share of information kept by every strategy for each of these profiles; −inf below the floor.
+    """
+    profile, members = value_profiles(problem, codes, floor)
+    order = np.argsort(profile, kind="stable")
+    step = max(1, _MATRIX_CELLS // len(problem.lattice))
+    bounds = np.searchsorted(profile[order], np.arange(0, len(members) + step, step))
+    for chunk, (start, end) in enumerate(pairwise(bounds)):
+        rows, own = order[start:end], members[chunk * step : (chunk + 1) * step]
+        yield rows, profile[rows] - chunk * step, _kept(problem, codes[own], None if floor is None else floor[own])
+
+
+def _kept(problem: Problem, codes: Codes, floor: Codes | None) -> Floats:
+    nodes = problem.lattice.nodes
+    lost = np.zeros((len(codes), len(nodes)))
+    for axis, (hierarchy, losses) in enumerate(zip(problem.hierarchies, problem.loss.by_axis, strict=True)):
+        by_level = losses[hierarchy.positions[codes[:, axis]]]
+        if floor is not None:
+            by_level[np.arange(hierarchy.n_levels) < floor[:, axis, None]] = np.inf
+        lost += by_level[:, nodes[:, axis]]
+    return 1.0 - lost / problem.loss.maximum
 
 
 def fold(columns: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], Codes]:

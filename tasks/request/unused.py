@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from tasks.decision.people import same_person
-from tasks.request.model import Attribute, KAnonymity, Method, ReleaseRequest, Role
-
-_PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
+from tasks.request.model import PARTITIONS, Attribute, KAnonymity, ReleaseRequest, Role
 
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
@@ -52,7 +50,7 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
             "attributes, so that linkage.* says nothing of them"
         )
     if policy.generalization.cell_weights == "data" and not any(
-        request.method_for(recipient) in _PARTITIONS for recipient in request.recipients
+        request.method_for(recipient) in PARTITIONS for recipient in request.recipients
     ):
         yield "policy.generalization.cell_weights is not used; no recipient's method is a partition"
     demands = policy.generalization.k_anonymity

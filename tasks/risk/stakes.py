@@ -8,9 +8,16 @@ from numpy.typing import NDArray
 
 from tasks.decision.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
 from tasks.generalization.dividing import cells_fit
-from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss
-from tasks.generalization.play import Played, Table, play
+from tasks.generalization.play import (
+    PARTITION_RULES,
+    PER_RECORD,
+    Played,
+    Table,
+    play,
+    rule_of,
+    safe_harbor_floor,
+)
 from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.made import Made, made
 from tasks.generalization.sensitivity.partitions import sweep_partition
@@ -20,14 +27,11 @@ from tasks.generalization.sensitivity.study import study
 from tasks.generalization.sensitivity.sweep import Means, sweep
 from tasks.generalization.sensitivity.terms import Stakes, around
 from tasks.generalization.setting import payoffs_of, weights_of
-from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method, Recipient, ReleaseRequest
 from tasks.risk.score import released_tuples
 
 MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""
-_PARTITIONS = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
-_PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
 _ABOVE = {
     Method.NO_ATTACK_PARTITION: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
     Method.BASIC_PARTITION: (2.0, 3.0, 5.0, 10.0),
@@ -67,7 +71,7 @@ def stakes_fact(
     """
     payoffs, weights, method = payoffs_of(recipient), weights_of(request), played.method
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
-    floor = _floor(table)
+    floor = safe_harbor_floor(table, table.data.codes)
     harbor = play(_free(table), Method.SAFE_HARBOR, payoffs, weights)
     whole = study(
         problem,
@@ -77,7 +81,7 @@ def stakes_fact(
         fixed={Method.SAFE_HARBOR: _made(table, harbor, np.ones(len(table.data), dtype=np.bool_))},
         points=points,
     )
-    mapped = method if method in _PER_RECORD else MAPPED
+    mapped = method if method in PER_RECORD else MAPPED
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     file, informed = (_made(table, played, kept, informed=knows) for knows in (False, True))
     factors = _factors(method)
@@ -117,10 +121,6 @@ def _free(table: Table) -> Table:
     return table if table.demands is None else table.demanding(None)
 
 
-def _floor(table: Table) -> Codes:
-    return np.column_stack([axis.floor[table.data.codes[:, at]] for at, axis in enumerate(table.safe_harbor)])
-
-
 def _made(table: Table, played: Played, kept: NDArray[np.bool_], *, informed: bool = False) -> Made:
     people = played.effective if informed else played.people
     intensity = played.levels.sum(axis=1) / sum(hierarchy.n_levels - 1 for hierarchy in table.hierarchies)
@@ -139,15 +139,15 @@ def _played_again(
         return None
     if request.policy.generalization.adversary != "one-shot" or request.sharing(recipient):
         return None
-    if method in _PARTITIONS:
+    if method in PARTITION_RULES:
         if not cells_fit(table):
             return None
         weights = table.records if request.policy.generalization.cell_weights == "data" else table.people
-        return lambda stakes: sweep_partition(problem, weights, table.data, stakes, _PARTITIONS[method])
-    if method in _PER_RECORD:
-        stairs = staircases(problem, table.data, largest, _floor(table) if method is Method.SH_FRIENDLY else None)
-        rule = Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
-        return lambda stakes: sweep(stairs, stakes, rule)
+        return lambda stakes: sweep_partition(problem, weights, table.data, stakes, PARTITION_RULES[method])
+    if method in PER_RECORD:
+        floor = safe_harbor_floor(table, table.data.codes) if method is Method.SH_FRIENDLY else None
+        stairs = staircases(problem, table.data, largest, floor)
+        return lambda stakes: sweep(stairs, stakes, rule_of(method))
     return None
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization import exact
+from tasks.generalization import problem as problems
 from tasks.generalization.backward_induction import backward_induction, payoff_matrix
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
@@ -71,7 +71,7 @@ def test_passes_of_any_size_give_the_same(world: World, rule: Rule, profiles_a_p
     codes = world.codes(world.all_values)
     whole = solve(problem, codes, rule)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "_MATRIX_CELLS", profiles_a_pass * len(problem.lattice))
+        patch.setattr(problems, "_MATRIX_CELLS", profiles_a_pass * len(problem.lattice))
         parts = solve(problem, codes, rule)
     np.testing.assert_array_equal(whole[0], parts[0])
     np.testing.assert_array_equal(whole[1], parts[1])

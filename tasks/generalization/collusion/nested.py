@@ -20,6 +20,7 @@ from tasks.errors import ParameterError
 from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
+from tasks.generalization.partition import kept_by
 from tasks.generalization.problem import Problem, all_attacked
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes
@@ -222,12 +223,8 @@ class _Dense:
     def cells(self, node: int) -> tuple[Floats, Counts, Counts]:
         """Share of information kept, people and weight of each cell of a node."""
         block = self._block(node)
-        lost: Floats = np.zeros((1,) * len(block))
-        for axis, (losses, part) in enumerate(zip(self._problem.loss.by_axis, block, strict=True)):
-            shape = [1] * len(block)
-            shape[axis] = -1
-            lost = lost + losses[part].reshape(shape)
-        kept = 1.0 - lost / self._problem.loss.maximum
+        mesh = np.ix_(*(np.arange(part.start, part.stop, dtype=np.int32) for part in block))
+        kept = kept_by(mesh, self._problem.loss)
         return kept, self._people.counts[block].astype(np.int64), self._weights.counts[block].astype(np.int64)
 
     def sums(self, best: Floats, node: int, child: int, axis: int) -> Floats:  # noqa: ARG002

@@ -9,20 +9,18 @@ share their staircase with others, and only distinct ones are kept.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.game import Floats
-from tasks.generalization.problem import Problem, value_profiles
+from tasks.generalization.problem import Problem, by_profile
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
 
 KEPT_DECIMALS = 12
 """Shares of information kept that agree to these are equal, and such strategies are tried in the lattice's order."""
-_MATRIX_CELLS = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,28 +96,9 @@ _Steps = tuple[NDArray[np.intp], Floats, Counts, NDArray[np.intp]]
 
 def _steps(problem: Problem, codes: Codes, largest_safe: int, floor: Codes | None) -> Iterator[_Steps]:
     """Steps of all tuples, those of one tuple in order."""
-    profile, members = value_profiles(problem, codes, floor)
-    by_profile = np.argsort(profile, kind="stable")
-    size = max(1, _MATRIX_CELLS // len(problem.lattice))
-    bounds = np.searchsorted(profile[by_profile], np.arange(0, len(members) + size, size))
-    for chunk, (start, end) in enumerate(pairwise(bounds)):
-        own = members[chunk * size : (chunk + 1) * size]
-        kept = _kept(problem, codes[own], None if floor is None else floor[own])
-        rows = by_profile[start:end]
-        steps = _walk(problem, codes[rows], profile[rows] - chunk * size, kept, largest_safe)
+    for rows, profile, kept in by_profile(problem, codes, floor):
+        steps = _walk(problem, codes[rows], profile, kept, largest_safe)
         yield from ((rows[tuples], share, people, node) for tuples, share, people, node in steps)
-
-
-def _kept(problem: Problem, codes: Codes, floor: Codes | None) -> Floats:
-    """Share of information kept by every strategy, shape (n_profiles, n_nodes); −inf below the floor."""
-    nodes = problem.lattice.nodes
-    lost = np.zeros((len(codes), len(nodes)))
-    for axis, (hierarchy, losses) in enumerate(zip(problem.hierarchies, problem.loss.by_axis, strict=True)):
-        by_level = losses[hierarchy.positions[codes[:, axis]]]
-        if floor is not None:
-            by_level[np.arange(hierarchy.n_levels) < floor[:, axis, None]] = np.inf
-        lost += by_level[:, nodes[:, axis]]
-    return 1.0 - lost / problem.loss.maximum
 
 
 def _walk(
