@@ -19,9 +19,13 @@ from tasks.generalization.budget.records import RecordPlan, plan_records
 from tasks.generalization.budget.strategies import SUPPRESS, strategies
 from tasks.generalization.budget.terms import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Budget
 from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game import TIE
 from tasks.generalization.problem import Problem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
+
+_DECIMALS = 9
+"""At the prices strategies often pay the same: what differs by less is rounding, and the first of them is played."""
 
 Bools = NDArray[np.bool_]
 
@@ -98,7 +102,8 @@ def _at_prices(
     prices = {spent.name: spent.price for spent in plan.spent}
     if budget.utility_floor:
         options = strategies(problem, population, budget, rule, floor)
-        chosen: Counts = options.label[options.chosen(options.payoffs - plan.allocation.prices @ options.usage)]
+        worth = np.round(options.payoffs - plan.allocation.prices @ options.usage, _DECIMALS)
+        chosen: Counts = options.label[options.chosen(worth)]
         return chosen
     follower = PricedFollower(
         problem.payoffs, prices.get(REIDENTIFICATIONS, 0.0), prices.get(ATTACKED, 0.0), budget.least_people or 0
@@ -107,7 +112,7 @@ def _at_prices(
         Problem(problem.hierarchies, problem.loss, follower, problem.people), population.codes, rule, floor
     )
     if budget.suppression is not None:
-        nodes = np.where(payoffs < -prices.get(SUPPRESSED, 0.0), SUPPRESS, nodes)
+        nodes = np.where(payoffs < -prices.get(SUPPRESSED, 0.0) - TIE, SUPPRESS, nodes)
     elif (nodes < 0).any():
         raise StageFailed(
             "some people of the population have no strategy that the policy allows",
