@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from tasks.decision.people import same_person
-from tasks.request.model import PARTITIONS, Attribute, KAnonymity, ReleaseRequest, Role
+from tasks.request.model import PARTITIONS, Attribute, KAnonymity, Method, ReleaseRequest, Role
+
+_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
 
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
@@ -58,10 +60,30 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
         yield from _of_k_anonymity(demands)
         if 1 < policy.generalization.minimum_class_size <= demands.k:
             yield "policy.generalization.minimum_class_size is not used; k-anonymity leaves no smaller class"
+    yield from _of_game(request)
     decoyed = request.continues or any(recipient.decoys for recipient in request.recipients)
     if "decoys" in policy.model_fields_set and not decoyed:
         yield "policy.decoys is not used; no recipient is to have decoys"
     yield from _of_review(request)
+
+
+def _of_game(request: ReleaseRequest) -> Iterator[str]:
+    """Terms of budget, shared representation and sensitivity that cannot act."""
+    policy, place = request.policy.generalization, "policy.generalization"
+    if policy.shared is not None and not any(map(request.sharing, request.recipients)):
+        yield f"{place}.shared is not used; it names one recipient"
+    if policy.budget is not None:
+        risks = [name for name in ("reidentifications", "attacked_share") if getattr(policy.budget, name) is not None]
+        if risks and {request.method_for(recipient) for recipient in request.recipients} <= _NO_ATTACK:
+            yield f"{place}.budget ({_listed(risks)}) is not used; the methods release nothing worth an attempt"
+        if 1 < policy.minimum_class_size <= (policy.budget.least_records or 0):
+            yield f"{place}.minimum_class_size is not used; the budget leaves no smaller cell"
+    terms = request.policy.sensitivity
+    tolerances = [name for name in ("attacked", "regret", "generalization") if name in terms.model_fields_set]
+    if tolerances and terms.points is None:
+        yield f"policy.sensitivity ({_listed(tolerances)}) is not used; policy.sensitivity.points asks for no map"
+    if "draws" in terms.model_fields_set and not any(recipient.uncertain for recipient in request.recipients):
+        yield "policy.sensitivity.draws is not used; no recipient has uncertain terms"
 
 
 def _of_review(request: ReleaseRequest) -> Iterator[str]:

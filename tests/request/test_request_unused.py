@@ -57,6 +57,20 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
             changed("policy", "generalization", to={"k_anonymity": {"k": 3}, "minimum_class_size": 3}),
             "policy.generalization.minimum_class_size",
         ),
+        (
+            changed("policy", "generalization", to={"shared": {"recipients": "all"}}),
+            "policy.generalization.shared is not used; it names one recipient",
+        ),
+        (
+            changed("policy", "generalization", to={"method": "no-attack", "budget": {"attacked_share": 0.1}}),
+            "policy.generalization.budget (attacked_share) is not used; the methods release nothing",
+        ),
+        (
+            changed("policy", "generalization", to={"minimum_class_size": 3, "budget": {"least_records": 3}}),
+            "policy.generalization.minimum_class_size is not used; the budget leaves no smaller cell",
+        ),
+        (changed("policy", "sensitivity", to={"regret": 0.1}), "policy.sensitivity (regret) is not used; policy."),
+        (changed("policy", "sensitivity", to={"draws": 64}), "policy.sensitivity.draws is not used; no recipient"),
         (changed("policy", "review", to={"required": 2}), "policy.review.required: 2"),
         (changed("policy", "review", to={"override_days": 7}), "policy.review.override_days is not used"),
         (
