@@ -100,7 +100,7 @@ class BudgetPolicy(Part):
 
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
-        if not self.model_fields_set:
+        if all(getattr(self, name) in (None, {}) for name in type(self).model_fields):
             raise ValueError("policy.generalization.budget has a limit")
         return self
 

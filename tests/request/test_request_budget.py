@@ -23,6 +23,7 @@ def edited(text: str, terms: str) -> str:
     ("terms", "what", "where"),
     [
         ("budget: {}", "name a limit", "budget"),
+        ("budget: {suppression: null, utility_floor: {}}", "name a limit", "budget"),
         ("budget: {reidentifications: -1}", "0", "budget.reidentifications"),
         ("budget: {attacked_share: 0.1}, k_anonymity: {k: 5}", "exclude each other", "budget"),
         ("budget: {suppression: 0.1}, minimum_class_size: 5", "minimum_class_size", "minimum_class_size"),
