@@ -25,9 +25,11 @@ from tasks.request.model import (
     KAnonymity,
     Measure,
     Method,
+    PenaltyGrid,
     Policy,
     Role,
     Sensitivity,
+    SensitivityPolicy,
     Stakes,
 )
 from tasks.risk.known_sets import MAXIMUM_KNOWN_SETS
@@ -143,6 +145,16 @@ def test_the_terms_of_decoys_are_listed_with_their_defaults() -> None:
             expected = "required" if field.is_required() else field.default
             found = UNSET.get(listed[name], listed[name])
             assert float(found) == expected if isinstance(expected, float | int) else found == expected
+
+
+def test_the_terms_of_other_stakes_are_listed_with_their_defaults() -> None:
+    listed = column("request.md", "key", "### Other stakes")
+    assert list(listed) == list(SensitivityPolicy.model_fields)
+    for name, field in SensitivityPolicy.model_fields.items():
+        found = UNSET.get(listed[name], listed[name])
+        assert found is None if field.default is None else float(str(found)) == field.default, name
+    grid = rows("request.md", "key", "### Fines and detection")
+    assert [cells[:2] for cells in grid] == [[f"`{name}`", "required"] for name in PenaltyGrid.model_fields]
 
 
 def test_the_demands_of_k_anonymity_are_listed_with_their_defaults() -> None:
