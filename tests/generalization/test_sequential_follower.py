@@ -101,11 +101,11 @@ def test_no_group_from_the_safe_one_on_is_attacked(planner: SequentialFollower) 
 @pytest.mark.parametrize("belief", Belief)
 def test_sizes_past_the_table_are_solved_as_they_are_asked_for(belief: Belief, monkeypatch: pytest.MonkeyPatch) -> None:
     people = np.array([[1, 5, 30, 60], [70, 75, 78, 90]])
-    whole = follower(CASE_STUDY, belief, 4000)
+    whole = follower(CASE_STUDY, belief, 1000)
     expected, safe = whole.reidentified(people), whole.safe_group
     sequential_follower._plan.cache_clear()
     monkeypatch.setattr(sequential_follower, "_LONGEST_TABLE", 20)
-    cut = follower(CASE_STUDY, belief, 4000)
+    cut = follower(CASE_STUDY, belief, 1000)
     np.testing.assert_array_equal(cut.reidentified(people), expected)
     assert cut.safe_group == safe
     sequential_follower._plan.cache_clear()

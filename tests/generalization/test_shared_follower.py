@@ -63,8 +63,8 @@ def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: R
         problem = type(world.problem())(world.hierarchies, world.problem().loss, payoffs, cube)
         return solve(problem, codes, rule)[1], _total(problem, cube, rule)
 
+    own = [optimum(member) for member in members]
     for several in (SharedFollower.together(members), SharedFollower.types(members, probabilities)):
-        own = [optimum(member) for member in members]
         shared_record, shared_partition = optimum(several)
         for row in range(len(codes)):
             alone = [weight * one[0][row] for weight, one in zip(several.weights, own, strict=True)]
@@ -74,7 +74,7 @@ def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: R
             alone = [weight * one[1] for weight, one in zip(several.weights, own, strict=True)]
             assert price_of_sharing(alone, shared_partition) >= -1e-6 * people
     twins = SharedFollower.together([members[0]] * 3)
-    alone, together = optimum(members[0]), optimum(twins)
+    alone, together = own[0], optimum(twins)
     np.testing.assert_allclose(3 * alone[0], together[0], atol=1e-6)
     assert together[1] == pytest.approx(3 * alone[1], abs=1e-6 * people)
 
