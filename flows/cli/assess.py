@@ -176,7 +176,7 @@ def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, 
 
 def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
     policies = setting.comparison.of(recipient)
-    tables = policy_tables(recipient.id, setting.loaded.request, setting.table, policies)
+    tables = policy_tables(recipient, setting.loaded.request, setting.table, policies)
     if setting.table.demands is None:
         return Assessed([one.document() for one in policies], tables)
     recoded = [

@@ -10,7 +10,7 @@ from reports import numbers
 from tasks.decision.division_fact import DivisionFact
 from tasks.generalization.game import TIE
 from tasks.generalization.play import Table
-from tasks.request.model import KAnonymity, Method, ReleaseRequest
+from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest
 from tasks.risk.policies import ComparedPolicy, PolicyFigures
 from tasks.risk.score import adversary_of
 
@@ -39,16 +39,19 @@ _PER_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
 
 
 def policy_tables(
-    who: str, request: ReleaseRequest, counted: Table, policies: Sequence[ComparedPolicy]
+    recipient: Recipient, request: ReleaseRequest, counted: Table, policies: Sequence[ComparedPolicy]
 ) -> tuple[RenderableType, ...]:
     """The comparison, and what to know of its rows."""
     own = adversary_of(request)
     against = "one attempt a record" if own == _ONE_SHOT else f"one who plans ({own.partition(', ')[2]})"
-    table = titled_table(f"{who}: all policies, against {against}", ("", "policy"), _HEADINGS, _CAPTION)
+    table = titled_table(f"{recipient.id}: all policies, against {against}", ("", "policy"), _HEADINGS, _CAPTION)
     for one in policies:
         figures = [_NONE] * len(_HEADINGS) if one.figures is None else _figures(one.figures)
         table.add_row("→" if one.chosen else "", one.policy, *figures)
-    return (table, Group(*[Text(note) for note in _notes(request, counted, policies)]))
+    sharing = len(request.sharing(recipient))
+    notes = [f"One representation is chosen for {sharing} recipients; the figures are of this one."] if sharing else []
+    notes.extend(_notes(request, counted, policies))
+    return (table, Group(*map(Text, notes)))
 
 
 def _figures(found: PolicyFigures) -> tuple[str, ...]:
@@ -88,8 +91,8 @@ def _classes(request: ReleaseRequest, policies: Sequence[ComparedPolicy]) -> Ite
     for one in policies:
         if one.k is not None and one.figures is not None:
             yield (
-                f"{one.policy}: the policy gives no k; k = {one.k:,} is the least group of which this recipient "
-                f"attempts nobody; up to {KAnonymity(k=1).suppression_limit:.0%} of the records may be left out for it."
+                f"{one.policy}: the policy gives no k; k = {one.k:,} is the size of the least group that is left "
+                f"alone; up to {KAnonymity(k=1).suppression_limit:.0%} of the records may be left out for it."
             )
 
 

@@ -22,13 +22,13 @@ def shown(folder: Path, *changes: Change, **divided: DivisionFact) -> str:
     loaded = tiny_request(folder, *changes)
     prepared = tiny_prepared(loaded)
     table = game_table(loaded.request, prepared)
-    (recipient,) = loaded.request.recipients
+    recipient = loaded.request.recipients[0]
     rows = tuple(
         _divided(one, divided[name]) if (name := one.policy.replace("-", "_")) in divided else one
         for one in Comparison(loaded.request, prepared, table).of(recipient)
     )
     console = Console(width=80, record=True, file=StringIO())
-    for one in policy_tables(recipient.id, loaded.request, table, rows):
+    for one in policy_tables(recipient, loaded.request, table, rows):
         console.print(one)
     return console.export_text()
 
@@ -60,9 +60,7 @@ def test_one_table_of_80_columns_with_the_recipients_own_marked(tmp_path: Path) 
 
 
 def test_k_and_where_it_is_from(tmp_path: Path) -> None:
-    assert "the policy gives no k; k = 6 is the least group of which this recipient attempts nobody" in notes(
-        shown(tmp_path)
-    )
+    assert "the policy gives no k; k = 6 is the size of the least group that is left alone" in notes(shown(tmp_path))
     demanded = shown(tmp_path, changed(*GENERALIZATION, "k_anonymity", to={"k": 2, "suppression_limit": 0.5}))
     assert "k-anonymity: k = 2, which the policy demands of every row." in notes(demanded)
     assert "gives no k" not in demanded
@@ -106,6 +104,18 @@ def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
     text = shown(tmp_path, changed(*GENERALIZATION, "adversary", to="sequential"))
     assert "all policies, against one who plans (access shared)" in text
     assert "if he makes one attempt" not in text
+
+
+def test_one_representation_for_several_is_said_to_be(tmp_path: Path) -> None:
+    def two(document: dict[str, Any]) -> None:
+        (one,) = document["recipients"]
+        document["recipients"] = [one, one | {"id": "other", "stakes": {"benefit": 90, "loss": 60, "cost": 5}}]
+
+    together = shown(tmp_path, two, changed(*GENERALIZATION, "shared", to={"recipients": "all"}))
+    assert "One representation is chosen for 2 recipients; the figures are of this one." in together
+    # The other is kept off by groups of 12.
+    assert "k = 6 is" in notes(shown(tmp_path, two))
+    assert "at most 6 records, got 12" in notes(together)
 
 
 def test_a_request_whose_own_method_cannot_be_played_is_compared_all_the_same(world: World, releasegate: Any) -> None:
