@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,28 @@ def test_a_plan_that_cannot_be_solved_leaves_the_other_figures(tmp_path: Path) -
     assert (document["p_reid"], document["planned_payoff"]) == (None, None)
     assert document["not_planned"] == found.unplanned
     assert "reasonable time" in rows["fmdp-partition"].because
+
+
+def test_a_partition_too_wide_to_count_tells_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory for no cube and no list of cells; the bound may be above what is best, never below."""
+    exact = compared(tmp_path)
+    monkeypatch.setattr("tasks.generalization.dividing._SPARSE_AT_LEAST", 0)
+    loaded = tiny_request(tmp_path)
+    prepared = tiny_prepared(loaded)
+    table = replace(game_table(loaded.request, prepared), memory_limit=1)
+    found = {
+        one.policy: figures(one).division
+        for one in Comparison(loaded.request, prepared, table).of(loaded.request.recipients[0])
+    }
+    for name in ("basic-partition", "no-attack-partition", "fmdp-partition-basic", "fmdp-partition"):
+        wide, best = found[name], figures(exact[name]).division
+        assert wide is not None
+        assert best is not None
+        assert wide.bound is not None
+        assert wide.payoff <= best.payoff + DIGITS <= wide.bound + 2 * DIGITS
+        assert wide.gap == (0 if wide.exact else pytest.approx(wide.bound - wide.payoff))
+        assert wide.payoff + wide.gap >= best.payoff - DIGITS
+    assert found["basic"] is None
 
 
 def test_the_document_has_everything_unrounded() -> None:

@@ -272,3 +272,15 @@ def test_a_budget_counts_what_decoys_take_from_a_copy(tmp_path: Path) -> None:
     with pytest.raises(StageFailed, match="break the budget") as caught:
         without(*single)
     assert caught.value.expected == "suppressed records at most 1.2"
+
+
+def test_how_good_a_partition_is_stands_in_the_game(tmp_path: Path) -> None:
+    """All of its cells are counted: it is the best. Nothing is said of other methods, nor within a budget."""
+    division = scored(tmp_path, compare=()).risk.game.division
+    assert division is not None
+    assert (division.exact, division.gap) == (True, 0)
+    assert scored(tmp_path, SAFE_HARBOR, compare=()).risk.game.division is None
+    limited = changed("policy", "generalization", "budget", to={"reidentifications": 1})
+    game = scored(tmp_path, limited, compare=()).risk.game
+    assert game.division is None
+    assert game.budget is not None
