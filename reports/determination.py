@@ -211,7 +211,11 @@ def _moved_stakes(record: DecisionRecord) -> dict[str, object] | None:
     fact = record.risk.game.stakes if record.risk else None
     if fact is None:
         return None
-    return {"reaches": other_terms.reach_rows(record, fact.reaches), "robust": other_terms.robust_words(fact.reaches)}
+    return {
+        "reaches": other_terms.reach_rows(record, fact.reaches),
+        "robust": other_terms.robust_words(fact.reaches),
+        "compared": any(reach.figure != "attacked_share" for reach in fact.reaches),
+    }
 
 
 def _fined(record: DecisionRecord) -> dict[str, object] | None:

@@ -73,34 +73,37 @@ def reach_rows(record: DecisionRecord, reaches: tuple[ReachFact, ...]) -> tuple[
 
 def robust_words(reaches: tuple[ReachFact, ...]) -> str:
     """Whether the file is robust over an order of magnitude, stake by stake."""
-    words = []
+    robust, changed = list[str](), list[str]()
+    judged = [reach for reach in reaches if reach.figure in {"attacked_share", "regret"}]
     for stake, symbol in _STAKES.items():
-        found = [reach for reach in reaches if reach.stake == stake and reach.figure in {"attacked_share", "regret"}]
-        if not found:
-            continue
-        if all(reach.order_of_magnitude for reach in found):
-            words.append(f"robust over an order of magnitude in {symbol}")
-        else:
+        found = [reach for reach in judged if reach.stake == stake]
+        if found and all(reach.order_of_magnitude for reach in found):
+            robust.append(symbol)
+        elif found:
             fails = (
                 *sorted(reach.breaks_low for reach in found if reach.breaks_low is not None)[-1:],
                 *sorted(reach.breaks_high for reach in found if reach.breaks_high is not None)[:1],
             )
             times = " and at ".join(_factor(factor) for factor in dict.fromkeys(fails))
-            words.append(f"not robust over an order of magnitude in {symbol}, but changed at {times} times it")
-    return f"By attacks on it and by its publisher's loss against the best file, this file is {'; '.join(words)}."
+            changed.append(f"in {symbol}, where it changes at {times} times the request's")
+    regret = any(reach.figure == "regret" for reach in judged)
+    by = f"attacks on it{' and by what it loses against the best file' if regret else ''}"
+    order = "robust over an order of magnitude, from a tenth to ten times,"
+    if not robust:
+        return f"By {by}, this file is not {order} {', nor '.join(changed)}."
+    rest = "".join(f", but not {words}" if place == 0 else f", nor {words}" for place, words in enumerate(changed))
+    return f"By {by}, this file is {order} in {' and '.join(robust)}{rest}."
 
 
 def penalty_words(record: DecisionRecord, fact: PenaltiesFact) -> str:
     """What fines and detection buy, from the least of the grid to the most, and under the recipient's own."""
     least, most, own = fact.points[0], fact.points[-1], fact.own
-    terms = f"a penalty of {numbers.setting(own.penalty)}, noticed with probability {numbers.setting(own.detection)}"
-    words = (
-        f"Under the recipient's own terms, {terms if own.penalty else 'which name no penalty'}, "
-        f"{_answered(record, own)}. With {_terms(least)} {_answered(record, least)}"
-    )
-    if most != least:
-        words += f", and with {_terms(most)} {_answered(record, most)}"
-    return f"{words}."
+    terms = f"with {_terms(own)}" if own.penalty else "which name no penalty"
+    words = f"Under the recipient's own terms, {terms}, {_answered(record, own)}. "
+    for point in (least, most) if most != least else (least,):
+        start = "Without a penalty," if not point.penalty else f"With {_terms(point)},"
+        words += f"{start} {_answered(record, point)}. "
+    return words.rstrip()
 
 
 def term_rows(fact: UncertaintyFact) -> tuple[TermRow, ...]:
@@ -130,8 +133,8 @@ def chance_words(fact: UncertaintyFact) -> str:
         if fact.possible.count > fact.approved.count:
             chance += (
                 f" in the worst case of the terms of which only a range is known, and with probability "
-                f"{numbers.percent(fact.possible.value)} in the best; whatever they are, between "
-                f"{numbers.percent_range(low, high)}"
+                f"{numbers.percent(fact.possible.value)} in the best; the interval that holds whatever "
+                f"they are is {numbers.percent_range(low, high)}"
             )
         chance += "."
     certain = {
@@ -146,9 +149,8 @@ def chance_words(fact: UncertaintyFact) -> str:
 
 
 def _terms(point: PenaltyPoint) -> str:
-    if not point.penalty:
-        return "no penalty"
-    return f"a penalty of {numbers.setting(point.penalty)} and a probability of {numbers.setting(point.detection)}"
+    penalty, detection = numbers.setting(point.penalty), numbers.setting(point.detection)
+    return f"a penalty of {penalty} that is due with probability {detection}"
 
 
 def _answered(record: DecisionRecord, point: PenaltyPoint) -> str:
@@ -161,7 +163,7 @@ def _answered(record: DecisionRecord, point: PenaltyPoint) -> str:
         alone = f"groups of {numbers.integer(int(point.safe_group))} people and more are left alone"
     if point.publisher_payoff is None:
         return f"{alone}, and no file can be released"
-    return f"{alone}, and the best file pays the publisher {payoff_text(record, point)} units a record"
+    return f"{alone}, and the best file pays {payoff_text(record, point)} units a record"
 
 
 def _range_row(record: DecisionRecord, one: FigureRangeFact) -> RangeRow:

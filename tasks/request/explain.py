@@ -396,6 +396,11 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "one of them alone",
         "declare the other in the agreement, or make it uncertain too",
     ),
+    "within a budget a map of penalties": lambda _: (
+        ("sensitivity", "penalties"),
+        "more",
+        "name fewer penalties or detections, as 3 and 3, or remove the budget",
+    ),
     "ascend, each value once": lambda _: (
         (),
         "a value that is not above the one before it",

@@ -11,6 +11,7 @@ from tasks.request.part import Cost, Identifier, OpenProbability, Part, PersonNa
 from tasks.request.recipient import Method
 
 _SUM = 1e-9
+_PAIRS_UNDER_BUDGET = 9
 
 
 class Diversity(Part):
@@ -467,4 +468,12 @@ class Policy(Part):
             )
         if not set(self.review.overridable) <= set(measures):
             raise ValueError("policy.review.overridable names gates of the policy")
+        return self
+
+    @model_validator(mode="after")
+    def _few_games_within_a_budget(self) -> Self:
+        grid = self.sensitivity.penalties
+        pairs = 0 if grid is None else len(grid.penalties) * len(grid.detections)
+        if self.generalization.budget is not None and pairs > _PAIRS_UNDER_BUDGET:
+            raise ValueError("within a budget a map of penalties has at most nine pairs")
         return self

@@ -153,7 +153,7 @@ def test_the_determination_prints_both() -> None:
     html = determination_html(record)
     sections = texts.sections(html)
     assert "How far each stake may move" in html
-    assert "robust over an order of magnitude in" in html
+    assert "robust over an order of magnitude, from a tenth to ten times," in html
     assert "Terms that are not known for certain" in sections["gates"]
     assert "log-uniform, 80 to 180" in sections["gates"]
     assert "3 (25%), 4 (50%), 5 (25%)" in sections["gates"]
@@ -175,14 +175,21 @@ def test_what_is_certain(certain: bool | None, words: str) -> None:
 def test_robust_in_words() -> None:
     stakes, _ = facts()
     wide = tuple(one.model_copy(update={"order_of_magnitude": True}) for one in stakes.reaches)
-    assert other_terms.robust_words(wide).count("; robust over an order of magnitude in") == 2
+    assert other_terms.robust_words(wide) == (
+        "By attacks on it and by what it loses against the best file, this file is robust over an order of magnitude, "
+        "from a tenth to ten times, in V and L (and G) and c."
+    )
     narrow = tuple(
         one.model_copy(update={"order_of_magnitude": False, "breaks_low": 0.512, "breaks_high": 2.04})
         for one in stakes.reaches
     )
-    assert (
-        "not robust over an order of magnitude in c, but changed at 0.51 and at 2 times it"
-        in other_terms.robust_words(narrow)
+    assert "this file is not robust over" in other_terms.robust_words(narrow)
+    assert "nor in c, where it changes at 0.51 and at 2 times the request's" in other_terms.robust_words(narrow)
+    mixed = tuple(one if one.stake == "loss" else two for one, two in zip(narrow, wide, strict=True))
+    attacks = tuple(one for one in mixed if one.figure == "attacked_share")
+    assert other_terms.robust_words(attacks) == (
+        "By attacks on it, this file is robust over an order of magnitude, from a tenth to ten times, in V and c, but "
+        "not in L (and G), where it changes at 0.51 and at 2 times the request's."
     )
     row = other_terms.reach_rows(records.approved(), narrow)[1]
     assert row.title == "This file: loss against the best file, over V"

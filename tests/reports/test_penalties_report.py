@@ -125,11 +125,11 @@ def test_what_fines_buy_in_words() -> None:
     found, record = fact("no-attack-partition", FINED), records.approved()
     words = other_terms.penalty_words(record, found)
     least, most = found.points[0], found.points[-1]
-    assert "a penalty of 1,000, noticed with probability 0.1" in words
-    assert f"With no penalty groups of {least.safe_group:.0f} people and more are left alone" in words
-    assert f"pays the publisher {least.publisher_payoff:,.2f} units a record" in words
+    assert "own terms, with a penalty of 1,000 that is due with probability 0.1, every record" in words
+    assert f"Without a penalty, groups of {least.safe_group:.0f} people and more are left alone" in words
+    assert f"pays {least.publisher_payoff:,.2f} units a record" in words
     assert most.safe_group == 1
-    assert "with a penalty of 100,000 and a probability of 0.1 every record is left alone" in words
+    assert "With a penalty of 100,000 that is due with probability 0.1, every record is left alone" in words
     assert f"{most.publisher_payoff:,.2f} units a record." in words
     unsafe = found.own.model_copy(update={"safe_group": None, "penalty": 0.0})
     assert "which name no penalty, a group of any size is attacked" in other_terms.penalty_words(

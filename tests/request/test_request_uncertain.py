@@ -124,3 +124,13 @@ def test_fines_out_of_order_are_explained(tmp_path: Path) -> None:
     assert "policy.sensitivity.penalties" in str(caught.value)
     assert "give each value once, the smallest first" in str(caught.value)
     assert "77" not in str(caught.value)
+
+
+def test_a_budget_leaves_room_for_few_games() -> None:
+    found = tiny_document()
+    found["policy"]["generalization"] = {"budget": {"least_people": 2}}
+    found["policy"]["sensitivity"] = {"penalties": {"penalties": [1, 2, 3], "detections": [0.1, 0.2, 0.3]}}
+    ReleaseRequest.model_validate(found)
+    found["policy"]["sensitivity"]["penalties"]["penalties"].append(4)
+    with pytest.raises(ValidationError, match="at most nine pairs"):
+        ReleaseRequest.model_validate(found)
