@@ -53,6 +53,8 @@ from tasks.risk.thresholds import known_threshold
 
 _LONGEST_TABLE = 2**20
 """Sizes past it are solved as they are asked for; they matter only to recipients whom hardly any group deters."""
+_PLANS_KEPT = 32
+"""At most 16 MiB each: draws of uncertain terms ask for thousands, one after the other."""
 
 
 class Belief(StrEnum):
@@ -194,7 +196,7 @@ class _Plan:
     """Whether no larger group is attacked."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_PLANS_KEPT)
 def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
     last = largest_exploited(profile, min(LARGEST_SIZE, population))
     worthwhile = min(int((last + 1) / profile.prior) + 1, population)
