@@ -45,6 +45,7 @@ def test_two_notes_of_the_clinic_hold_an_identifier() -> None:
         "adult-tn/request.yaml",
         "adult-tn/request-masked.yaml",
         "adult-tn/request-decoys.yaml",
+        "adult-tn/request-game.yaml",
     ],
 )
 def test_every_column_of_an_example_is_declared(request_file: str) -> None:
