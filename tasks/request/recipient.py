@@ -155,7 +155,7 @@ class UncertainTerms(Part):
             raise ValueError("uncertain names at least one term")
         for name, term in self.given.items():
             low, high = term.ends
-            if name == "detection_slope" and max(-low, high) <= _STEEPEST:
+            if name == "detection_slope" and max(-low, high) <= _STEEPEST and (low > 0 or term.kind != "log-uniform"):
                 continue
             probability, may_be_none = name in {"prior", "detection"}, name in _COSTS
             if name == "detection_slope" or low < 0 or (low == 0 and not (may_be_none and term.kind != "log-uniform")):

@@ -66,6 +66,7 @@ def test_terms_are_listed_by_name() -> None:
         ({"prior": {"low": 0.5, "high": 1}}, {}, "within the range"),
         ({"access_cost": {"kind": "log-uniform", "low": 0, "high": 2}}, {}, "within the range"),
         ({"detection_slope": {"low": -900, "high": 2}}, FINED, "within the range"),
+        ({"detection_slope": {"kind": "log-uniform", "low": -1, "high": 2}}, FINED, "within the range"),
         ({"penalty": {"low": 1, "high": 2}}, {}, "an uncertain penalty needs detection"),
         ({"detection": {"low": 0.1, "high": 0.2}}, {}, "an uncertain detection a penalty"),
         ({"detection_slope": {"low": -0.1, "high": 0.2}}, {}, "an uncertain detection a penalty"),
