@@ -1,7 +1,7 @@
 """The figure of fines and detection: what the publisher earns and who is left alone, drawn from the record alone."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure as Canvas
@@ -16,7 +16,7 @@ from tasks.decision.penalties_fact import PenaltiesFact, PenaltyPoint
 from tasks.decision.record import DecisionRecord
 
 _LEAST_RANGE = 0.02
-"""Payoffs that differ by less than this share of V are shaded nearly alike."""
+"""Payoffs and information that differ by less than this share of the whole are shaded nearly alike."""
 _NEAR = 1e-5
 
 Panel = tuple[str, Callable[[PenaltyPoint], str], Callable[[PenaltyPoint], float], Any]
@@ -81,8 +81,8 @@ def safe_text(point: PenaltyPoint) -> str:
 
 def _panels(record: DecisionRecord, fact: PenaltiesFact) -> list[Panel]:
     cells, total, benefit = SmallCellRule(record.policy.small_cell), record.dataset.rows_in, record.recipient.benefit
-    earned = [point.publisher_payoff for point in fact.points if point.publisher_payoff is not None]
-    low, high = min(earned, default=0.0), max(earned, default=1.0)
+    earns = _shade([point.publisher_payoff for point in fact.points], benefit)
+    keeps = _shade([point.information_kept for point in fact.points], 1.0)
     sizes = [point.safe_group for point in fact.points if point.safe_group is not None]
     largest = math.log(max(max(sizes, default=1.0), 2.0))
     worst = max((point.attacked_share or 0.0 for point in fact.points), default=0.0)
@@ -93,11 +93,13 @@ def _panels(record: DecisionRecord, fact: PenaltiesFact) -> list[Panel]:
     def kept(point: PenaltyPoint) -> str:
         return cells.mean(point.information_kept, total, released_records(record), whole=1.0, written=numbers.percent)
 
-    def earns(point: PenaltyPoint) -> float:
-        return ((point.publisher_payoff or 0.0) - low) / max(high - low, _LEAST_RANGE * benefit)
-
     panels: list[Panel] = [
-        ("Publisher's payoff, units a record", lambda point: payoff_text(record, point), earns, EARNED),
+        (
+            "Publisher's payoff, units a record",
+            lambda point: payoff_text(record, point),
+            lambda point: earns(point.publisher_payoff),
+            EARNED,
+        ),
         (
             "Left alone from, people",
             safe_text,
@@ -108,9 +110,17 @@ def _panels(record: DecisionRecord, fact: PenaltiesFact) -> list[Panel]:
     if worst:
         panels += [
             ("Records attacked, %", attacked, lambda point: MOST_INK * (point.attacked_share or 0.0) / worst, ATTACKED),
-            ("Information kept, %", kept, earns, EARNED),
+            ("Information kept, %", kept, lambda point: keeps(point.information_kept), EARNED),
         ]
     return panels
+
+
+def _shade(values: Sequence[float | None], whole: float) -> Callable[[float | None], float]:
+    """Shade of a figure that is at most ``whole``, from the lowest of some to the highest."""
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    width = max(high - low, _LEAST_RANGE * whole)
+    return lambda value: 0.0 if value is None else (value - low) / width
 
 
 def _own(fact: PenaltiesFact) -> Cell | None:
