@@ -51,7 +51,7 @@ def test_the_assumptions_say_who_attempts_once() -> None:
 def test_what_sharing_brings_and_what_each_would() -> None:
     text = section(sharing=SHARING)
     assert "chosen for 2 recipients who all get it" in text
-    assert "It is 2,100.50 units a record; a representation for each would bring 2,146.75." in text
+    assert "Summed over them it is 2,100.50 units a record; a representation for each would bring 2,146.75" in text
     types = SHARING.model_copy(update={"recipients": {"university": 0.5, "insurer": 0.5}, "price": None})
     text = section(sharing=types)
     assert "of whom exactly one is to get it" in text
