@@ -1,17 +1,20 @@
 """``python -m tests.crashes.service --times 20 --seed 1``: kill the service or one of its parts at random moments.
 
 Requests are handed in one after the other, some of them to be reviewed; at a random moment of each, SIGKILL strikes
-the process of its run, the runner, the Prefect server, or the service with all of them. Then nothing is done but
-starting the service again where it was killed. In the end every request must have exactly one verdict.
+the process of its run, the runner, the Prefect server, the service with all of them, or the PostgreSQL server that
+keeps the ledger, where there is one to start. Then nothing is done but starting service or PostgreSQL again where they
+were killed. In the end every request must have exactly one verdict.
 """
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,13 +23,14 @@ import numpy as np
 
 from flows.actor import utc_now
 from flows.cases import cases_of
-from flows.ledger import open_ledger
+from flows.ledger import VARIABLE, open_ledger
 from flows.reviewing import cast_vote
 from flows.service.queue import Queue, State
 from flows.workspace import open_workspace
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import ReleasegateError
 from tasks.ledger.entry import Event
+from tests.support.postgres import Server, binaries, running_server
 from tests.support.search import files_holding_each
 from tests.support.serving import TOKEN, Serving, kill
 from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
@@ -34,8 +38,9 @@ from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
 REVIEWERS = ("M. Okafor", "J. Brandt")
 _REVIEW = {"review": {"required": 2, "reviewers": list(REVIEWERS)}}
 _QUICK = {"linkage": {"learned": False, "individuals": 100}}
-VICTIMS = ("run", "runner", "Prefect server", "service")
+VICTIMS = ("run", "runner", "Prefect server", "service", "PostgreSQL")
 _LONGEST_DELAY = 2.0
+_LONGEST_OUTAGE = 5.0
 _STEPS = ("request", "run", "prepared.npz", "masked.npz", "score-*.json", "released-*.csv", "decision-*.json", "vote")
 _ONCE = (Event.REQUESTED, Event.DECIDED, Event.PUBLISHED, Event.RELEASED)
 
@@ -62,6 +67,7 @@ class Campaign:
     serving: Serving
     world: World
     generator: np.random.Generator
+    database: Server | None = None
     told: Told = field(default_factory=Told)
 
     def strike(self, number: int) -> str:
@@ -69,7 +75,7 @@ class Campaign:
         reviewed = bool(self.generator.random() < 0.4)
         name = self._hand_in(number, reviewed=reviewed)
         step = _STEPS[int(self.generator.integers(len(_STEPS) - (not reviewed)))]
-        victim = VICTIMS[int(self.generator.integers(len(VICTIMS)))]
+        victim = VICTIMS[int(self.generator.integers(len(VICTIMS) - (self.database is None)))]
         delay = float(self.generator.uniform(0, _LONGEST_DELAY))
         if step == "vote":
             self.serving.wait_for(name, State.AWAITING_REVIEW.value)
@@ -115,6 +121,11 @@ class Campaign:
             self.serving.kill()
             time.sleep(float(self.generator.uniform(0, 1)))
             self.serving.start()
+            return True
+        if victim == "PostgreSQL" and self.database is not None:
+            self.database.kill()
+            time.sleep(float(self.generator.uniform(0, _LONGEST_OUTAGE)))
+            self.database.start()
             return True
         if victim == "run":
             found = self.serving.runs()
@@ -177,12 +188,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="releasegate-outages-"))
-    world = make_world(folder / "world")
-    open_workspace(world.workspace.root)
-    (folder / "inbox").mkdir()
-    campaign = Campaign(
-        Serving(world.workspace, folder / "inbox", (world.folder,)), world, np.random.default_rng(given.seed)
-    )
+    with ExitStack() as stack:
+        database = stack.enter_context(running_server()) if binaries() is not None else None
+        variables = {} if database is None else {VARIABLE: database.new_database()}
+        os.environ.update(variables)
+        world = make_world(folder / "world")
+        open_workspace(world.workspace.root)
+        (folder / "inbox").mkdir()
+        serving = Serving(world.workspace, folder / "inbox", (world.folder,), variables)
+        return _told(Campaign(serving, world, np.random.default_rng(given.seed), database), folder, given)
+
+
+def _told(campaign: Campaign, folder: Path, given: argparse.Namespace) -> int:
     told, number, wrong = campaign.told, 0, ""
     campaign.serving.start()
     try:
