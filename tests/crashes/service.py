@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -39,6 +40,7 @@ REVIEWERS = ("M. Okafor", "J. Brandt")
 _REVIEW = {"review": {"required": 2, "reviewers": list(REVIEWERS)}}
 _QUICK = {"linkage": {"learned": False, "individuals": 100}}
 VICTIMS = ("run", "runner", "Prefect server", "service", "PostgreSQL")
+_RUNNER = "the runner of flows was started"
 _LONGEST_DELAY = 2.0
 _LONGEST_OUTAGE = 5.0
 _STEPS = ("request", "run", "prepared.npz", "masked.npz", "score-*.json", "released-*.csv", "decision-*.json", "vote")
@@ -55,7 +57,7 @@ class Told:
 
     kills: Counter[str] = field(default_factory=Counter)
     missed: int = 0
-    """Moments that had passed, or victims that were gone already."""
+    """Moments that had passed, or victims that were gone already or not there yet."""
     seconds_to_finish: list[float] = field(default_factory=list)
     """From a kill to the request's verdict."""
 
@@ -92,7 +94,7 @@ class Campaign:
         self.serving.wait_for(name, State.DECIDED.value)
         self.told.seconds_to_finish.append(time.monotonic() - again)
         self._check(name)
-        return f"{victim} {delay:.2f} s after “{step}”" + ("" if killed else " (too late)")
+        return f"{victim} {delay:.2f} s after “{step}”" + ("" if killed else " (not there)")
 
     def _hand_in(self, number: int, *, reviewed: bool) -> str:
         content = self.world.ask(title=f"Visits {number}", policy=_QUICK | (_REVIEW if reviewed else {})).read_bytes()
@@ -128,13 +130,17 @@ class Campaign:
             self.database.start()
             return True
         if victim == "run":
-            found = self.serving.runs()
+            found = self._runs()
         else:
-            event = "the Prefect server answers" if victim == "Prefect server" else "the runner of flows was started"
-            found = [self.serving.process_of(event)]
+            event = "the Prefect server answers" if victim == "Prefect server" else _RUNNER
+            found = [] if self.serving.told(event) is None else [self.serving.process_of(event)]
         for process in found:
             kill(process)
         return bool(found)
+
+    def _runs(self) -> list[int]:
+        """Processes of runs; none where the service has just begun."""
+        return [] if self.serving.told(_RUNNER) is None else self.serving.runs()
 
     def _review(self, name: str) -> None:
         self.serving.wait_for(name, State.AWAITING_REVIEW.value, State.DECIDED.value)
@@ -208,10 +214,11 @@ def _told(campaign: Campaign, folder: Path, given: argparse.Namespace) -> int:
             print(f"{told.kills.total()}/{given.times}: {campaign.strike(number)}", flush=True)
         campaign.check_at_the_end()
     except (Wrong, AssertionError, ReleasegateError) as error:
-        wrong = str(error)
+        wrong = f"{type(error).__name__}: {error}"
+        traceback.print_exc()
         campaign.serving.kill()
     seconds = sorted(told.seconds_to_finish) or [0.0]
-    print(f"kills               {told.kills.total()} of {given.times}, seed {given.seed}; too late {told.missed}")
+    print(f"kills               {told.kills.total()} of {given.times}, seed {given.seed}; not there {told.missed}")
     for moment, count in sorted(told.kills.items()):
         print(f"  {count:3}  {moment}")
     print(f"requests            {number}, each with one verdict" if not wrong else f"WRONG: {wrong}")
