@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from reports.charting import AFTER, ALARM, FAINT, svg
 
@@ -37,6 +37,7 @@ def draw(canvas: Canvas, page: str) -> None:
             )
     for ax, title in ((time, "Processor time, seconds"), (memory, "Most memory held, MiB")):
         _axes(ax, title)
+    time.set_ylim(10, 10_000)
     time.legend(loc="upper left", frameon=False, fontsize=6.5)
 
 
@@ -45,6 +46,7 @@ def _axes(ax: Any, title: str) -> None:
     ax.set_yscale("log")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axis.set_minor_formatter(NullFormatter())
     ax.set_title(title)
     ax.set_xlabel("records")
     ax.tick_params(axis="x", labelsize=6)
