@@ -12,7 +12,7 @@ help:
 	@echo "make test     run the tests"
 	@echo "make browser  see to a Chromium, for the tests of the reviewer's page that need one"
 	@echo "make crashes  kill releases and votes fifty times at random moments; some 20 minutes (TIMES=50 SEED=1)"
-	@echo "make outages  kill the service, its Prefect server, its runner or a run at random moments (TIMES=50 SEED=1)"
+	@echo "make outages  kill the service, its Prefect server, its runner, a run or PostgreSQL at random moments (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make dependencies  check lock, installed packages and licences; part of make lint"
 	@echo "make advisories  ask for known vulnerabilities of the locked packages; needs the network"

@@ -1,17 +1,21 @@
 """``python -m tests.crashes.service --times 20 --seed 1``: kill the service or one of its parts at random moments.
 
 Requests are handed in one after the other, some of them to be reviewed; at a random moment of each, SIGKILL strikes
-the process of its run, the runner, the Prefect server, or the service with all of them. Then nothing is done but
-starting the service again where it was killed. In the end every request must have exactly one verdict.
+the process of its run, the runner, the Prefect server, the service with all of them, or the PostgreSQL server that
+keeps the ledger, where there is one to start. Then nothing is done but starting service or PostgreSQL again where they
+were killed. In the end every request must have exactly one verdict.
 """
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,13 +24,14 @@ import numpy as np
 
 from flows.actor import utc_now
 from flows.cases import cases_of
-from flows.ledger import open_ledger
+from flows.ledger import VARIABLE, open_ledger
 from flows.reviewing import cast_vote
 from flows.service.queue import Queue, State
 from flows.workspace import open_workspace
 from tasks.delivery.verification import verify_bundle
 from tasks.errors import ReleasegateError
 from tasks.ledger.entry import Event
+from tests.support.postgres import Server, binaries, running_server
 from tests.support.search import files_holding_each
 from tests.support.serving import TOKEN, Serving, kill
 from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
@@ -34,8 +39,10 @@ from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
 REVIEWERS = ("M. Okafor", "J. Brandt")
 _REVIEW = {"review": {"required": 2, "reviewers": list(REVIEWERS)}}
 _QUICK = {"linkage": {"learned": False, "individuals": 100}}
-VICTIMS = ("run", "runner", "Prefect server", "service")
+VICTIMS = ("run", "runner", "Prefect server", "service", "PostgreSQL")
+_RUNNER = "the runner of flows was started"
 _LONGEST_DELAY = 2.0
+_LONGEST_OUTAGE = 5.0
 _STEPS = ("request", "run", "prepared.npz", "masked.npz", "score-*.json", "released-*.csv", "decision-*.json", "vote")
 _ONCE = (Event.REQUESTED, Event.DECIDED, Event.PUBLISHED, Event.RELEASED)
 
@@ -50,7 +57,7 @@ class Told:
 
     kills: Counter[str] = field(default_factory=Counter)
     missed: int = 0
-    """Moments that had passed, or victims that were gone already."""
+    """Moments that had passed, or victims that were gone already or not there yet."""
     seconds_to_finish: list[float] = field(default_factory=list)
     """From a kill to the request's verdict."""
 
@@ -62,6 +69,7 @@ class Campaign:
     serving: Serving
     world: World
     generator: np.random.Generator
+    database: Server | None = None
     told: Told = field(default_factory=Told)
 
     def strike(self, number: int) -> str:
@@ -69,7 +77,7 @@ class Campaign:
         reviewed = bool(self.generator.random() < 0.4)
         name = self._hand_in(number, reviewed=reviewed)
         step = _STEPS[int(self.generator.integers(len(_STEPS) - (not reviewed)))]
-        victim = VICTIMS[int(self.generator.integers(len(VICTIMS)))]
+        victim = VICTIMS[int(self.generator.integers(len(VICTIMS) - (self.database is None)))]
         delay = float(self.generator.uniform(0, _LONGEST_DELAY))
         if step == "vote":
             self.serving.wait_for(name, State.AWAITING_REVIEW.value)
@@ -86,7 +94,7 @@ class Campaign:
         self.serving.wait_for(name, State.DECIDED.value)
         self.told.seconds_to_finish.append(time.monotonic() - again)
         self._check(name)
-        return f"{victim} {delay:.2f} s after “{step}”" + ("" if killed else " (too late)")
+        return f"{victim} {delay:.2f} s after “{step}”" + ("" if killed else " (not there)")
 
     def _hand_in(self, number: int, *, reviewed: bool) -> str:
         content = self.world.ask(title=f"Visits {number}", policy=_QUICK | (_REVIEW if reviewed else {})).read_bytes()
@@ -116,14 +124,23 @@ class Campaign:
             time.sleep(float(self.generator.uniform(0, 1)))
             self.serving.start()
             return True
+        if victim == "PostgreSQL" and self.database is not None:
+            self.database.kill()
+            time.sleep(float(self.generator.uniform(0, _LONGEST_OUTAGE)))
+            self.database.start()
+            return True
         if victim == "run":
-            found = self.serving.runs()
+            found = self._runs()
         else:
-            event = "the Prefect server answers" if victim == "Prefect server" else "the runner of flows was started"
-            found = [self.serving.process_of(event)]
+            event = "the Prefect server answers" if victim == "Prefect server" else _RUNNER
+            found = [] if self.serving.told(event) is None else [self.serving.process_of(event)]
         for process in found:
             kill(process)
         return bool(found)
+
+    def _runs(self) -> list[int]:
+        """Processes of runs; none where the service has just begun."""
+        return [] if self.serving.told(_RUNNER) is None else self.serving.runs()
 
     def _review(self, name: str) -> None:
         self.serving.wait_for(name, State.AWAITING_REVIEW.value, State.DECIDED.value)
@@ -177,12 +194,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="releasegate-outages-"))
-    world = make_world(folder / "world")
-    open_workspace(world.workspace.root)
-    (folder / "inbox").mkdir()
-    campaign = Campaign(
-        Serving(world.workspace, folder / "inbox", (world.folder,)), world, np.random.default_rng(given.seed)
-    )
+    with ExitStack() as stack:
+        database = stack.enter_context(running_server()) if binaries() is not None else None
+        variables = {} if database is None else {VARIABLE: database.new_database()}
+        os.environ.update(variables)
+        world = make_world(folder / "world")
+        open_workspace(world.workspace.root)
+        (folder / "inbox").mkdir()
+        serving = Serving(world.workspace, folder / "inbox", (world.folder,), variables)
+        return _told(Campaign(serving, world, np.random.default_rng(given.seed), database), folder, given)
+
+
+def _told(campaign: Campaign, folder: Path, given: argparse.Namespace) -> int:
     told, number, wrong = campaign.told, 0, ""
     campaign.serving.start()
     try:
@@ -191,10 +214,11 @@ def main() -> int:
             print(f"{told.kills.total()}/{given.times}: {campaign.strike(number)}", flush=True)
         campaign.check_at_the_end()
     except (Wrong, AssertionError, ReleasegateError) as error:
-        wrong = str(error)
+        wrong = f"{type(error).__name__}: {error}"
+        traceback.print_exc()
         campaign.serving.kill()
     seconds = sorted(told.seconds_to_finish) or [0.0]
-    print(f"kills               {told.kills.total()} of {given.times}, seed {given.seed}; too late {told.missed}")
+    print(f"kills               {told.kills.total()} of {given.times}, seed {given.seed}; not there {told.missed}")
     for moment, count in sorted(told.kills.items()):
         print(f"  {count:3}  {moment}")
     print(f"requests            {number}, each with one verdict" if not wrong else f"WRONG: {wrong}")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -36,7 +36,38 @@ class Server:
     """A server that runs; reached by a socket in its folder."""
 
     folder: Path
+    _begin: "Callable[[], subprocess.Popen[bytes]]"
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers; after a kill what is left of its processes may have to end first."""
+        end = time.monotonic() + _START_SECONDS
+        while True:
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._begin()
+            try:
+                self.connect().close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > end:
+                    raise RuntimeError(
+                        "the server of the tests did not start: " + (self.folder / "log").read_text()
+                    ) from None
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it at once; nothing of it is kept."""
+        self._end(signal.SIGQUIT)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait()
 
     def address(self, database: str, user: str = "steward", password: str = PASSWORD) -> str:
         """What RELEASEGATE_LEDGER would say."""
@@ -97,7 +128,19 @@ def running_server(*, durable: bool = False) -> Iterator[Server]:
     place = Path(tempfile.mkdtemp(prefix="releasegate-pg-"))
     rights = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
     surroundings = {"cwd": place, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC"}, **rights}
-    process = None
+    log = place / "log"
+
+    def begin() -> "subprocess.Popen[bytes]":
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                [folder / "postgres", "-D", place / "data", "-k", place, "-h", "", "-c", "max_connections=40",
+                 "-c", f"fsync={'on' if durable else 'off'}",
+                 "-c", f"cluster_name=tests-{secrets.token_hex(4)}"],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_ends_with_the_tests,  # noqa: PLW1509 — no thread yet
+                **surroundings,
+            )  # fmt: skip
+
+    server = Server(place, begin)
     try:
         secret = place / "password"
         secret.write_text(PASSWORD)
@@ -108,33 +151,8 @@ def running_server(*, durable: bool = False) -> Iterator[Server]:
              f"--pwfile={secret}", "--encoding=UTF8", "--no-sync", "--no-instructions"],
             check=True, capture_output=True, **surroundings,
         )  # fmt: skip
-        with (place / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [folder / "postgres", "-D", place / "data", "-k", place, "-h", "", "-c", "max_connections=40",
-                 "-c", f"fsync={'on' if durable else 'off'}",
-                 "-c", f"cluster_name=tests-{secrets.token_hex(4)}"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_ends_with_the_tests,  # noqa: PLW1509 — no thread yet
-                **surroundings,
-            )  # fmt: skip
-        server = Server(place)
-        _await(server, process)
+        server.start()
         yield server
     finally:
-        if process is not None:
-            process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
-            process.wait()
+        server.stop()
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _await(server: Server, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            server.connect().close()
-            return
-        except psycopg.OperationalError:
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(
-                    "the server of the tests did not start: " + (server.folder / "log").read_text()
-                ) from None
-            time.sleep(0.05)
