@@ -457,15 +457,7 @@ def _decided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, now: N
     _clear(workspace, name)
     ordered = [cases[recipient.id] for recipient in loaded.request.recipients if recipient.id in cases]
     positions = _positions(workspace, name)
-    return Outcome(
-        name,
-        workspace.bundle(name),
-        tuple(case.record for case in ordered),
-        repeated=True,
-        standings={case.recipient: case.standing for case in ordered},
-        lapsed={case.recipient: why for case in ordered if (why := _no_longer(case, utc_day(at)))},
-        positions=positions if positions.is_file() else None,
-    )
+    return _as_it_stands(name, workspace, ordered, at, positions if positions.is_file() else None)
 
 
 def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
@@ -483,13 +475,21 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
         _recover(workspace, ledger, release_id)
     with open_release(release_id, workspace, at) as opened:
         cases = list(opened.cases.values())
+    return _as_it_stands(release_id, workspace, cases, at, None)
+
+
+def _as_it_stands(
+    name: str, workspace: Workspace, cases: Sequence[Case], at: datetime, positions: Path | None
+) -> Outcome:
+    """What was decided before, and where it stands today."""
     return Outcome(
-        release_id,
-        workspace.bundle(release_id),
+        name,
+        workspace.bundle(name),
         tuple(case.record for case in cases),
         repeated=True,
         standings={case.recipient: case.standing for case in cases},
         lapsed={case.recipient: why for case in cases if (why := _no_longer(case, utc_day(at)))},
+        positions=positions,
     )
 
 

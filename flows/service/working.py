@@ -17,7 +17,7 @@ from tasks.delivery.manifest import printable
 from tasks.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
 from tasks.guard import guarded
 from tasks.ledger.entry import Event
-from tasks.microdata.counting.by_dask import connect
+from tasks.microdata.counting.by_dask import check_cluster
 from tasks.microdata.read import is_parquet
 from tasks.request.load import load_request
 
@@ -99,7 +99,7 @@ def _cluster(queue: Queue, service: Service, entry: Entry) -> str | None:
     if not is_parquet(loaded.resolve(loaded.request.dataset.path, "dataset.path")):
         return None
     try:
-        connect(address).close()
+        check_cluster(address)
     except BadInput as error:
         raise WorkspaceError(**error.fields() | {"where": f"counting.dask: {address}"}) from None
     return address

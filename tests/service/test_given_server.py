@@ -113,7 +113,7 @@ def worker(server: Engine, pool: str, log: Path) -> Iterator["subprocess.Popen[b
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_worker_takes_a_request_to_its_reviewers_and_after_the_vote_to_its_verdict(
+def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdict_though_one_is_killed(
     server: Engine, world: World, tmp_path: Path
 ) -> None:
     from prefect.client.orchestration import get_client
@@ -137,8 +137,11 @@ def test_a_worker_takes_a_request_to_its_reviewers_and_after_the_vote_to_its_ver
             assert health_of_runner(serving) == "is not running"
             content = world.ask(title="Pooled", policy={"linkage": QUICK_LINKAGE, "review": REVIEW}).read_bytes()
             (inbox / "pooled.yaml").write_bytes(content)
-            with worker(server, "machines", tmp_path / "worker.log"):
+            with worker(server, "machines", tmp_path / "worker-1.log") as first:
                 (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
+                serving.wait(lambda: Queue(world.workspace).is_worked_on(entry.id), "its run")
+                first.kill()
+            with worker(server, "machines", tmp_path / "worker-2.log"):
                 waiting = serving.wait_for(entry.id, "awaiting review")
                 serving.wait(lambda: health_of_runner(serving) == "ok", "a worker is online")
                 cast_vote(entry.id, world.workspace, reviewer="First Reviewer", vote="approve", reason="Recounted.")

@@ -204,15 +204,10 @@ def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypat
     pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
     entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
-    monkeypatch.setattr("flows.service.working.connect", lambda _: Connected())
+    monkeypatch.setattr("flows.service.working.check_cluster", lambda _: None)
     monkeypatch.setattr("flows.service.working.run_release", gate)
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))
     assert after.reason["what"] == f"counted at {ADDRESS}"
-
-
-class Connected:
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def test_an_audit_goes_by_the_clock_of_its_days(service: Service) -> None:
