@@ -14,7 +14,12 @@ from tasks.decision.stakes_facts import ReachFact
 from tasks.decision.uncertainty_facts import ChanceFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
 from tasks.request.model import Measure
 
-_STAKES = {"benefit": "V", "loss": "L (and G)", "cost": "c"}
+_STAKES = {
+    "benefit": "the benefit V",
+    "loss": "the loss L (and the gain G with it)",
+    "cost": "the cost c of an attempt",
+}
+_JUDGED = {"attacked_share": "the share worth an attempt", "regret": "the payoff"}
 _FIGURES = {
     "attacked_share": "This file: records worth an attempt",
     "regret": "This file: loss against the best file, over V",
@@ -72,27 +77,58 @@ def reach_rows(record: DecisionRecord, reaches: tuple[ReachFact, ...]) -> tuple[
 
 
 def robust_words(reaches: tuple[ReachFact, ...]) -> str:
-    """Whether the file is robust over an order of magnitude, stake by stake."""
-    robust, changed = list[str](), list[str]()
-    judged = [reach for reach in reaches if reach.figure in {"attacked_share", "regret"}]
-    for stake, symbol in _STAKES.items():
+    """Whether the file is robust over an order of magnitude, stake by stake; where it is not, how far it is."""
+    judged = [reach for reach in reaches if reach.figure in _JUDGED]
+    robust, others = list[str](), list[str]()
+    for stake, name in _STAKES.items():
         found = [reach for reach in judged if reach.stake == stake]
         if found and all(reach.order_of_magnitude for reach in found):
-            robust.append(symbol)
+            robust.append(name)
         elif found:
-            fails = (
-                *sorted(reach.breaks_low for reach in found if reach.breaks_low is not None)[-1:],
-                *sorted(reach.breaks_high for reach in found if reach.breaks_high is not None)[:1],
-            )
-            times = " and at ".join(_factor(factor) for factor in dict.fromkeys(fails))
-            changed.append(f"in {symbol}, where it changes at {times} times the request's")
-    regret = any(reach.figure == "regret" for reach in judged)
-    by = f"attacks on it{' and by what it loses against the best file' if regret else ''}"
-    order = "robust over an order of magnitude, from a tenth to ten times,"
-    if not robust:
-        return f"By {by}, this file is not {order} {', nor '.join(changed)}."
-    rest = "".join(f", but not {words}" if place == 0 else f", nor {words}" for place, words in enumerate(changed))
-    return f"By {by}, this file is {order} in {' and '.join(robust)}{rest}."
+            others.append(f"In {name} it is not: {', and '.join(map(_holding, found))}.")
+    told = f"It is so in {_listed(robust)}." if robust else "It is so in none of the stakes."
+    return " ".join([_meaning(judged), told, *others])
+
+
+def _meaning(judged: list[ReachFact]) -> str:
+    """What robust means here, with the range of factors and the tolerances."""
+    tolerances = {reach.figure: reach.tolerance for reach in judged}
+    points = numbers.setting(100 * tolerances["attacked_share"])
+    words = (
+        "The file is called robust over an order of magnitude in a stake if that stake may be anything from a tenth "
+        "to ten times what the request declares, the others as declared, and the share of records worth an attempt "
+        f"changes by no more than {points} percentage point{'' if points == '1' else 's'}"
+    )
+    if "regret" not in tolerances:
+        return f"{words}."
+    most = numbers.percent(tolerances["regret"])
+    return f"{words}, and the file pays no more than {most} of V less than the best file would."
+
+
+def _holding(reach: ReachFact) -> str:
+    """Within which factors of a stake one figure of the file holds."""
+    subject, low, high = _JUDGED[reach.figure], _times(reach.low), _times(reach.high)
+    if reach.order_of_magnitude:
+        return f"{subject} holds over the whole order of magnitude"
+    if reach.breaks_low == 1:
+        return f"{subject} does not hold even as declared"
+    if reach.breaks_low is None:
+        return f"{subject} holds up to {high}, and down to {_factor(reach.low)} times it at least"
+    if reach.breaks_high is None:
+        return f"{subject} holds down to {low}, and up to {_factor(reach.high)} times it at least"
+    if reach.low == reach.high:
+        steps = " or ".join(_factor(factor) for factor in (reach.breaks_low, reach.breaks_high))
+        return f"{subject} holds at the declared value alone, no longer at {steps} times it"
+    return f"{subject} holds from {low} to {high}"
+
+
+def _times(factor: float) -> str:
+    return "the declared value itself" if factor == 1 else f"{_factor(factor)} times the declared value"
+
+
+def _listed(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def penalty_words(record: DecisionRecord, fact: PenaltiesFact) -> str:
@@ -220,4 +256,4 @@ def _factors(reach: ReachFact) -> str:
 
 
 def _factor(value: float) -> str:
-    return numbers.risk(float(f"{value:.2g}"))
+    return numbers.risk(float(f"{value:.3g}"))

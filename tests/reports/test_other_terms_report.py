@@ -13,7 +13,7 @@ from reports.references import cited
 from reports.sensitivity_figures import stakes_curves, stakes_map
 from reports.uncertainty_figures import verdict_chances
 from tasks.decision.record import DecisionRecord
-from tasks.decision.stakes_facts import StakesFact
+from tasks.decision.stakes_facts import ReachFact, StakesFact
 from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decision.veil import nearest, veiled
 from tasks.errors import StageFailed
@@ -153,7 +153,9 @@ def test_the_determination_prints_both() -> None:
     html = determination_html(record)
     sections = texts.sections(html)
     assert "How far each stake may move" in html
-    assert "robust over an order of magnitude, from a tenth to ten times," in html
+    assert (
+        "robust over an order of magnitude in a stake if that stake may be anything from a tenth to ten times" in html
+    )
     assert "Terms that are not known for certain" in sections["gates"]
     assert "log-uniform, 80 to 180" in sections["gates"]
     assert "3 (25%), 4 (50%), 5 (25%)" in sections["gates"]
@@ -172,28 +174,104 @@ def test_what_is_certain(certain: bool | None, words: str) -> None:
     assert "In 3 draws" in other_terms.chance_words(uncertainty.model_copy(update={"unsolved": 3}))
 
 
-def test_robust_in_words() -> None:
-    stakes, _ = facts()
-    wide = tuple(one.model_copy(update={"order_of_magnitude": True}) for one in stakes.reaches)
-    assert other_terms.robust_words(wide) == (
-        "By attacks on it and by what it loses against the best file, this file is robust over an order of magnitude, "
-        "from a tenth to ten times, in V and L (and G) and c."
+MEANING = (
+    "The file is called robust over an order of magnitude in a stake if that stake may be anything from a tenth to ten "
+    "times what the request declares, the others as declared, and the share of records worth an attempt changes by no "
+    "more than 1 percentage point"
+)
+EARNS = ", and the file pays no more than 1% of V less than the best file would."
+
+
+def reach(
+    stake: str, figure: str, holds: tuple[float, float], breaks: tuple[float | None, float | None], **changes: Any
+) -> ReachFact:
+    """How far one stake may move, with a range of 1/31.6 to 31.6 looked at."""
+    wide = holds[0] <= 0.1 and holds[1] >= 10
+    given = {"tolerance": 0.01, "declared": 0.0, "order_of_magnitude": wide} | changes
+    names = ("low", "high", "breaks_low", "breaks_high")
+    return ReachFact.model_validate(
+        {"stake": stake, "figure": figure} | dict(zip(names, (*holds, *breaks), strict=True)) | given
     )
-    narrow = tuple(
-        one.model_copy(update={"order_of_magnitude": False, "breaks_low": 0.512, "breaks_high": 2.04})
-        for one in stakes.reaches
+
+
+def throughout(stake: str, figure: str) -> ReachFact:
+    return reach(stake, figure, (10**-1.5, 10**1.5), (None, None))
+
+
+def robust(*reaches: ReachFact, regret: bool = True) -> str:
+    """The sentences for these reaches, every other one wide enough."""
+    given = {(one.stake, one.figure): one for one in reaches}
+    figures = ("attacked_share", "regret") if regret else ("attacked_share",)
+    every = [(stake, figure) for figure in figures for stake in ("benefit", "loss", "cost")]
+    return other_terms.robust_words(tuple(given.get(key) or throughout(*key) for key in every))
+
+
+def test_robust_in_every_stake() -> None:
+    every = "It is so in the benefit V, the loss L (and the gain G with it) and the cost c of an attempt."
+    assert robust() == f"{MEANING}{EARNS} {every}"
+    assert robust(regret=False) == f"{MEANING}. {every}"
+
+
+def test_robust_in_one_stake_alone() -> None:
+    words = robust(
+        reach("loss", "attacked_share", (10**-0.025, 1.0), (10**-0.05, 10**0.025)),
+        reach("cost", "attacked_share", (0.5012, 1.9953), (0.4732, 2.1135)),
+        regret=False,
     )
-    assert "this file is not robust over" in other_terms.robust_words(narrow)
-    assert "nor in c, where it changes at 0.51 and at 2 times the request's" in other_terms.robust_words(narrow)
-    mixed = tuple(one if one.stake == "loss" else two for one, two in zip(narrow, wide, strict=True))
-    attacks = tuple(one for one in mixed if one.figure == "attacked_share")
-    assert other_terms.robust_words(attacks) == (
-        "By attacks on it, this file is robust over an order of magnitude, from a tenth to ten times, in V and c, but "
-        "not in L (and G), where it changes at 0.51 and at 2 times the request's."
+    assert words == (
+        f"{MEANING}. It is so in the benefit V. "
+        "In the loss L (and the gain G with it) it is not: the share worth an attempt holds from 0.944 times the "
+        "declared value to the declared value itself. "
+        "In the cost c of an attempt it is not: the share worth an attempt holds from 0.501 times the declared value "
+        "to 2 times the declared value."
     )
-    row = other_terms.reach_rows(records.approved(), narrow)[1]
+
+
+def test_robust_in_no_stake() -> None:
+    words = robust(
+        *(reach(stake, "attacked_share", (1.0, 1.0), (10**-0.025, 10**0.025)) for stake in ("benefit", "loss", "cost"))
+    )
+    alone = (
+        "the share worth an attempt holds at the declared value alone, no longer at 0.944 or 1.06 times it, and the "
+        "payoff holds over the whole order of magnitude."
+    )
+    assert words == (
+        f"{MEANING}{EARNS} It is so in none of the stakes. In the benefit V it is not: {alone} In the loss L (and the "
+        f"gain G with it) it is not: {alone} In the cost c of an attempt it is not: {alone}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("holds", "breaks", "words"),
+    [
+        ((0.5, 10**1.5), (0.4, None), "holds down to 0.5 times the declared value, and up to 31.6 times it at least"),
+        ((1.0, 10**1.5), (0.944, None), "holds down to the declared value itself, and up to 31.6 times it at least"),
+        ((10**-1.5, 6.683), (None, 7.1), "holds up to 6.68 times the declared value, and down to 0.0316 times it at"),
+        ((0.1, 1.0), (None, 1.25), "holds up to the declared value itself, and down to 0.1 times it at least"),
+        ((1.0, 1.0), (1.0, 1.0), "the payoff does not hold even as declared"),
+    ],
+)
+def test_how_far_the_payoff_holds(
+    holds: tuple[float, float], breaks: tuple[float | None, float | None], words: str
+) -> None:
+    text = robust(reach("cost", "regret", holds, breaks))
+    assert "It is so in the benefit V and the loss L (and the gain G with it). In the cost c" in text
+    assert f"holds over the whole order of magnitude, and the payoff {words.removeprefix('the payoff ')}" in text
+
+
+def test_tolerances_are_told_with_their_unit() -> None:
+    strict = [reach(stake, "attacked_share", (0.1, 10.0), (None, None), tolerance=0.005) for stake in ("loss", "cost")]
+    words = other_terms.robust_words((*strict, reach("loss", "regret", (0.1, 10.0), (None, None), tolerance=0.025)))
+    assert "changes by no more than 0.5 percentage points, and the file pays no more than 2.50% of V less" in words
+
+
+def test_reaches_in_the_table_have_three_digits() -> None:
+    reaches = tuple(
+        reach(stake, "regret", (10**-0.225, 10**1.5), (10**-0.25, None)) for stake in ("benefit", "loss", "cost")
+    )
+    (row,) = other_terms.reach_rows(records.approved(), reaches)
     assert row.title == "This file: loss against the best file, over V"
-    assert len(row.cells) == 3
+    assert row.cells == ("0.596 to ≥ 31.6",) * 3
 
 
 def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
