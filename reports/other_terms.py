@@ -119,7 +119,8 @@ def _holding(reach: ReachFact) -> str:
     if reach.low == reach.high:
         steps = " or ".join(_factor(factor) for factor in (reach.breaks_low, reach.breaks_high))
         return f"{subject} holds at the declared value alone, no longer at {steps} times it"
-    return f"{subject} holds from {low} to {high}"
+    ends = f"{low} to {high}" if 1 in {reach.low, reach.high} else f"{_factor(reach.low)} to {high}"
+    return f"{subject} holds from {ends}"
 
 
 def _times(factor: float) -> str:

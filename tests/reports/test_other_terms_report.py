@@ -222,8 +222,8 @@ def test_robust_in_one_stake_alone() -> None:
         f"{MEANING}. It is so in the benefit V. "
         "In the loss L (and the gain G with it) it is not: the share worth an attempt holds from 0.944 times the "
         "declared value to the declared value itself. "
-        "In the cost c of an attempt it is not: the share worth an attempt holds from 0.501 times the declared value "
-        "to 2 times the declared value."
+        "In the cost c of an attempt it is not: the share worth an attempt holds from 0.501 to 2 times the declared "
+        "value."
     )
 
 
