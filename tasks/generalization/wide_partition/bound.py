@@ -7,11 +7,12 @@ people than the second. Whenever the search ends, the boxes left open bound it.
 """
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
+from tasks.generalization.boxes import first_boxes, halves
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
 from tasks.generalization.kanonymity.classes import compact, number_rows
@@ -47,7 +48,7 @@ def upper_bound(division: Division, nodes: int, entries: int) -> float:
     held, counted = 0, 0
     while search.boxes and counted < nodes and held <= entries:
         box = search.pop()
-        for part in _halves(division, box.low, box.high):
+        for part in halves(search.losses, (box.low, box.high)):
             search.open(box, *part)
             counted += 1
         held = sum(len(one.rows) for _, _, one in search.boxes)
@@ -57,6 +58,8 @@ def upper_bound(division: Division, nodes: int, entries: int) -> float:
 @dataclass
 class _Search:
     division: Division
+    losses: Sequence[Floats]
+    """Mean over the values of what each attribute loses at each of its levels."""
     caps: Floats
     found: Floats
     """Most that a cell counted so far pays each tuple, per unit of weight."""
@@ -70,18 +73,13 @@ class _Search:
         A tuple without people can be in a cell of its own, which pays nothing, or share one with somebody.
         """
         trees, members = division.problem.hierarchies, division.members
-        search = cls(division, division.caps, np.where(members.people > 0, -np.inf, 0.0), [])
-        ways = []
-        for axis, divided in enumerate(division.axes):
-            top = trees[axis].n_levels - 1
-            free = division.larger_is_better and not division.problem.loss.by_axis[axis].any()
-            if divided.crossing:
-                ways.append([(level, level) for level in range(top + 1)])
-            else:
-                ways.append([(top, top) if free else (0, top)])
+        by_axis = division.problem.loss.by_axis
+        losses = [own[tree.positions].mean(axis=0) for tree, own in zip(trees, by_axis, strict=True)]
+        search = cls(division, losses, division.caps, np.where(members.people > 0, -np.inf, 0.0), [])
         rows = np.flatnonzero(members.weights > 0)
-        for way in product(*ways):
-            low, high = tuple(low for low, _ in way), tuple(high for _, high in way)
+        free = [division.larger_is_better and not own.any() for own in by_axis]
+        crossing = [axis.crossing for axis in division.axes]
+        for low, high in first_boxes(tuple(tree.n_levels for tree in trees), crossing, free):
             search._put(low, high, rows, search._counted(high, rows))
         return search
 
@@ -143,25 +141,3 @@ class _Search:
         numbers, _ = compact(*number_rows(columns, spans, len(members)))
         people: Counts = np.rint(np.bincount(numbers, weights=members.people)).astype(np.int64)[numbers]
         return people
-
-
-def _halves(
-    division: Division, low: tuple[int, ...], high: tuple[int, ...]
-) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """A box cut in two along the attribute in which most can be lost, where half of that is lost."""
-    losses = []
-    for axis, tree in enumerate(division.problem.hierarchies):
-        by_leaf = division.problem.loss.by_axis[axis][tree.positions].mean(axis=0)
-        losses.append(by_leaf)
-    ranges = [
-        losses[axis][high[axis]] - losses[axis][low[axis]] if high[axis] > low[axis] else -1.0
-        for axis in range(len(low))
-    ]
-    axis = int(np.argmax(ranges))
-    own = losses[axis][low[axis] : high[axis]]
-    middle = (losses[axis][low[axis]] + losses[axis][high[axis]]) / 2
-    cut = low[axis] + max(int(np.searchsorted(own, middle, side="right")) - 1, 0)
-    return [
-        (low, (*high[:axis], cut, *high[axis + 1 :])),
-        ((*low[:axis], cut + 1, *low[axis + 1 :]), high),
-    ]

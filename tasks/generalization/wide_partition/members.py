@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.exact import Rule
-from tasks.generalization.game import Floats
+from tasks.generalization.game import Floats, Follower
 from tasks.generalization.problem import Problem
 from tasks.generalization.wide_partition.axes import Axis
 from tasks.microdata.hierarchy import Codes
@@ -83,7 +83,8 @@ class Division:
 
         Rests on the payoff being the released value less what the group size costs, as every follower has it.
         """
-        payoffs, sizes = self.problem.payoffs, np.arange(_sizes(self.problem, self.members) + 1)
+        payoffs = self.problem.payoffs
+        sizes = np.arange(table_size(payoffs, int(self.members.people.sum())) + 1)
         added: Floats = payoffs.publisher(np.zeros(len(sizes)), sizes)
         if self.rule is Rule.NO_ATTACK:
             added[payoffs.attacked(sizes)] = -np.inf
@@ -98,18 +99,24 @@ class Division:
     @cached_property
     def caps(self) -> Floats:
         """Most that a group of at most n people adds; the last holds beyond."""
-        caps: Floats = np.maximum.accumulate(self.added)
-        return np.append(caps, 0.0) if len(caps) <= int(self.members.people.sum()) else caps
+        return caps(self.added, int(self.members.people.sum()))
 
 
-def _sizes(problem: Problem, members: Members) -> int:
-    safe, total = problem.payoffs.safe_group, int(members.people.sum())
-    return int(min(np.ceil(safe) if np.isfinite(safe) else np.inf, total, LARGEST_TABLE))
+def table_size(payoffs: Follower, people: int) -> int:
+    """Largest group size that the follower is asked for among so many people; a safe one stands for all larger."""
+    safe = payoffs.safe_group
+    return int(min(np.ceil(safe) if np.isfinite(safe) else np.inf, people, LARGEST_TABLE))
+
+
+def caps(added: Floats, people: int) -> Floats:
+    """Most that a group of at most n people adds, from what each size adds; the last holds beyond."""
+    most: Floats = np.maximum.accumulate(added)
+    return np.append(most, 0.0) if len(most) <= people else most
 
 
 def _least(problem: Problem, members: Members, rule: Rule) -> int:
     if rule is Rule.BASIC:
         return 1
-    sizes = np.arange(1, _sizes(problem, members) + 1)
+    sizes = np.arange(1, table_size(problem.payoffs, int(members.people.sum())) + 1)
     safe = np.flatnonzero(~problem.payoffs.attacked(sizes))
     return int(sizes[safe[0]]) if len(safe) else len(sizes) + 1
