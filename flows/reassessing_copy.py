@@ -25,6 +25,7 @@ from tasks.decision.assemble import Circumstances
 from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
 from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact, digest
+from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decision.verdict import is_over, utc_day
 from tasks.errors import ReleasegateError, StageFailed
 from tasks.ledger.entry import Event
@@ -33,6 +34,7 @@ from tasks.microdata.read import file_sha256, read_microdata
 from tasks.reassessment import compare, dates
 from tasks.reassessment.hands import MEASURED_TOGETHER, copy_of, held_together
 from tasks.reassessment.population import Ground, ground_of
+from tasks.reassessment.promised import not_measured, promised_then, promised_today
 from tasks.reassessment.record import Again, GateAgain, Hand, InputsAgain, Reassessment, RequestFrom
 from tasks.reassessment.request import Wanted, asked_today, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
@@ -133,6 +135,8 @@ class Case:
         ground = self._ground()
         dataset = self._dataset()
         gates, rows = self._gates(ground, dataset)
+        limits, uncertainty = self._promised(ground)
+        gates += limits
         beside = self.departures.beside(self.copy)
         self._note_silent()
         judged, hands, left_out = self._hands(ground, beside)
@@ -155,6 +159,9 @@ class Case:
             in_force=in_force,
         )
         policy = asked.request.policy
+        uncertain_then = None if decided.risk is None else decided.risk.uncertainty
+        chance_then = None if uncertain_then is None else uncertain_then.approved
+        same = uncertainty is not None and uncertainty.approved == chance_then
         return Reassessment(
             release_id=self.copy.release_id,
             recipient=self.copy.recipient,
@@ -173,9 +180,12 @@ class Case:
                 records=decided.dataset.rows_out,
                 collected=decided.dataset.rows_in,
                 small_cell=policy.small_cell,
+                chance="" if same else compare.chances(chance_then, uncertainty),
             ),
             causes=found,
             gates=gates,
+            uncertainty_then=chance_then,
+            uncertainty=uncertainty,
             hands=hands,
             sets_left_out=left_out,
             not_beside=self._not_beside(beside),
@@ -277,6 +287,17 @@ class Case:
         answered = [one for one in self._overrides() if one.recipient == self.copy.recipient]
         excused = with_overrides(results, answered, policy.review.overridable)
         return compare.gates_again(decided.gates, excused, missing), decided.dataset.rows_out
+
+    def _promised(self, ground: Ground | None) -> tuple[tuple[GateAgain, ...], UncertaintyFact | None]:
+        """Limits of a budget then and today, and the gates under uncertain terms of today."""
+        then = promised_then(self.delivered)
+        if ground is not None:
+            try:
+                today = promised_today(self.delivered, Today(self.asked.request, ground))
+                return compare.gates_again(then, today.budget), today.uncertainty
+            except ReleasegateError as error:
+                self._cannot("budget and uncertain terms", error)
+        return compare.gates_again(then, not_measured(then), [gate.id for gate in then]), None
 
     def _conditions(self) -> tuple[GateResult, ...]:
         """Gates that need no figure of today."""

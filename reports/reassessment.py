@@ -16,10 +16,10 @@ from reports.pdf import Attached, write_pdf
 from reports.smallcell import SmallCellRule
 from reports.statements import VerdictText
 from reports.templating import render
-from tasks.decision.measures import write_result
+from tasks.decision.measures import OF_ALL_RECORDS, write_result
 from tasks.decision.record import GateResult, canonical_json
+from tasks.reassessment.compare import chances
 from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
-from tasks.request.model import Measure
 
 RECORD_NAME = "reassessment.json"
 
@@ -89,6 +89,7 @@ def reassessment_html(record: Reassessment) -> str:
         hands=tuple(_hand(hand, record, cells) for hand in record.hands),
         figure=thresholds_figure(record),
         population=_population(record),
+        chance=chances(record.uncertainty_then, record.uncertainty),
     )
 
 
@@ -228,7 +229,7 @@ def _written(gate: GateAgain, measured: float | None, threshold: float | None, r
         passed=False,
         because="",
     )
-    total = record.rows_in if gate.id == Measure.SUPPRESSED_SHARE else record.rows
+    total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
     figure, asked = write_result(result, records=total, small_cell=record.policy.small_cell)
     return ("–" if measured is None else figure), asked
 

@@ -7,10 +7,10 @@ from rich.text import Text
 
 from flows.cli.tables import titled_table, untitled_table
 from flows.reassessing import Reassessed
-from tasks.decision.measures import write_result
+from tasks.decision.measures import OF_ALL_RECORDS, write_result
 from tasks.decision.record import GateResult
+from tasks.reassessment.compare import chances
 from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
-from tasks.request.model import Measure
 
 _STYLES = {Again.HOLDS: "bold green", Again.BLOCKED: "bold red", Again.CANNOT: "bold yellow"}
 _WORDS: Mapping[bool | None, str] = {True: "open", False: "closed", None: "–"}
@@ -36,6 +36,9 @@ def shown(one: Reassessed) -> Group:
 
 def _tables(record: Reassessment) -> list[RenderableType]:
     parts: list[RenderableType] = [_gates("Gates then and today", record.gates, record, "", _WORDS)]
+    chance = chances(record.uncertainty_then, record.uncertainty)
+    if chance:
+        parts.append(Text(chance))
     for hand in record.hands:
         number = f"{len(hand.releases)} {'release' if len(hand.releases) == 1 else 'releases'}"
         who = f"{', '.join(hand.recipients)}: {number} in one hand ({_KINDS[hand.kind]})"
@@ -93,7 +96,7 @@ def written(gate: GateAgain, record: Reassessment) -> tuple[str, str, str]:
 def _pair(gate: GateAgain, measured: float | None, threshold: float | None, record: Reassessment) -> tuple[str, str]:
     if threshold is None:
         return "–", ""
-    total = record.rows_in if gate.id == Measure.SUPPRESSED_SHARE else record.rows
+    total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
     result = GateResult(
         id=gate.id,
         title=gate.title,

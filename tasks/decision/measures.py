@@ -144,6 +144,22 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
     }
 )
 
+BUDGET_REIDENTIFICATIONS = "budget.reidentifications"
+BUDGET_ATTACKED = "budget.attacked_share"
+BUDGET_LEAST_PEOPLE = "budget.least_people"
+BUDGET_TEXTS: Mapping[str, MeasureText] = MappingProxyType(
+    {
+        BUDGET_REIDENTIFICATIONS: MeasureText("Budget: expected re-identifications", "records", Scale.COUNT),
+        BUDGET_ATTACKED: MeasureText(
+            "Budget: records worth an attempt", "share of records", Scale.SHARE, counts_people=True
+        ),
+        BUDGET_LEAST_PEOPLE: MeasureText("Budget: people who match a released cell", "", Scale.COUNT),
+    }
+)
+"""Limits of a budget over the whole file, which are no measures of a policy's gates."""
+OF_ALL_RECORDS = frozenset({Measure.SUPPRESSED_SHARE.value, BUDGET_ATTACKED})
+"""Shares of the records that came in; others are of those that left."""
+
 
 def is_possible(measure: Measure, figure: float | None) -> bool:
     """Whether a figure can be a value of the measure: present, finite and within its range."""
@@ -164,6 +180,15 @@ def write_figure(measure: Measure, figure: float, digits: int = _FEWEST_DIGITS) 
     ('1 record', '1,147 per record')
     """
     return _write(MEASURES[measure], figure, digits)
+
+
+def write_share(share: float) -> str:
+    """A share between 0 and 1 in percent.
+
+    >>> write_share(0.96875), write_share(1.0)
+    ('96.88%', '100%')
+    """
+    return f"{_plain(Decimal(repr(float(share))) * 100, _FEWEST_DIGITS)}%"
 
 
 def write_pair(measure: Measure, figure: float, threshold: float) -> tuple[str, str]:
@@ -220,7 +245,7 @@ def _text_of(result: GateResult) -> MeasureText:
     try:
         return MEASURES[Measure(result.id)]
     except ValueError:
-        return MeasureText(result.title, result.unit, Scale.COUNT)
+        return BUDGET_TEXTS.get(result.id) or MeasureText(result.title, result.unit, Scale.COUNT)
 
 
 def _bound(text: MeasureText, result: GateResult, records: int | None, small_cell: int) -> str | None:

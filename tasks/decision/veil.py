@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tasks.decision.record import DecisionRecord
+from tasks.decision.uncertainty_facts import UncertaintyFact
 
 _DIGITS = 3
 _COUNTS = frozenset({"over_threshold", "attacked_records", "above", "certain"})
@@ -61,6 +62,13 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
             one["information_kept"] = nearest(one["information_kept"])
     document["decoys"] = _decoys(document["decoys"])
     return DecisionRecord.model_validate(document)
+
+
+def veiled_uncertainty(fact: UncertaintyFact) -> UncertaintyFact:
+    """What is said of uncertain terms with its figures of real rows rounded, as in the record of a copy with decoys."""
+    document = fact.model_dump()
+    _change(document, ("figures",), lambda figures: tuple(map(_range, figures)))
+    return UncertaintyFact.model_validate(document)
 
 
 def upward(value: float) -> float:

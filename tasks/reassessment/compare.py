@@ -8,8 +8,9 @@ nothing. Pure; nothing here measures anything or reads a clock.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tasks.decision.gates import ALWAYS_ON, DECOYS_DETECTABLE, judge_gates
-from tasks.decision.measures import write_result
+from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult, digest
+from tasks.decision.uncertainty_facts import ChanceFact, UncertaintyFact
 from tasks.decision.veil import count, downward, upward
 from tasks.decision.verdict import is_excused
 from tasks.reassessment.record import Again, Cause, GateAgain, Hand, RequestFrom
@@ -108,6 +109,20 @@ def verdict_of(gates: Iterable[GateAgain], hands: Iterable[Hand], not_measured: 
     return Again.HOLDS
 
 
+def chances(then: ChanceFact | None, now: UncertaintyFact | None) -> str:
+    """How probable it is that the gates pass that depend on uncertain terms, today and then; empty without any."""
+    if now is None:
+        return ""
+    before = "all terms were taken for certain" if then is None else _passing(then)
+    return f"Gates that depend on uncertain terms pass: today {_passing(now.approved)}; when it was released, {before}."
+
+
+def _passing(chance: ChanceFact) -> str:
+    if chance.draws == 1:
+        return f"{'even' if chance.count else 'not'} where the terms are worst within their ranges"
+    return f"with probability {write_share(chance.value)} ({write_share(chance.low)} to {write_share(chance.high)})"
+
+
 def causes(
     record: DecisionRecord,
     *,
@@ -151,9 +166,10 @@ def causes(
         found.append(Cause(kind="population", text=_people(record.population.people, population[1])))
     if digest(then.policy) != digest(now.policy):
         found.append(Cause(kind="policy", text=_policy(then.policy, now.policy)))
-    prices = _prices(then.recipient(record.recipient.id), now.recipients[0])
-    if prices:
-        found.append(Cause(kind="prices", text=prices))
+    whom = now.recipients[0]
+    sharing = [one for one, _ in now.sharing(whom) if one.id != whom.id]
+    prices = (_prices(then.recipient(one.id), one, shares=one is not whom) for one in (whom, *sharing))
+    found.extend(Cause(kind="prices", text=text) for text in prices if text)
     if external[0] != external[1]:
         found.append(Cause(kind="register", text="The external register is another than when the release was decided."))
     if code != record.code.model_dump(mode="json"):
@@ -202,15 +218,16 @@ def _policy(then: Policy, now: Policy) -> str:
     return f"{other}{'' if not parts else ' (' + ', '.join(parts) + ')'}."
 
 
-def _prices(then: Recipient, now: Recipient) -> str:
+def _prices(then: Recipient, now: Recipient, *, shares: bool) -> str:
     """Terms on which an attack pays or not."""
     changed = [
         f"{part}.{name}"
-        for part in ("stakes", "agreement", "adversary")
+        for part in ("stakes", "agreement", "adversary", "uncertain")
         for name in sorted(_fields(then, part) | _fields(now, part))
         if name not in ("id", "expires") and _term(then, part, name) != _term(now, part, name)
     ]
-    return f"Terms of the recipient are others: {', '.join(changed)}." if changed else ""
+    whom = f"{now.id}, who has the same representation," if shares else "the recipient"
+    return f"Terms of {whom} are others: {', '.join(changed)}." if changed else ""
 
 
 def _fields(recipient: Recipient, part: str) -> set[str]:
@@ -232,6 +249,7 @@ def reasons(
     records: int | None = None,
     collected: int | None = None,
     small_cell: int = 11,
+    chance: str = "",
 ) -> tuple[str, ...]:
     """Why a copy is said to hold or not, a sentence each: the gates that have closed, then what lies behind it.
 
@@ -239,9 +257,11 @@ def reasons(
     ----------
     records, collected : int, optional
         Rows that left, and records that came in: what shares are of, so that none tells a small number of people.
+    chance : str
+        How probable it is that gates pass which depend on uncertain terms, where that is not as it was.
     """
     told = [
-        _closed(gate, "", collected if gate.id == Measure.SUPPRESSED_SHARE else records, small_cell)
+        _closed(gate, "", collected if gate.id in OF_ALL_RECORDS else records, small_cell)
         for gate in gates
         if gate.open is False
     ]
@@ -263,7 +283,7 @@ def reasons(
             for hand in hands
             if hand.judged and hand.gates
         ]
-    return (*told, *(cause.text for cause in causes_found))
+    return (*told, *((chance,) if chance else ()), *(cause.text for cause in causes_found))
 
 
 def _closed(gate: GateAgain, of: str, records: int | None, small_cell: int) -> str:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tasks.decision.fact import Fact
 from tasks.decision.record import CodeFact, NotAssessed, PolicyFact, Sha256
+from tasks.decision.uncertainty_facts import ChanceFact, UncertaintyFact
 
 SCHEMA_VERSION: Literal["releasegate/reassessment/1"] = "releasegate/reassessment/1"
 Within = Literal[30, 60, 90]
@@ -127,7 +128,16 @@ class Reassessment(Fact):
     before: Again = Field(description="What the re-assessment before it found; “holds” before the first one.")
     because: tuple[str, ...]
     causes: tuple[Cause, ...] = Field(description="What is not as it was when the release was decided.")
-    gates: tuple[GateAgain, ...]
+    gates: tuple[GateAgain, ...] = Field(
+        description="The policy's, then the limits of a budget over the whole file that age: on risk, and on the least "
+        "people who match a cell."
+    )
+    uncertainty_then: ChanceFact | None = Field(
+        default=None, description="How probable approval was; None where no term of the recipient was uncertain."
+    )
+    uncertainty: UncertaintyFact | None = Field(
+        default=None, description="The same today, under today's terms and population; None where no term is uncertain."
+    )
     hands: tuple[Hand, ...] = Field(description="Copies in one hand.")
     sets_left_out: int = Field(
         default=0, description="Sets of recipients who might share that were too many to be compared."

@@ -30,7 +30,7 @@ class Wanted:
 
 
 def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRequest:
-    """The request that a copy is judged by, for its one recipient.
+    """The request that a copy is judged by: its recipient first, and the others only where some share one.
 
     Raises
     ------
@@ -41,7 +41,8 @@ def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRe
     """
     made, now = then.request, then if wanted.request is None else wanted.request
     whom = made.recipient(recipient)
-    terms = next((one for one in now.request.recipients if one.id == recipient), whom)
+    named = made.recipients if made.policy.generalization.shared is not None else ()
+    others = [one for one in named if one.id != recipient]
     policy = wanted.policy or now.request.policy
     population = now.request.population.model_copy(
         update={"path": _absolute(now, now.request.population.path, "population.path")}
@@ -56,7 +57,7 @@ def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRe
     asked = made.model_copy(
         update={
             "policy": policy.model_copy(update={"generalization": made.policy.generalization}),
-            "recipients": (_on_terms(whom, terms, made),),
+            "recipients": tuple(_on_terms(one, now.request, made) for one in (whom, *others)),
             "population": population,
             "external_data": external,
         }
@@ -105,8 +106,9 @@ def _absolute(loaded: LoadedRequest, relative: str, name: str) -> str:
         return str((loaded.base / relative).absolute())
 
 
-def _on_terms(whom: Recipient, terms: Recipient, made: ReleaseRequest) -> Recipient:
+def _on_terms(whom: Recipient, now: ReleaseRequest, made: ReleaseRequest) -> Recipient:
     """A recipient on the terms of today, its copy as it was made."""
+    terms = next((one for one in now.recipients if one.id == whom.id), whom)
     kept = {name: getattr(whom, name) for name in _AS_MADE}
     return terms.model_copy(update={**kept, "method": made.method_for(whom)})
 

@@ -30,7 +30,7 @@ from tasks.linkage.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
 from tasks.microdata.columns import known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import distinct_tuples, encode
+from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.kept import Kept
 from tasks.reassessment.population import Ground, Ruled, positions_today, prepared_on, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
@@ -70,7 +70,8 @@ class Today:
     """A copy laid on the population of today."""
 
     request: ReleaseRequest
-    """How it was made, as then; policy and terms of today."""
+    """How it was made, as then; policy and terms of today. Its recipient first, and the others only
+    where some share one representation."""
     ground: Ground
 
     @property
@@ -114,13 +115,13 @@ def score_with_originals(
         request, with_masked(prepared, request, masked), table, played, kept, score_collected(request, prepared, table)
     )
     setting = Setting(request, recipient, prepared, table, played, masked)
-    attacked = attack(setting, again.generator(f"record linkage {recipient.id}"), methods=(played.method,))
+    attacked = attack(setting, generator_of(delivered, f"record linkage {recipient.id}"), methods=(played.method,))
     case = Case(request, frame, prepared, played, kept, masked)
-    measured = measure(case, table, again.generator("utility"))
+    measured = measure(case, table, generator_of(delivered, "utility"))
     findings = Findings(
         prepared=prepared,
         validation=validate(frame, request, prepared.covered).fact,
-        score=score(table, played, request, recipient, prepared.distinct_values, compare=(played.method,)),
+        score=score(table, played, _alone(request), recipient, prepared.distinct_values, compare=(played.method,)),
         sequential=(planned.fact, planned.figures),
         combined=(combined.fact, combined.figures),
         masking=record.masking,
@@ -222,11 +223,6 @@ class _Again:
             values[self.rows[real], place] = column.to_numpy(dtype=np.float64, na_value=np.nan)[real]
         return replace(made, masked=values, facts=given.record.masking)
 
-    def generator(self, purpose: str) -> np.random.Generator:
-        """What a measurement draws from; the same as when the release was decided."""
-        seed = derive_seed(self._delivered.key_file, self._delivered.record.of_inputs, purpose)
-        return np.random.default_rng(int.from_bytes(seed))
-
     def output(self) -> Output:
         """The file as it left, and the risk that its bytes carry."""
         given, request, rows = self._delivered, self._today.request, self.rows
@@ -252,8 +248,30 @@ class _Again:
         )
 
 
-def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
-    """What can be measured of a copy from its bytes and the population alone.
+def generator_of(delivered: Delivered, purpose: str) -> np.random.Generator:
+    """What a measurement of a copy draws from; the same as when the release was decided."""
+    seed = derive_seed(delivered.key_file, delivered.record.of_inputs, purpose)
+    return np.random.default_rng(int.from_bytes(seed))
+
+
+@dataclass(frozen=True)
+class BareCopy:
+    """A copy as its bytes say it, on the population of today."""
+
+    table: Table
+    """Its data are the distinct cells of the file with their records, decoys left out; not the values beneath."""
+    played: Played
+    real: NDArray[np.bool_]
+    """Whether each row of the file is a record, and no decoy."""
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether each cell's records left: all did."""
+        return np.ones(len(self.table.data), dtype=np.bool_)
+
+
+def bare_copy(delivered: Delivered, today: Today) -> BareCopy:
+    """Read the cells of a copy from its bytes.
 
     Raises
     ------
@@ -268,18 +286,31 @@ def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
         cell_numbers(found[real], table.axis_sizes), return_index=True, return_counts=True
     )
     cells, records = found[real][first], counts.astype(np.int64)
-    rule, payoffs = ruled(kept, table), own_follower(request, recipient, table.population.total)
-    effective, listed = _effective(table, cells, rule)
-    people, everybody = matching_people(table, cells), np.ones(len(numbers), dtype=np.bool_)
+    effective, listed = _effective(table, cells, ruled(kept, table))
     played = Played(
         method=kept.played.method,
         levels=np.zeros_like(cells),
         cells=cells,
-        kept=information_kept(table, payoffs, weights_of(request), cells),
-        people=people,
+        kept=information_kept(table, payoffs_of(recipient), weights_of(request), cells),
+        people=matching_people(table, cells),
         effective=effective,
         listed=listed,
     )
+    return BareCopy(replace(table, data=Tuples(cells, records, numbers)), played, real)
+
+
+def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
+    """What can be measured of a copy from its bytes and the population alone.
+
+    Raises
+    ------
+    ReleasegateError
+        If the file or the population cannot be used.
+    """
+    request, recipient, copy = today.request, today.recipient, bare_copy(delivered, today)
+    table, played, everybody = copy.table, copy.played, copy.kept
+    people, effective, listed, records = played.people, played.effective, played.listed, table.data.counts
+    payoffs = own_follower(request, recipient, table.population.total)
     residual = (
         risk_view(records, people, records, request.policy.risk_threshold, request.policy.small_cell),
         transparent_risk(people, effective, records, payoffs),
@@ -287,19 +318,13 @@ def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
     profile = recipient_profile(recipient, played, everybody).profile
     judged = beliefs(profile, groups(table, effective, listed, records, profile.prior))
     collected = delivered.record.dataset.rows_in
-    figures = gate_figures(
-        replace(table, data=replace(table.data, codes=cells, counts=records, keys=numbers)),
-        played,
-        everybody,
-        payoffs,
-        residual,
-    )
+    figures = gate_figures(table, played, everybody, payoffs, residual)
     share = int(records.sum()) / collected
     figures[Measure.SUPPRESSED_SHARE] = 1.0 - share
     for one in (Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF):
         figures[one] *= share
     names = _scored_columns(request)
-    combined = score_again(delivered.source, request, names, real)
+    combined = score_again(delivered.source, request, names, copy.real)
     return figures | sequential_figures(judged) | combined_figures(combined)
 
 
@@ -307,6 +332,13 @@ def real_rows(delivered: Delivered, rows: int) -> NDArray[np.bool_]:
     """Whether each row of the file is a record, and no decoy."""
     decoys = len(delivered.decoys)
     return keyed_order(rows, delivered.order) < rows - decoys
+
+
+def _alone(request: ReleaseRequest) -> ReleaseRequest:
+    """A request for one recipient: what sharing one representation cost is of the release alone."""
+    generalization = request.policy.generalization.model_copy(update={"shared": None})
+    policy = request.policy.model_copy(update={"generalization": generalization})
+    return request.model_copy(update={"policy": policy, "recipients": request.recipients[:1]})
 
 
 def _effective(table: Table, cells: Codes, rule: Ruled) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

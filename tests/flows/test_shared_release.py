@@ -1,18 +1,21 @@
 """A release whose game is played against recipients who plan and share one representation, from request to copies."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from flows.gate import Outcome
+from flows.reassessing import reassess
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord, Verdict
-from tests.support.world import QUASI_IDENTIFIERS, UNIVERSITY, World, make_world, recipient
+from tests.support.world import NOW, QUASI_IDENTIFIERS, UNIVERSITY, World, make_world, recipient
 
 CLINIC = recipient("clinic", agreement={"id": "DUA-clinic", "expires": "2030-12-31"})
-GAME = {"adversary": "sequential", "shared": {"recipients": "all"}}
+GAME = {"adversary": "sequential", "shared": {"recipients": ["clinic", "university"]}}
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,17 @@ def test_the_record_says_whom_the_game_was_played_against(made: Made) -> None:
         assert set(risk.game.sharing.recipients) == {"clinic", UNIVERSITY["id"]}
         assert risk.game.sharing.price is not None
         assert risk.game.frontier is not None
+
+
+def test_each_copy_can_be_assessed_again_by_itself(made: Made, tmp_path: Path) -> None:
+    """Without the originals, which takes a moment: nothing that is measured has changed."""
+    aside = made.world.data.rename(tmp_path / "aside.csv")
+    try:
+        found = reassess(made.outcome.release_id, made.world.workspace, clock=lambda: NOW + timedelta(days=30))
+    finally:
+        aside.rename(made.world.data)
+    assert {one.recipient for one in found} == {"clinic", UNIVERSITY["id"]}
+    for one in found:
+        assert one.record is not None
+        assert {missing.stage for missing in one.record.not_measured} == {"validation", "record linkage", "utility"}
+        assert all(gate.open is not False for gate in one.record.gates)

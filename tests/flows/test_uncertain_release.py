@@ -1,24 +1,66 @@
-"""A release with uncertain terms and a map of other stakes, from request to record and report."""
+"""A release with uncertain terms, a budget and a map of other stakes, from request to record, report and back again."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flows.reassessing import Reassessed, reassess
+from flows.reassessing_copy import Options
+from reports.reassessment import reassessment_html
 from tasks.decision.record import DecisionRecord, Verdict
-from tests.support.world import UNIVERSITY, make_world
+from tasks.reassessment.record import Again
+from tests.support.world import (
+    NOW,
+    QUASI_IDENTIFIERS,
+    UNIVERSITY,
+    World,
+    make_world,
+    population_rows,
+    write_table,
+)
 
 TERMS = {"loss": {"kind": "log-uniform", "low": 150, "high": 600}, "cost": {"low": 3, "high": 5}}
 UNSURE = {**UNIVERSITY, "id": "unsure", "uncertain": TERMS}
+BUDGET = {"reidentifications": 5, "attacked_share": 0.05, "least_people": 20}
+POLICY: Mapping[str, Any] = {
+    "sensitivity": {"points": 6, "draws": 64},
+    "generalization": {"budget": BUDGET},
+    "linkage": {"learned": False},
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """One release, decided and left."""
+
+    world: World
+    release_id: str
+    records: dict[str, DecisionRecord]
+
+    def again(self, **options: Any) -> dict[str, Reassessed]:
+        found = reassess(
+            self.release_id, self.world.workspace, Options(**options), clock=lambda: NOW + timedelta(days=30)
+        )
+        return {one.recipient: one for one in found}
 
 
 @pytest.fixture(scope="module")
-def decided(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, DecisionRecord]:
+def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     world = make_world(tmp_path_factory.mktemp("uncertain") / "world")
-    world.ask(recipients=[UNSURE, UNIVERSITY], policy={"sensitivity": {"points": 6, "draws": 64}})
+    world.ask(recipients=[UNSURE, UNIVERSITY], policy=POLICY)
     outcome = world.run(engine)
     for who in ("unsure", UNIVERSITY["id"]):
         assert (outcome.bundle / "report" / f"{who}.pdf").is_file()
-    return {record.recipient.id: record for record in outcome.records}
+    return Made(world, outcome.release_id, {record.recipient.id: record for record in outcome.records})
+
+
+@pytest.fixture(scope="module")
+def decided(made: Made) -> dict[str, DecisionRecord]:
+    return made.records
 
 
 def test_the_verdict_is_that_of_the_declared_terms(decided: dict[str, DecisionRecord]) -> None:
@@ -45,3 +87,48 @@ def test_the_record_holds_the_map(decided: dict[str, DecisionRecord]) -> None:
         assert stakes is not None
         assert len(stakes.map.figures.publisher_payoff) == 36
         assert {reach.stake for reach in stakes.reaches} == {"benefit", "loss", "cost"}
+
+
+def test_in_an_unchanged_world_budget_and_probability_are_those_of_the_decision(made: Made) -> None:
+    found = made.again()
+    for who, record in made.records.items():
+        again = found[who].record
+        assert again is not None
+        assert (found[who].verdict, again.not_measured) == (Again.HOLDS, ())
+        assert [gate.id for gate in again.gates][-3:] == [
+            "budget.reidentifications",
+            "budget.attacked_share",
+            "budget.least_people",
+        ]
+        assert not any(gate.figure_changed or gate.changed for gate in again.gates)
+        assert record.risk is not None
+        then = None if record.risk.uncertainty is None else record.risk.uncertainty.approved
+        assert again.uncertainty_then == then
+        assert then == (None if again.uncertainty is None else again.uncertainty.approved)
+
+
+def test_a_population_that_has_shrunk_breaks_the_budget_and_lowers_the_probability(made: Made, tmp_path: Path) -> None:
+    """The originals are gone, so that the bytes are scored alone."""
+    rows = [{**row, "count": str(max(int(row["count"]) // 20, 1))} for row in population_rows()]
+    smaller = tmp_path / "smaller.csv"
+    write_table(smaller, rows, (*QUASI_IDENTIFIERS, "count"))
+    aside = made.world.data.rename(tmp_path / "aside.csv")
+    try:
+        found = made.again(population=smaller)
+    finally:
+        aside.rename(made.world.data)
+    for one in found.values():
+        assert one.verdict is Again.BLOCKED
+        assert one.record is not None
+        closed = {gate.id for gate in one.record.gates if gate.open is False}
+        assert {"budget.reidentifications", "budget.attacked_share", "budget.least_people"} <= closed
+    again = found["unsure"].record
+    assert again is not None
+    assert again.uncertainty_then is not None
+    assert again.uncertainty is not None
+    assert again.uncertainty.approved.value < again.uncertainty_then.value
+    assert any(sentence.startswith("Gates that depend on uncertain terms pass: today") for sentence in again.because)
+    html = reassessment_html(again)
+    assert "Budget: expected re-identifications" in html
+    assert "Gates that depend on uncertain terms pass: today with probability" in html
+    assert found[UNIVERSITY["id"]].record.uncertainty is None  # type: ignore[union-attr]

@@ -31,6 +31,7 @@ def uncertainty(
     kept: NDArray[np.bool_],
     *,
     rng: np.random.Generator,
+    collected: int | None = None,
 ) -> UncertaintyFact | None:
     """What can be said of the verdict where terms are uncertain; None where none is.
 
@@ -46,13 +47,15 @@ def uncertainty(
     kept : array of shape (n_tuples,)
         Whether a tuple's records are released.
     rng : Generator
+    collected : int, optional
+        As ``released_file`` takes it.
     """
     if recipient.uncertain is None:
         return None
     case = Case(
         request=request,
         recipient=recipient,
-        file=released_file(table, played, kept),
+        file=released_file(table, played, kept, collected),
         gates=tuple(gate for gate in request.policy.gates if gate.measure in DEPENDENT),
         declared={},
         uncertain={Term(name): known(term) for name, term in recipient.uncertain.given.items()},

@@ -77,7 +77,7 @@ class ReleasedFile:
         return risks
 
 
-def released_file(table: Table, played: Played, kept: NDArray[np.bool_]) -> ReleasedFile:
+def released_file(table: Table, played: Played, kept: NDArray[np.bool_], collected: int | None = None) -> ReleasedFile:
     """The file of a played method.
 
     Parameters
@@ -86,7 +86,10 @@ def released_file(table: Table, played: Played, kept: NDArray[np.bool_]) -> Rele
     played : Played
     kept : array of shape (n_tuples,)
         Whether a tuple's records are released.
+    collected : int, optional
+        Records that came in, where the table has those alone that are released.
     """
+    total = table.data.total if collected is None else collected
     columns = [played.effective[kept]] if played.listed is None else [played.effective[kept], played.listed[kept]]
     distinct, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     records = table.data.counts[kept]
@@ -95,6 +98,6 @@ def released_file(table: Table, played: Played, kept: NDArray[np.bool_]) -> Rele
         people=distinct[:, 0],
         listed=None if played.listed is None else distinct[:, 1],
         records=np.rint(np.bincount(place.ravel(), weights=records)).astype(np.int64),
-        kept=float(records @ played.kept[kept] / table.data.total),
-        total=table.data.total,
+        kept=float(records @ played.kept[kept] / total),
+        total=total,
     )

@@ -1,0 +1,150 @@
+"""What a decision promised of a copy beside its gates, as it stands today: its budget, and the verdict's probability.
+
+Both depend on population and terms, and age with them. Of a budget these are the limits on risk, and the least people
+who match a cell; what was left out, what the attributes lose and the least records of a cell follow from the file alone
+and stay as they were. What else a decision tells of the game is of the release alone: how good a partition was, what
+sharing one representation cost, and what other stakes, fines or detection would have brought when it was made.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.decision.budget_fact import BudgetFact
+from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
+from tasks.decision.record import GateResult
+from tasks.decision.uncertainty_facts import UncertaintyFact
+from tasks.decision.veil import veiled_uncertainty
+from tasks.generalization.budget.rounding import within
+from tasks.generalization.budget.terms import ATTACKED, REIDENTIFICATIONS
+from tasks.generalization.game import Floats, Follower
+from tasks.generalization.setting import follower_of
+from tasks.microdata.tuples import Counts
+from tasks.reassessment.compare import rounded
+from tasks.reassessment.scoring import Delivered, Today, bare_copy, generator_of
+from tasks.risk.uncertain.declared import uncertainty
+
+_SAME = 1e-9
+"""Sums over a file depend on the order of its records by less than this share of them."""
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What of a decision is measured again beside the policy's gates."""
+
+    budget: tuple[GateResult, ...]
+    """Limits of the budget that age, as gates; none where there is no budget."""
+    uncertainty: UncertaintyFact | None
+    """None where no term of the recipient is uncertain today."""
+
+
+def promised_today(delivered: Delivered, today: Today) -> Promised:
+    """Budget and probability of the verdict of a copy, from its bytes and today's population and terms.
+
+    Raises
+    ------
+    ReleasegateError
+        If the file or the population cannot be used, or a plan cannot be solved under today's terms.
+    """
+    copy = bare_copy(delivered, today)
+    request, recipient, record = today.request, today.recipient, delivered.record
+    decoyed, people, records = record.decoys is not None, copy.played.people, copy.table.data.counts
+    limits: tuple[GateResult, ...] = ()
+    budget = None if record.risk is None else record.risk.game.budget
+    if budget is not None:
+        follower = follower_of(request, recipient, copy.table.population.total)
+        used = used_today(budget, follower, people, records)
+        limits = budget_gates(used, int(people.min()), record.dataset.rows_in)
+    draws = generator_of(delivered, f"uncertain terms {recipient.id}")
+    found = uncertainty(
+        copy.table, request, recipient, copy.played, copy.kept, rng=draws, collected=record.dataset.rows_in
+    )
+    return Promised(
+        budget=tuple(map(rounded, limits)) if decoyed else limits,
+        uncertainty=veiled_uncertainty(found) if decoyed and found is not None else found,
+    )
+
+
+def promised_then(delivered: Delivered) -> tuple[GateResult, ...]:
+    """The limits of a budget as they were kept when a copy was made."""
+    record, kept = delivered.record, delivered.kept
+    budget = None if record.risk is None else record.risk.game.budget
+    if budget is None:
+        return ()
+    gates = budget_gates(budget, int(kept.played.people[kept.released].min()), record.dataset.rows_in)
+    return tuple(map(rounded, gates)) if record.decoys is not None else gates
+
+
+def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """The same gates without their figures; none of them has passed."""
+    return tuple(gate.model_copy(update={"measured": None, "passed": False}) for gate in gates)
+
+
+def used_today(then: BudgetFact, follower: Follower, people: Counts, records: Counts) -> BudgetFact:
+    """A budget with what a copy uses of its limits on risk today.
+
+    Parameters
+    ----------
+    then : BudgetFact
+        Of the decision.
+    follower : Follower
+        Whom the game would be played against today.
+    people, records : arrays of shape (n_cells,)
+        People of today who match each cell, and records that left in it.
+    """
+    used = {
+        REIDENTIFICATIONS: float(records @ follower.reidentified(people)),
+        ATTACKED: float(records[follower.attacked(people)].sum()),
+    }
+
+    def again(name: str, before: float) -> float:
+        now = used.get(name, before)
+        return before if math.isclose(now, before, rel_tol=_SAME) else now
+
+    limits = tuple(limit.model_copy(update={"used": again(limit.name, limit.used)}) for limit in then.limits)
+    return then.model_copy(update={"limits": limits})
+
+
+def budget_gates(fact: BudgetFact, least_people: int, rows_in: int) -> tuple[GateResult, ...]:
+    """The limits of a budget that age, as gates.
+
+    Parameters
+    ----------
+    fact : BudgetFact
+    least_people : int
+        Least people who match a released cell.
+    rows_in : int
+        Records that came in.
+    """
+    units = {REIDENTIFICATIONS: (BUDGET_REIDENTIFICATIONS, 1), ATTACKED: (BUDGET_ATTACKED, rows_in)}
+    found = []
+    for limit in fact.limits:
+        if limit.name in units:
+            name, unit = units[limit.name]
+            kept = within(_one(limit.used), _one(limit.limit))
+            found.append(_gate(name, limit.used / unit, limit.limit / unit, passed=kept))
+    if fact.least_people is not None:
+        found.append(
+            _gate(BUDGET_LEAST_PEOPLE, least_people, fact.least_people, passed=least_people >= fact.least_people)
+        )
+    return tuple(found)
+
+
+def _gate(name: str, measured: float, threshold: float, *, passed: bool) -> GateResult:
+    text = BUDGET_TEXTS[name]
+    return GateResult(
+        id=name,
+        title=text.title,
+        unit=text.unit,
+        measured=measured,
+        comparison="at least" if name == BUDGET_LEAST_PEOPLE else "at most",
+        threshold=threshold,
+        passed=passed,
+        because="A limit of the budget that the file was made within.",
+    )
+
+
+def _one(value: float) -> Floats:
+    return np.array([value])
