@@ -13,6 +13,7 @@ from tasks.errors import StageFailed
 from tasks.generalization.budget.kept import of_copy
 from tasks.generalization.demands import in_words
 from tasks.generalization.game import Floats, Follower
+from tasks.generalization.kanonymity.kept import check_copy
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.sequential_follower import Belief
 from tasks.generalization.setting import follower_of, own_follower, weights_of
@@ -145,7 +146,7 @@ def score(
     Raises
     ------
     StageFailed
-        If nothing is left to release.
+        If nothing is left to release, or a copy goes without more than a budget or k-anonymity allows.
     """
     policy, weights, people = request.policy, weights_of(request), table.population.total
     payoffs, game = own_follower(request, recipient, people), follower_of(request, recipient, people)
@@ -180,7 +181,7 @@ def score(
                 methods=compare,
                 game=game,
             ),
-            k_anonymity=_k_anonymity(request, played),
+            k_anonymity=_k_anonymity(table, request, played),
             budget=_budget(table, request, played, kept),
             adversary=adversary_of(request),
             sharing=sharing_fact(table, played, request, recipient),
@@ -230,10 +231,11 @@ def adversary_of(request: ReleaseRequest) -> str:
     return f"{policy.adversary}, {policy.adversary_belief or Belief.SUNK.value}"
 
 
-def _k_anonymity(request: ReleaseRequest, played: Played) -> KAnonymityFact | None:
+def _k_anonymity(table: Table, request: ReleaseRequest, played: Played) -> KAnonymityFact | None:
     terms, outcome = request.policy.generalization.k_anonymity, played.k_anonymity
     if terms is None or outcome is None:
         return None
+    check_copy(table.data.counts, played.withheld, terms.suppression_limit)
     return KAnonymityFact(
         k=terms.k,
         suppression_limit=terms.suppression_limit,

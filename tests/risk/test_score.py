@@ -274,6 +274,29 @@ def test_a_budget_counts_what_decoys_take_from_a_copy(tmp_path: Path) -> None:
     assert caught.value.expected == "suppressed records at most 1.2"
 
 
+def test_a_copy_without_others_decoys_keeps_the_suppression_limit_or_is_blocked(tmp_path: Path) -> None:
+    """Six records, of which a third may be left out; k-anonymity leaves out one, and a class of two more is missing."""
+    loaded = tiny_request(tmp_path, SAFE_HARBOR, demanding(k=2, suppression_limit=1 / 3))
+    request, recipient = loaded.request, loaded.request.recipients[0]
+    prepared = tiny_prepared(loaded)
+    table = game_table(request, prepared)
+    played = play(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(request))
+    withheld = played.withheld
+    assert withheld is not None
+
+    def without(*places: int) -> Score:
+        missing = withheld | np.isin(np.arange(len(table.data)), places)
+        return score(table, replace(played, withheld=missing), request, recipient, prepared.distinct_values, compare=())
+
+    others = np.flatnonzero(~withheld & (table.data.counts == 1))
+    assert without().risk.game.suppressed_records == 1
+    assert without(others[0]).risk.game.suppressed_records == 2
+    with pytest.raises(StageFailed, match="more records than k-anonymity may suppress") as caught:
+        without(*others[:2])
+    assert caught.value.where == "policy.generalization.k_anonymity.suppression_limit"
+    assert "missing_limit" in caught.value.fix
+
+
 def test_how_good_a_partition_is_stands_in_the_game(tmp_path: Path) -> None:
     """All of its cells are counted: it is the best. Nothing is said of other methods, nor within a budget."""
     division = scored(tmp_path, compare=()).risk.game.division
