@@ -187,14 +187,14 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[DecisionRecord]:
 
 
 def assert_same(then: DecisionRecord, now: DecisionRecord) -> None:
-    """All figures are those of the record, but for other methods and stakes, of which nothing has left."""
+    """All figures are those of the record, but for other methods, stakes and divisions, of which nothing has left."""
     daily = "agreement.in_force"
     assert [gate for gate in now.gates if gate.id != daily] == [gate for gate in then.gates if gate.id != daily]
     assert now.risk is not None
     assert then.risk is not None
     assert then.risk.linkage is not None
     assert now.risk.linkage is not None
-    others = {"outcomes": (), "frontier": None}
+    others = {"outcomes": (), "frontier": None, "division": None}
     for one, other in (
         (then.risk.residual, now.risk.residual),
         (then.risk.initial, now.risk.initial),
