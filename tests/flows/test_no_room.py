@@ -14,9 +14,11 @@ from tasks.delivery.verification import verify_bundle
 from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tests.support.world import World, releasegate
+from tests.support.serving import BRIEF
+from tests.support.world import ROOT, World, releasegate
 
 KIBIBYTE = 1024
+BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(BRIEF), str(ROOT)])}
 DISK = 48 * 1024 * KIBIBYTE
 
 
@@ -53,7 +55,7 @@ def nothing_leaves(workspace: Workspace) -> None:
 
 
 def completes(world: World, root: Path) -> None:
-    told = releasegate("release", world.request, "--workspace", root)
+    told = releasegate("release", world.request, "--workspace", root, environment=BRIEFLY)
     assert told.returncode == 0, told.stderr
     workspace = Workspace(root)
     (bundle,) = workspace.releases.iterdir()
@@ -71,7 +73,7 @@ def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
     disk = mount(f"size={DISK}")
     filler, root = disk / "filler", disk / "workspace"
     filler.write_bytes(bytes(DISK - kibibytes * KIBIBYTE))
-    told = releasegate("release", world.request, "--workspace", root)
+    told = releasegate("release", world.request, "--workspace", root, environment=BRIEFLY)
     assert told.returncode == 2
     assert told.stdout == ""
     assert f"· {begun}" in told.stderr
