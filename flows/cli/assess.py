@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from flows.cli.assessed import combined_tables, k_anonymity_tables, sequential_tables
 from flows.cli.assessed_linkage import linkage_tables
-from flows.cli.assessed_policies import policy_tables
+from flows.cli.assessed_policies import policy_legend, policy_tables
 from flows.cli.assessed_utility import utility_tables
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
@@ -96,6 +96,8 @@ class Assessed:
 
     document: Any
     tables: tuple[RenderableType, ...]
+    legend: tuple[RenderableType, ...] = ()
+    """How to read the tables, printed once after those of all recipients."""
 
 
 def register(app: typer.Typer) -> None:
@@ -154,10 +156,10 @@ def assess(
         documents = {who: one.document for who, one in found.items()}
         print_json({"ok": True, "exit_code": 0, "method": method.value, "recipients": documents})
         return ExitCode.APPROVED
-    for one in found.values():
-        for table in one.tables:
-            console.print(table)
-            console.print()
+    every = [table for one in found.values() for table in one.tables]
+    for table in (*every, *next(iter(found.values())).legend):
+        console.print(table)
+        console.print()
     return ExitCode.APPROVED
 
 
@@ -177,14 +179,15 @@ def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, 
 def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
     policies = setting.comparison.of(recipient)
     tables = policy_tables(recipient, setting.loaded.request, setting.table, policies)
+    document = [one.document() for one in policies]
     if setting.table.demands is None:
-        return Assessed([one.document() for one in policies], tables)
+        return Assessed(document, tables, policy_legend())
     recoded = [
         (one.policy, outcome)
         for one in policies
         if one.figures is not None and (outcome := one.figures.played.k_anonymity) is not None
     ]
-    return Assessed([one.document() for one in policies], (*tables, *k_anonymity_tables(recoded)))
+    return Assessed(document, (*tables, *k_anonymity_tables(recoded)), policy_legend())
 
 
 def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:

@@ -1,11 +1,11 @@
-"""What ``releasegate assess game`` shows in the terminal: all policies for one recipient in one table, and notes."""
+"""What ``releasegate assess game`` shows in the terminal: all policies in a table for each recipient, and a legend."""
 
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from flows.cli.tables import titled_table
+from flows.cli.tables import titled_table, untitled_table
 from reports import numbers
 from tasks.decision.division_fact import DivisionFact
 from tasks.generalization.game import TIE
@@ -24,12 +24,21 @@ _HEADINGS = (
     "P_reid\nfile",
     "time\ns",
 )
-_CAPTION = (
-    "→ the recipient's own; payoff: publisher's mean a record, as the policy claims it; kept: information; risk: "
-    "expected re-identifications, as the policy claims them, and by the recipient above once he knows it; P_reid: "
-    "mean probability that one who plans, and knows the policy, re-identifies a record: he knows its group, has a "
-    "belief of it, or pays access once for the file; time: to play it; fmdp-…: the partitions, played against one who "
-    "plans"
+_LEGEND = (
+    ("→", "the recipient's own policy"),
+    ("payoff", "publisher's mean payoff a record, as the policy claims it"),
+    ("kept", "share of the information that is kept"),
+    ("claimed risk", "records expected to be re-identified, as the policy claims"),
+    ("informed risk", "the same by the recipient of the title once he knows the policy"),
+    (
+        "P_reid",
+        "mean probability that he re-identifies a record if he plans and knows the policy: he knows how many match it, "
+        "has a belief of that, or pays access once for the file",
+    ),
+    ("time", "seconds to play it; equal games are played once"),
+    ("common", "one strategy for all records"),
+    ("fmdp-…", "the partitions, played against one who plans"),
+    ("others", "described in docs/methods.md"),
 )
 _NONE, _ONE_SHOT = "–", "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000
@@ -44,14 +53,25 @@ def policy_tables(
     """The comparison, and what to know of its rows."""
     own = adversary_of(request)
     against = "one attempt a record" if own == _ONE_SHOT else f"one who plans ({own.partition(', ')[2]})"
-    table = titled_table(f"{recipient.id}: all policies, against {against}", ("", "policy"), _HEADINGS, _CAPTION)
+    table = titled_table(f"{recipient.id}: all policies, against {against}", ("", "policy"), _HEADINGS)
     for one in policies:
         figures = [_NONE] * len(_HEADINGS) if one.figures is None else _figures(one.figures)
         table.add_row("→" if one.chosen else "", one.policy, *figures)
     sharing = len(request.sharing(recipient))
-    notes = [f"One representation is chosen for {sharing} recipients; the figures are of this one."] if sharing else []
+    notes = (
+        [f"One file is made for {sharing} recipients together; the figures are those of this one."] if sharing else []
+    )
     notes.extend(_notes(request, counted, policies))
     return (table, Group(*map(Text, notes)))
+
+
+def policy_legend() -> tuple[RenderableType, ...]:
+    """What the columns and some rows mean, once for all recipients."""
+    legend = untitled_table(("", ""), ())
+    legend.show_header = False
+    for name, meaning in _LEGEND:
+        legend.add_row(name, meaning)
+    return (legend,)
 
 
 def _figures(found: PolicyFigures) -> tuple[str, ...]:
@@ -123,6 +143,9 @@ def proof_in_words(division: DivisionFact, weighed: str) -> str:
 
 def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
     """What partitions pay against the recipient whom they are not made for, and why P_reid may be missing."""
+    again = [f"{one.policy} is {one.method.value}" for one, _ in played if one.policy != one.method.value]
+    if adversary_of(request) != _ONE_SHOT and again:
+        yield f"{', '.join(again)}: every game here is against one who plans."
     if adversary_of(request) == _ONE_SHOT:
         once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
         plans = {
@@ -130,8 +153,8 @@ def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Pol
             for one, found in played
             if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
         }
-        yield from _paying("if he plans, access paid once for the file", plans)
-        yield from _paying("if he makes one attempt a record", once)
+        yield from _paying("Made for one attempt a record, and he plans, access paid once for the file", plans)
+        yield from _paying("Made for one who plans, and he makes one attempt a record", once)
     reasons: dict[str, list[str]] = {}
     for one, found in played:
         if found.planned is None:
@@ -141,7 +164,8 @@ def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Pol
 
 def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:
     if payoffs:
-        yield f"Payoff {when}: {', '.join(f'{name} {_amount(payoff)}' for name, payoff in payoffs.items())}."
+        told = (f"{name} pays {_amount(payoff)}" for name, payoff in payoffs.items())
+        yield f"{when}: {', '.join(told)}."
 
 
 def _seconds(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from flows.cli.assessed_policies import policy_tables, proof_in_words
+from flows.cli.assessed_policies import policy_legend, policy_tables, proof_in_words
 from tasks.decision.division_fact import DivisionFact
 from tasks.generalization.setting import game_table
 from tasks.risk.policies import ComparedPolicy, Comparison
@@ -28,7 +28,7 @@ def shown(folder: Path, *changes: Change, **divided: DivisionFact) -> str:
         for one in Comparison(loaded.request, prepared, table).of(recipient)
     )
     console = Console(width=80, record=True, file=StringIO())
-    for one in policy_tables(recipient, loaded.request, table, rows):
+    for one in (*policy_tables(recipient, loaded.request, table, rows), *policy_legend()):
         console.print(one)
     return console.export_text()
 
@@ -103,7 +103,27 @@ def test_a_budget_is_kept_by_some_and_said_of_the_others(tmp_path: Path) -> None
 def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
     text = shown(tmp_path, changed(*GENERALIZATION, "adversary", to="sequential"))
     assert "all policies, against one who plans (access shared)" in text
-    assert "if he makes one attempt" not in text
+    assert "he makes one attempt a record:" not in text
+    again = "fmdp-partition-basic is basic-partition, fmdp-partition is no-attack-partition: every game here is against"
+    assert again in notes(text)
+    rows = {name: line for line in text.splitlines()[3:13] for name in line[2:].split()[:1]}
+    assert rows["fmdp-partition"].split()[1:] == rows["no-attack-partition"].split()[2:]
+
+
+def test_what_partitions_pay_against_the_other_recipient_is_told(tmp_path: Path) -> None:
+    text = notes(shown(tmp_path))
+    assert "Made for one attempt a record, and he plans, access paid once for the file: basic-partition pays" in text
+    assert "Made for one who plans, and he makes one attempt a record: fmdp-partition-basic pays" in text
+    assert "every game here" not in text
+
+
+def test_the_legend_names_every_column_once_for_all_recipients(world: World, releasegate: Any) -> None:
+    done = releasegate("assess", "game", world.request)
+    assert done.code == 0, done.err
+    assert done.out.count("seconds to play it") == 1
+    headings = ("payoff", "kept", "claimed risk", "informed risk", "P_reid", "time", "common", "fmdp-…")
+    legend = done.out[done.out.index("the recipient's own policy") :]
+    assert all(f"\n{heading}" in legend for heading in headings)
 
 
 def test_one_representation_for_several_is_said_to_be(tmp_path: Path) -> None:
@@ -112,7 +132,7 @@ def test_one_representation_for_several_is_said_to_be(tmp_path: Path) -> None:
         document["recipients"] = [one, one | {"id": "other", "stakes": {"benefit": 90, "loss": 60, "cost": 5}}]
 
     together = shown(tmp_path, two, changed(*GENERALIZATION, "shared", to={"recipients": "all"}))
-    assert "One representation is chosen for 2 recipients; the figures are of this one." in together
+    assert "One file is made for 2 recipients together; the figures are those of this one." in together
     # The other is kept off by groups of 12.
     assert "k = 6 is" in notes(shown(tmp_path, two))
     assert "at most 6 records, got 12" in notes(together)
