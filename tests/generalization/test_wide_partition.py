@@ -16,9 +16,11 @@ from tasks.generalization.problem import Problem
 from tasks.generalization.wide_partition import WidePartition, wide_partition
 from tasks.generalization.wide_partition.bound import upper_bound
 from tasks.generalization.wide_partition.common import common_levels, common_tree
+from tasks.generalization.wide_partition.cover import best_cover
 from tasks.generalization.wide_partition.graph import Explorer, whole
 from tasks.generalization.wide_partition.improve import improved
 from tasks.generalization.wide_partition.members import Division, Members
+from tasks.generalization.wide_partition.prices import priced_bound
 from tasks.generalization.wide_partition.tree import Tree, best_tree
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Hierarchy
@@ -128,6 +130,40 @@ def test_the_bound_is_above_and_falls_to_each_tuple_at_its_best(
     some, all_of_it = upper_bound(division, nodes, ROOM), upper_bound(division, 10**6, ROOM)
     assert all_of_it == pytest.approx(least, abs=1e-6)
     assert some >= all_of_it - 1e-6
+
+
+@QUICK
+@given(world=worlds(max_attributes=2), rule=RULES, by_records=st.booleans(), seed=st.integers(0, 9))
+def test_from_any_prices_the_bound_is_above_every_partition(
+    world: World, rule: Rule, by_records: bool, seed: int
+) -> None:
+    if not feasible(world, rule):
+        return
+    people = world.tuples(world.people)
+    weighted = world.tuples(world.records) if by_records else people
+    division = Division.of(world.problem(), Members.of(people, weighted), rule)
+    prices = np.random.default_rng(seed).normal(100, 100, len(division.members))
+    bounds = [priced_bound(division, prices, passes, ROOM) for passes in (1, 2, 6)]
+    assert bounds[0] >= bounds[1] >= bounds[2] >= best_cover(world.problem(), people, weighted, rule).total - 1e-6
+    assert priced_bound(division, prices, 6, 500) == np.inf
+    if by_records:
+        return
+    # Where all prices are one, a pass gives each tuple the most that a cell with it pays.
+    alone = sum(
+        n * slow.best_strategy(world, value, no_attack=rule is Rule.NO_ATTACK)[1] for value, n in world.people.items()
+    )
+    assert priced_bound(division, np.full(len(people), 7.0), 1, ROOM) == pytest.approx(alone, abs=1e-6)
+
+
+def test_prices_see_that_who_is_left_over_must_be_somewhere() -> None:
+    people = {("x",): 20, ("y",): 10}
+    world = World(([["x", "*"], ["y", "*"]],), people, people, Payoffs(90, 60, 20, 1), (1.0,))
+    division = division_of(world, Rule.NO_ATTACK)
+    # x by itself would leave y in a group of ten, so that all are released as one and keep nothing.
+    assert greedy(division, ROOM).total == 0
+    assert upper_bound(division, 10**6, ROOM) == pytest.approx(20 * 90)
+    assert priced_bound(division, np.full(2, 90.0), 1, ROOM) == pytest.approx(20 * 90)
+    assert priced_bound(division, np.full(2, 90.0), 30, ROOM) == pytest.approx(0, abs=1)
 
 
 @QUICK
@@ -253,6 +289,7 @@ def test_levels_that_cross(counts: list[int], rule: Rule) -> None:
 
     assert tree.total == pytest.approx(best((frozenset(range(6)), frozenset(range(2)))), abs=1e-6)
     assert upper_bound(division, 50, ROOM) >= tree.total - 1e-6
+    assert priced_bound(division, np.zeros(len(counted)), 5, ROOM) >= tree.total - 1e-6
     cells = cells_at(codes, tree.levels(codes), trees)
     np.testing.assert_array_equal(cells, tree.positions[tree.of_member])
     assert common_levels(division) is None

@@ -82,13 +82,22 @@ class Frontier:
         if not self._ranked:
             return np.minimum(refused, _sums(self._open, below=False)[nodes])
         bounds = self._bounds.ravel()[nodes]
-        allowed = len(nodes) - np.searchsorted(np.sort(bounds), bounds)
-        return np.minimum(refused, allowed)
+        return np.minimum(refused, _at_least(bounds))
 
 
 def beyond(cost: float) -> float:
     """The least cost that is more than ``cost`` and not a tie with it."""
     return cost + _TIE * max(abs(cost), 1.0)
+
+
+def _at_least(costs: Floats) -> NDArray[np.int64]:
+    """Number of costs at least as large as each one."""
+    order = np.argsort(costs)
+    ranked = costs[order]
+    first = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+    number = np.empty(len(costs), dtype=np.int64)
+    number[order] = len(costs) - np.repeat(first, np.diff(np.append(first, len(costs))))
+    return number
 
 
 def _down(levels: Levels) -> tuple[slice, ...]:

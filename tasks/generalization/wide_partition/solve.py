@@ -14,6 +14,7 @@ from tasks.generalization.wide_partition.common import common_levels, common_tre
 from tasks.generalization.wide_partition.graph import Explorer, whole
 from tasks.generalization.wide_partition.improve import improved
 from tasks.generalization.wide_partition.members import Division, Members
+from tasks.generalization.wide_partition.prices import priced_bound
 from tasks.generalization.wide_partition.tree import Tree, best_tree
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
@@ -29,6 +30,10 @@ _COUNTED = 2**26
 _STRATEGIES = 1000
 _ENTRY_BYTES = 32
 """A tuple in an open box of the bound, with what is worked out beside it."""
+_PRICED = 6
+"""Passes over all cells that lower the prices of the tuples, for the bound where groups must be large."""
+_PRICED_ROWS = 2**26
+"""Merged tuples that such a pass may go over."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +92,22 @@ def wide_partition(
             tree = improved(division, tree, max(number // largest, 1), max(number // together, 1), room)
     if not np.isfinite(tree.total):
         raise all_attacked("no release exists that nobody would attack", problem.payoffs)
-    counted = max(min(_COUNTED // number, _STRATEGIES), 1)
     return WidePartition(
         tree=tree,
         total=tree.total,
-        bound=max(upper_bound(division, counted, max(memory_limit // _ENTRY_BYTES, 4 * number)), tree.total),
+        bound=max(_bound(division, tree, memory_limit), tree.total),
         complete=graph.complete,
         common=None if straight is None else straight.total,
     )
+
+
+def _bound(division: Division, tree: Tree, memory_limit: int) -> float:
+    """By prices where large groups leave few enough cells to go over; else by each tuple's best cell."""
+    number, payoffs = len(division.members), division.problem.payoffs
+    if division.rule is Rule.NO_ATTACK:
+        kept = division.problem.loss.kept(tree.positions)[tree.of_member]
+        bound = priced_bound(division, payoffs.benefit * kept, _PRICED, _PRICED_ROWS)
+        if np.isfinite(bound):
+            return bound
+    counted = max(min(_COUNTED // number, _STRATEGIES), 1)
+    return upper_bound(division, counted, max(memory_limit // _ENTRY_BYTES, 4 * number))
