@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
 _LARGEST = 2**62
+_EXACT = 1 - 1e-12
+"""A safe group is a quotient of decimals, rounded: one this near to a whole number is it."""
 _MATRIX_CELLS = 8_000_000
 
 
@@ -62,7 +65,8 @@ class Problem:
 def all_attacked(what: str, follower: Follower) -> StageFailed:
     """The error of a rule that releases nothing worth an attack, where everything is."""
     least, single = follower.safe_group, isinstance(follower, Payoffs)
-    people = f"a population of at least {least:g} people ({'gain over cost' if single else 'nobody attacks as many'})"
+    number = f"{ceil(least * _EXACT):,}" if least < _LARGEST else f"{least:g}"
+    people = f"a population of at least {number} people ({'gain over cost' if single else 'nobody attacks as many'})"
     return StageFailed(
         what,
         where="generalization",

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from tasks.errors import StageFailed
 from tasks.generalization.common import common_strategy
 from tasks.generalization.exact import Rule
+from tasks.generalization.game import Payoffs
 from tasks.generalization.lattice_search import continued_search, lattice_search
 from tasks.generalization.partition import partition
 from tasks.generalization.play import play
+from tasks.generalization.problem import all_attacked
 from tasks.generalization.wide_partition import wide_partition
 from tasks.microdata.cube import cells_at
 from tests.generalization.test_exact_solver import check_against_loops
@@ -110,6 +112,15 @@ def test_common_strategy_and_continued_search(world: World) -> None:
         levels, worth = slow.best_strategy(world, value)
         assert tuple(world.problem().lattice.nodes[nodes[row]]) == levels
         assert payoffs[row] == pytest.approx(worth, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gain", "cost", "people"),
+    [(60_000, 0.01, "6,000,000"), (125, 10, "13"), (0.3, 0.1, "3"), (1e200, 1e-100, "1e+300")],
+)
+def test_people_that_it_takes_to_keep_off_a_single_attempt_are_whole(gain: float, cost: float, people: str) -> None:
+    error = all_attacked("nothing is left", Payoffs(benefit=1, loss=1, gain=gain, cost=cost))
+    assert error.expected == f"a population of at least {people} people (gain over cost)"
 
 
 def test_what_a_block_says_of_a_recipient_who_plans(pair_world: World) -> None:
