@@ -82,11 +82,28 @@ class AdditiveCost:
         """Nothing that the floor does not say."""
         return -np.inf
 
+    @cached_property
+    def _more_of_half(self) -> list[tuple[bool, Floats]]:
+        """Whether each attribute that counts is of the left half, and what suppression costs a half tuple more in it.
+
+        The latter of shape (n_levels, n_half_tuples).
+        """
+        middle, tables = len(self.tally.left.hierarchies), []
+        for axis, costs in self.whole.used:
+            left = axis < middle
+            codes = self.tally.left.codes[:, axis] if left else self.tally.right.codes[:, axis - middle]
+            tables.append((left, np.ascontiguousarray(costs.more[codes].T)))
+        return tables
+
     def _more(self, levels: Levels, classes: Classes, withheld: Bools) -> Floats:
         out = np.flatnonzero(withheld)
-        chosen = Classes(classes.left[out], classes.right[out], classes.records[out])
-        codes = self.tally.codes(chosen)
-        return np.array([chosen.records @ costs.more[codes[:, i], levels[i]] for i, costs in self.whole.used])
+        left, right, records = classes.left[out], classes.right[out], classes.records[out]
+        return np.array(
+            [
+                records @ more[levels[axis]].take(left if on_left else right)
+                for (axis, _), (on_left, more) in zip(self.whole.used, self._more_of_half, strict=True)
+            ]
+        )
 
     def _grid(self, heights: Levels, more: Floats) -> Floats:
         product = self.whole.metric is Metric.LOSS

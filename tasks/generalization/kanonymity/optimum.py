@@ -33,6 +33,7 @@ from tasks.generalization.kanonymity.frontier import Frontier, beyond
 from tasks.generalization.kanonymity.judge import Judge, Verdict, judge
 from tasks.generalization.kanonymity.metrics import Metric, Reference, reference
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.utility.one_thread import one_thread
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,9 @@ def search(
 def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int | None = None) -> Found:
     """The node that costs least among those that suppress at most ``limit`` records.
 
+    On one thread: many small sums over a few ten thousand classes are slower when they are shared out, and equal costs
+    would depend on how many share.
+
     Raises
     ------
     StageFailed
@@ -155,17 +159,18 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
     allowed: list[tuple[float, int, Levels]] = []
     best = np.inf
     levels, evaluated = tuple(height - 1 for height in heights), 0
-    while frontier and (budget is None or evaluated < budget):
-        if evaluated:
-            levels = frontier.pick()
-        verdict, evaluated = judged.verdict(levels, limit), evaluated + 1
-        frontier.close(levels)
-        _settle(frontier, cost, levels, verdict, limit)
-        if verdict.records <= limit:
-            own = cost.cost(levels, verdict.classes, verdict.withheld)
-            allowed.append((own, verdict.records, levels))
-            best = min(best, own)
-        frontier.close_over(best)
+    with one_thread():
+        while frontier and (budget is None or evaluated < budget):
+            if evaluated:
+                levels = frontier.pick()
+            verdict, evaluated = judged.verdict(levels, limit), evaluated + 1
+            frontier.close(levels)
+            _settle(frontier, cost, levels, verdict, limit)
+            if verdict.records <= limit:
+                own = cost.cost(levels, verdict.classes, verdict.withheld)
+                allowed.append((own, verdict.records, levels))
+                best = min(best, own)
+            frontier.close_over(best)
     if not allowed:
         raise _nothing(limit, finished=not frontier)
     _, levels, own = min((records, node, own) for own, records, node in allowed if own <= beyond(best))

@@ -88,8 +88,8 @@ class _Rows:
         """Rows with equal numbers, from 0 without gaps, made one."""
         one_of = np.empty(bound, dtype=np.int64)
         one_of[numbers] = np.arange(len(numbers))
-        sums = (np.bincount(numbers, own, bound) for own in (self.people, self.weights, self.worth))
-        return _Rows(self.head[one_of], self.member[one_of], *sums, self.lost[one_of])
+        people, weights, worth = (np.bincount(numbers, own, bound) for own in (self.people, self.weights, self.worth))
+        return _Rows(self.head[one_of], self.member[one_of], people, weights, worth, self.lost[one_of])
 
 
 @dataclass
@@ -183,4 +183,5 @@ class _Pass:
         paid = self.division.paid(kept, np.rint(people).astype(np.int64), np.rint(weights).astype(np.int64))
         with np.errstate(divide="ignore", invalid="ignore"):
             spare = np.where(weights > 0, (worth - paid) / weights, np.inf)
-        return spare[cell].reshape(-1, len(levels)).min(axis=1)
+        least: Floats = spare[cell].reshape(-1, len(levels)).min(axis=1)
+        return least
