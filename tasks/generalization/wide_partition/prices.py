@@ -88,7 +88,11 @@ class _Rows:
         """Rows with equal numbers, from 0 without gaps, made one."""
         one_of = np.empty(bound, dtype=np.int64)
         one_of[numbers] = np.arange(len(numbers))
-        people, weights, worth = (np.bincount(numbers, own, bound) for own in (self.people, self.weights, self.worth))
+
+        def summed(own: Floats) -> Floats:
+            return np.bincount(numbers, own, bound).astype(np.float64, copy=False)
+
+        people, weights, worth = summed(self.people), summed(self.weights), summed(self.worth)
         return _Rows(self.head[one_of], self.member[one_of], people, weights, worth, self.lost[one_of])
 
 
