@@ -211,7 +211,7 @@ def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, bu
                 fix="allow more memory_limit_mb, use fewer quasi-identifiers, or play basic or no-attack",
             )
         weighed = Weighed(table.population, table.data, table.records, by_records=cell_weights == "data")
-        return ruled_partition(problem, weighed, budget, PARTITION_RULES[method])
+        return ruled_partition(problem, weighed, budget, PARTITION_RULES[method], table.memory_limit)
     if budget.least_records is not None:
         raise StageFailed(
             "a strategy for each record keeps no least records of a cell",

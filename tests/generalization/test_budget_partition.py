@@ -1,5 +1,7 @@
 """Partitions under a budget over the whole file: equal to trying every partition; everybody keeps the cell's group."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from tasks.errors import StageFailed
 from tasks.generalization.budget import partitions
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
+from tasks.generalization.budget.priced import PricedCells
 from tasks.generalization.budget.terms import Budget
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
@@ -173,6 +176,29 @@ def test_records_of_nobody_in_the_population_use_limits(budget: Budget) -> None:
         assert plan.payoff == pytest.approx(20 * 100 + 20 * 100 + 20 * 50)
         assert plan.spent[0].used == 0
         np.testing.assert_array_equal(plan.chosen.walk(world.codes([("u",), ("x",)]))[0], [[1], [0]])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_plan_is_the_same_whatever_may_be_kept_between_prices(
+    pair_world: World, sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[PricedCells] = []
+
+    class Watched(PricedCells):
+        def __init__(self, *terms: Any) -> None:
+            super().__init__(*terms)
+            made.append(self)
+
+    monkeypatch.setattr(partitions, "PricedCells", Watched)
+    problem, weighed = pair_world.problem(sparse=sparse), weighed_of(pair_world, by_records=False, sparse=sparse)
+    budget, codes = Budget(reidentifications=0.4), pair_world.codes(pair_world.all_values)
+    plans = [plan_partition(problem, weighed, budget, memory_limit=limit) for limit in (0, 400, 2**20)]
+    kept = [sum(terms.size for terms in cells._known.values()) for cells in made]
+    assert kept[0] == 0 < kept[1] <= 400 < kept[2] <= 2**20
+    for plan in plans:
+        assert (plan.payoff, plan.bound) == (plans[0].payoff, plans[0].bound)
+        for own, first in zip(plan.chosen.walk(codes), plans[0].chosen.walk(codes), strict=True):
+            np.testing.assert_array_equal(own, first)
 
 
 def test_what_cannot_be_kept_is_said_in_words(pair_world: World) -> None:

@@ -19,9 +19,6 @@ from tasks.microdata.cube import DenseCube, SparseCube
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
-_REMEMBERED = 2**28
-"""Numbers that may be kept from one price to the next: 2 GiB."""
-
 
 @dataclass(frozen=True)
 class CellTerms:
@@ -36,6 +33,11 @@ class CellTerms:
     withheld: NDArray[np.bool_]
     """Whether the cell may be withheld."""
 
+    @property
+    def size(self) -> int:
+        """Bytes that these take."""
+        return sum(own.nbytes for own in (self.payoff, *self.usage, self.records, self.withheld))
+
 
 @dataclass(eq=False)
 class PricedCells:
@@ -48,8 +50,9 @@ class PricedCells:
     rule: Rule
     capacity: tuple[float, ...]
     """Of each limit; cells that use more by themselves are forbidden."""
+    room: int
+    """Bytes that may be kept from one price to the next; what finds no room is worked out each time."""
     _known: dict[tuple[int, ...], CellTerms] = field(default_factory=dict)
-    _room: int = _REMEMBERED
 
     def best(self, prices: Floats, *, paid: bool = True) -> Partition:
         """The partition that is worth most at some prices; its total is minus infinity where none is allowed.
@@ -81,10 +84,9 @@ class PricedCells:
         found = self._known.get(cells.levels)
         if found is None:
             found = self.terms(cells.positions, cells.people, cells.weights, cells.of(self.records))
-            size = found.payoff.size * (2 + len(found.usage))
-            if size <= self._room:
+            if found.size <= self.room:
                 self._known[cells.levels] = found
-                self._room -= size
+                self.room -= found.size
         return found
 
     def terms(self, positions: tuple[Codes, ...], people: Counts, weights: Counts, records: Counts) -> CellTerms:

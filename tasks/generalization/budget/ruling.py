@@ -43,7 +43,7 @@ class Ruled:
     outcome: BudgetOutcome
 
 
-def ruled_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule) -> Ruled:
+def ruled_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule, memory_limit: int) -> Ruled:
     """A partition within the budget; parameters as of ``plan_partition``.
 
     Raises
@@ -51,7 +51,7 @@ def ruled_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Ru
     StageFailed
         If no partition within the budget exists, or none was found.
     """
-    plan = plan_partition(problem, weighed, budget, rule)
+    plan = plan_partition(problem, weighed, budget, rule, memory_limit=memory_limit)
     data, population = weighed.data, weighed.population
     outcome = _outcome(plan, data.total, weighed.tuples.total)
     levels, withheld = plan.chosen.walk(data.codes)
