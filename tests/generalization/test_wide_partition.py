@@ -251,6 +251,38 @@ def test_levels_that_cross(counts: list[int], rule: Rule) -> None:
     assert common_levels(division) is None
 
 
+@QUICK
+@given(world=worlds(max_attributes=2, max_count=4, crossing=True), rule=RULES, by_records=st.booleans())
+def test_with_room_no_recursive_division_along_levels_that_cross_pays_more(
+    world: World, rule: Rule, by_records: bool
+) -> None:
+    if not feasible(world, rule):
+        return
+    division = division_of(world, rule, by_records=by_records)
+    graph = Explorer(division, ROOM).explore(whole(division))
+    assert graph.complete
+    tree = best_tree(division, graph)
+    check(division, tree)
+    weights = world.records if by_records else world.people
+    best = slow.crossing_partition(world, weights, no_attack=rule is Rule.NO_ATTACK)
+    assert tree.total == pytest.approx(best, abs=1e-6)
+    assert upper_bound(division, 20, ROOM) >= best - 1e-6
+    without_room = greedy(division, 0)
+    check(division, without_room)
+    again = improved(division, without_room, len(division.members), 1, ROOM)
+    assert without_room.total - 1e-6 <= again.total == pytest.approx(best, abs=1e-6)
+
+
+def test_what_people_share_does_not_close_off_a_level_that_crosses() -> None:
+    # Nobody has d, so that everybody is in abc; the best groups of 3 people or more are ab, and c out of cd.
+    rows = ([["a", "abc", "ab", "*"], ["b", "abc", "ab", "*"], ["c", "abc", "cd", "*"], ["d", "d", "cd", "*"]],)
+    people = {("a",): 2, ("b",): 2, ("c",): 3}
+    world = World(rows, people, people, Payoffs(100, 60, 30, 10), (1.0,), crossing=True)
+    tree = greedy(division_of(world, Rule.NO_ATTACK), ROOM)
+    assert tree.total == pytest.approx(4 * 50 + 3 * 100)
+    assert tree.levels(world.codes([("a",), ("b",), ("c",)])).ravel().tolist() == [2, 2, 0]
+
+
 def test_the_same_people_in_another_order_of_memory_give_the_same_partition(pair_world: World) -> None:
     people = pair_world.tuples(pair_world.people)
     found = [wide_partition(pair_world.problem(), people, people, Rule.BASIC, limit) for limit in (0, 0)]

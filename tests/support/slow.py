@@ -144,6 +144,28 @@ def partition(world: World, weights: People, *, no_attack: bool) -> tuple[float,
     return total, released
 
 
+def crossing_partition(world: World, weights: People, *, no_attack: bool) -> float:
+    """Best total over all recursive splits into the groups of any lower level that lie wholly inside the divided one."""
+    memory: dict[tuple[tuple[int, ...], Cell], float] = {}
+
+    def best(levels: tuple[int, ...], cell: Cell) -> float:
+        if count(world.people, cell) == 0:
+            return 0.0
+        if (levels, cell) not in memory:
+            most = -inf if no_attack and attacked(world, cell) else count(weights, cell) * payoff(world, cell)
+            for axis, level in enumerate(levels):
+                for lower in range(level):
+                    parts = {group(world, axis, value, lower) for value in cell[axis]}
+                    if all(part <= cell[axis] for part in parts):
+                        down = (*levels[:axis], lower, *levels[axis + 1 :])
+                        most = max(most, sum(best(down, (*cell[:axis], part, *cell[axis + 1 :])) for part in parts))
+            memory[levels, cell] = most
+        return memory[levels, cell]
+
+    whole = tuple(frozenset(row[0] for row in rows) for rows in world.rows)
+    return best(tuple(height - 1 for height in heights(world)), whole)
+
+
 def informed(world: World, own: Callable[[Values], Cell]) -> Callable[[Cell], int]:
     """Effective size n_T of a cell: people whose own cell, by the rule, is that cell."""
     sizes: dict[Cell, int] = {}
