@@ -303,7 +303,7 @@ def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
 def _returning(labels: NDArray[np.object_]) -> NDArray[np.intp]:
     """Rows that return to a group after another one."""
     codes, _ = pd.factorize(labels)
-    returning: NDArray[np.intp] = np.flatnonzero(codes < np.maximum.accumulate(codes))
+    returning: NDArray[np.intp] = np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))
     return returning
 
 

@@ -1,10 +1,10 @@
 """Cells that recursive division reaches, each with the splits that are looked at: as wide as a limit of memory allows.
 
 A cell is *closed*: no attribute that is a tree can go down a level with all members still in one group, since that is
-worth doing in any case. Cells are worked off from general to specific, all of one sum of levels at once, and each once, however it is
-reached. Every cell gets its best split by information gained for each unit of entropy that the members lose; what room
-there is beyond that goes to the second best splits, smallest cells first, then to the third and so on. Where there is
-room for all of them the best division of the graph is the best of all recursive ones.
+worth doing in any case. Cells are worked off from general to specific, all of one sum of levels at once, and each once,
+however it is reached. Every cell gets its best split by information gained for each unit of entropy that the members
+lose; what room there is beyond that goes to the second best splits, smallest cells first, then to the third and so on.
+Where there is room for all of them the best division of the graph is the best of all recursive ones.
 """
 
 from dataclasses import dataclass, field
