@@ -62,6 +62,9 @@ def test_both_kinds_of_file_are_released_as_they_were_judged(made: Made) -> None
         assert record.decision is Verdict.APPROVED, record.reasons
         (rescored,) = (gate for gate in record.gates if gate.id == RESCORED_EQUAL)
         assert rescored.passed
+        treated = {field.name: field.treatment for field in record.fields}
+        assert treated["age"].endswith(", along levels that cross)")
+        assert "cross" not in treated["zip"]
         released = made.data(who)
         assert set(released["age"]) <= {label for row in ROWS for label in row}
         delivered = made.outcome.bundle / "delivery" / who / "hierarchies" / "age.csv"
