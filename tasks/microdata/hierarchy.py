@@ -137,7 +137,7 @@ def crossing_levels(what: str, hierarchies: Sequence[Hierarchy]) -> HierarchyErr
         where=f"attributes with levels that cross: {names}",
         expected="hierarchies that are trees",
         got="levels that cross",
-        fix="leave out the levels that cross, or play a method of the game that takes them",
+        fix="leave out the levels that cross, or do without what needs trees",
     )
 
 

@@ -108,6 +108,7 @@ def test_decoys_and_limits_of_the_whole_file_are_refused_where_the_request_is_re
 ) -> None:
     world.write_ages(ROWS)
     world.ask(**ASKED)
+    assert "40 → 8 → 3 → 1, levels cross" in releasegate("check", world.request).out
     refused = releasegate("assess", "decoys", world.request)
     assert refused.code == 2
     assert "attributes with levels that cross: age" in refused.err
