@@ -97,7 +97,8 @@ def wide_partition(
         raise all_attacked("no release exists that nobody would attack", problem.payoffs)
     counted = max(min(_COUNTED // number, _STRATEGIES), 1)
     # Every group of a meet is one of the hierarchy's, so that its own levels bound what a tuple can be paid.
-    bounding = Division.of(problem, members, rule)
+    trees = all(hierarchy.is_tree for hierarchy in problem.hierarchies)
+    bounding = division if trees else Division.of(problem, members, rule)
     return WidePartition(
         tree=tree,
         refined=refined,
