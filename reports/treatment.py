@@ -5,7 +5,7 @@ import re
 from reports.masking import masking_text
 from reports.methods import method_text
 
-_NAMED = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity)?\)")
+_NAMED = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity|, along levels that cross)?\)")
 
 
 def treatment_text(treatment: str) -> str:
@@ -18,6 +18,8 @@ def treatment_text(treatment: str) -> str:
 
     >>> treatment_text("generalized (no-attack, then k-anonymity)"), treatment_text("removed")
     ('generalized: No-Attack game, then k-anonymity', 'removed')
+    >>> treatment_text("generalized (no-attack, along levels that cross)")
+    'generalized: No-Attack game, along levels that cross'
     """
     found = _NAMED.fullmatch(treatment)
     if found is None:

@@ -130,6 +130,7 @@ def _show(checked: Checked) -> None:
     for name, attribute in loaded.request.attributes.items():
         tree = prepared.hierarchies.get(name)
         groups = " → ".join(str(len(level)) for level in tree.labels) if tree else ""
+        groups += ", levels cross" if tree and not tree.is_tree else ""
         fields.add_row(name, attribute.role.value, attribute.type.value, f"{prepared.distinct_values[name]:,}", groups)
     console.print(fields)
     console.print(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.errors import ParameterError
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 
 NOTHING = -1
 
@@ -54,7 +54,13 @@ def lineages(hierarchies: Sequence[Hierarchy], outside: Sequence[Codes | None] |
     outside : sequence of arrays of shape (n_leaves,) or None, optional
         For each attribute, the position of each leaf under a grouping of which some groups are not in the hierarchy;
         their positions follow its axis (``tasks.generalization.safe_harbor.SafeHarborAxis.positions``).
+
+    Raises
+    ------
+    HierarchyError
+        If the levels of a hierarchy cross, so that a group has no one line of ancestors.
     """
+    check_trees("decoys are placed in groups that lie inside one another", hierarchies)
     groupings = outside or [None] * len(hierarchies)
     return tuple(_lineage(hierarchy, grouping) for hierarchy, grouping in zip(hierarchies, groupings, strict=True))
 

@@ -39,7 +39,7 @@ from tasks.generalization.play import Played, Table, overlapping, population_cel
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Prepared
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, check_trees
 from tasks.request.model import DecoyTerms, Recipient, ReleaseRequest
 from tasks.risk.score import released_tuples
 
@@ -63,6 +63,9 @@ class Copies:
     masked: MaskedColumns = field(repr=False)
     played: dict[str, Played] = field(repr=False)
     """What each recipient's method released, in the order of the request."""
+
+    def __post_init__(self) -> None:
+        check_trees("decoys are placed in groups that lie inside one another", self.table.hierarchies)
 
     @cached_property
     def axes(self) -> tuple[Lineage, ...]:

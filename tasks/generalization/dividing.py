@@ -1,4 +1,7 @@
-"""Which solver divides the population: exact over all cells where they can be counted, else the wide partition."""
+"""Which solver divides the population: exact over all cells where they can be, else the wide partition.
+
+The exact recursion adds up children level by level, so it takes trees whose cells can be counted.
+"""
 
 from collections.abc import Callable
 from math import prod
@@ -35,13 +38,18 @@ def divided(table: Table, problem: Problem, rule: Rule, cell_weights: str) -> tu
         If the rule leaves no partition.
     """
     by_data = cell_weights == "data"
-    if cells_fit(table):
+    if recursion_fits(table):
         exact = partition(problem, table.records if by_data else table.people, rule)
         return exact.levels, DivisionOutcome(payoff=exact.total, upper_bound=None, exact=True)
     wide = wide_partition(
         problem, table.population, table.data if by_data else table.population, rule, table.memory_limit
     )
     return wide.levels, DivisionOutcome(payoff=wide.total, upper_bound=wide.bound, exact=wide.complete)
+
+
+def recursion_fits(table: Table) -> bool:
+    """Whether the exact recursion can be run: no levels cross, and all cells can be counted."""
+    return all(hierarchy.is_tree for hierarchy in table.hierarchies) and cells_fit(table)
 
 
 def cells_fit(table: Table) -> bool:

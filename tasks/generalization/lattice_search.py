@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tasks.errors import ParameterError
 from tasks.generalization.game import TIE, Floats, Payoffs
 from tasks.generalization.problem import Problem
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, check_trees
 
 
 def lattice_search(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -75,7 +75,13 @@ def continued_search(problem: Problem, codes: Codes) -> tuple[NDArray[np.intp], 
     Returns
     -------
     nodes, payoffs, searched : arrays of shape (n_tuples,)
+
+    Raises
+    ------
+    HierarchyError
+        If levels cross: a more general node then need not release less.
     """
+    check_trees("the search leaves out what is more general than an unattacked node", problem.hierarchies)
     lattice = problem.lattice
     best = np.full(len(codes), -np.inf)
     chosen = np.zeros(len(codes), dtype=np.intp)

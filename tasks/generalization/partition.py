@@ -19,7 +19,7 @@ from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss
 from tasks.generalization.problem import Problem, all_attacked
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
@@ -156,7 +156,10 @@ def partition(problem: Problem, weights: DenseCube | SparseCube, rule: Rule, wor
     StageFailed
         If the rule leaves no partition: even the cell that holds everybody is attacked. With a worth of the caller's
         own the total of such a partition is minus infinity instead.
+    HierarchyError
+        If levels cross; ``wide_partition`` takes such hierarchies.
     """
+    check_trees("the exact recursion divides each group into those of the level below", problem.hierarchies)
     pays = _under(problem, rule) if worth is None else worth
     if isinstance(weights, DenseCube) and isinstance(problem.people, DenseCube):
         result = _dense(problem, problem.people, weights, pays)

@@ -24,7 +24,7 @@ from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.table import DivisionOutcome, KAnonymityOutcome, MethodCells, Played, Table
 from tasks.linkage.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
@@ -190,6 +190,7 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
 
 def _budgeted(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> MethodCells:
     """What a method makes of data and population within a budget over the whole file."""
+    check_trees("a budget over the whole file rests on hierarchies that are trees", table.hierarchies)
     found = _ruled(table, problem, method, cell_weights, budget)
     cells, own = (
         problem.canonical(cells_at(tuples.codes, levels, table.hierarchies))

@@ -23,7 +23,7 @@ from tasks.generalization.kanonymity.metrics import Reference
 from tasks.generalization.raised import Raised
 from tasks.generalization.table import KAnonymityOutcome, MethodCells, Table
 from tasks.linkage.transparency import cell_numbers
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, check_trees
 
 Bools = NDArray[np.bool_]
 
@@ -51,7 +51,10 @@ def recode(table: Table, demands: Demands, method: MethodCells) -> Recoded:
     ------
     StageFailed
         If no node meets the demands within the suppression limit, or a demand cannot be met at all.
+    HierarchyError
+        If levels cross: a more general node then need not have larger classes.
     """
+    check_trees("k-anonymity rests on hierarchies that are trees", table.hierarchies)
     raised = Raised.of(table, method.cells, method.own)
     leaves, people = raised.leaves(method.cells), raised.leaves(method.own)
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import RequestError
+from tasks.errors import HierarchyError, RequestError
 from tasks.generalization.zip3 import RESTRICTED_LABEL, ZipTable
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import SafeHarborRule
@@ -41,6 +41,8 @@ def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable
     ------
     RequestError
         If the rule is ``age`` and a value of the hierarchy is not a whole number.
+    HierarchyError
+        If levels cross so that a group of Safe Harbor's, held by a group of one level, is divided at a higher one.
     """
     labels = np.array(_labels(hierarchy, rule, table), dtype=object)
     names, group = np.unique(labels.astype(str), return_inverse=True)
@@ -50,7 +52,7 @@ def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable
     extra_sizes: list[int] = []
     for number, name in enumerate(names):
         leaves = np.flatnonzero(group == number)
-        level = _covering_level(hierarchy, leaves)
+        level = _covering_level(hierarchy, leaves, rule)
         position = int(hierarchy.positions[leaves[0], level])
         if hierarchy.sizes[position] == len(leaves):
             position = int(hierarchy.finest[position])
@@ -85,7 +87,16 @@ def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequ
     return leaves
 
 
-def _covering_level(hierarchy: Hierarchy, leaves: NDArray[np.intp]) -> int:
-    """Least level at which one group holds all these leaves."""
+def _covering_level(hierarchy: Hierarchy, leaves: NDArray[np.intp], rule: SafeHarborRule) -> int:
+    """Least level at which, as at all above, one group holds all these leaves."""
     same = (hierarchy.groups[leaves] == hierarchy.groups[leaves[0]]).all(axis=0)
-    return int(np.argmax(same))
+    level = int(np.argmax(same))
+    if not same[level:].all():
+        raise HierarchyError(
+            "a level of the hierarchy divides a group that Safe Harbor keeps together and a lower level holds",
+            where=f"attributes.{hierarchy.name}.hierarchy, level {level + int(np.argmin(same[level:]))}",
+            expected=f"levels that hold the groups of safe_harbor: {rule.value} from level {level} on",
+            got="levels that cross there",
+            fix="put the level below those that hold Safe Harbor's groups, or leave it out",
+        )
+    return level

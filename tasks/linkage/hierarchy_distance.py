@@ -155,7 +155,7 @@ def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats
     size = np.full((len(leaves), len(positions)), groups.n_leaves, dtype=np.int64)
     for level in reversed(range(groups.covers.shape[1])):
         cover = groups.covers[positions, level]
-        np.copyto(size, groups.sizes[cover], where=groups.layers[leaves, level, None] == cover)
+        np.minimum(size, groups.sizes[cover], out=size, where=groups.layers[leaves, level, None] == cover)
     np.copyto(size, groups.sizes[positions], where=groups.holds(leaves[:, None], positions))
     distances: Floats = (size - 1) / max(groups.n_leaves - 1, 1)
     return distances

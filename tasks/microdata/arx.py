@@ -31,13 +31,13 @@ def _escaped(mark: str) -> str:
     return "".join(f"%{byte:02X}" for byte in mark.encode())
 
 
-def read_arx(name: str, path: Path) -> Hierarchy:
+def read_arx(name: str, path: Path, *, levels_may_cross: bool = False) -> Hierarchy:
     """Read a hierarchy from an ARX CSV file, UTF-8, semicolons between labels.
 
     Raises
     ------
     HierarchyError
-        If the file cannot be read, or its rows are no tree (see ``hierarchy_from_rows``).
+        If the file cannot be read, or its rows are no hierarchy (see ``hierarchy_from_rows``).
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -50,7 +50,7 @@ def read_arx(name: str, path: Path) -> Hierarchy:
             got=type(error).__name__,
             fix="check the file's encoding and permissions",
         ) from None
-    return hierarchy_from_rows(name, rows, path.name)
+    return hierarchy_from_rows(name, rows, path.name, levels_may_cross=levels_may_cross)
 
 
 def write_arx(hierarchy: Hierarchy, path: Path) -> None:

@@ -7,12 +7,14 @@ from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
 
 TOP = "*"
+_NOT_COVERED = "the groups of a level do not cover the level below"
 
 
-def from_intervals(name: str, levels: IntervalLevels) -> Hierarchy:
+def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool = False) -> Hierarchy:
     """Whole numbers from minimum to maximum, grouped into intervals of each width, counted from the minimum.
 
     The last interval of a level is cut at the maximum. Labels read ``low-high``; one number stands for itself.
+    Levels cross where a width is no multiple of the one before it.
     """
     rows = []
     for value in range(levels.minimum, levels.maximum + 1):
@@ -22,7 +24,8 @@ def from_intervals(name: str, levels: IntervalLevels) -> Hierarchy:
             high = min(low + width - 1, levels.maximum)
             row.append(str(low) if low == high else f"{low}-{high}")
         rows.append([*row, TOP])
-    return hierarchy_from_rows(name, _without_repeated_top(rows), f"intervals of {name}")
+    where = f"intervals of {name}"
+    return hierarchy_from_rows(name, _without_repeated_top(rows), where, levels_may_cross=levels_may_cross)
 
 
 def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hierarchy:
@@ -53,13 +56,22 @@ def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hie
     return hierarchy_from_rows(name, rows, where)
 
 
-def from_groups(name: str, groups: GroupLevels) -> Hierarchy:
+def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = False) -> Hierarchy:
     """Groups written out level by level; the first level holds the values.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attribute.
+    groups : GroupLevels
+    levels_may_cross : bool
+        Whether every level holds the values themselves, in place of the groups of the level below.
 
     Raises
     ------
     HierarchyError
-        If a level names a group that the level below does not have, leaves one out, or puts one into two groups.
+        If a level names a group (or value) that the level below (or the first) does not have, leaves one out, or puts
+        one into two groups.
     """
     where = f"groups of {name}"
     rows = [[value] for members in groups.levels[0].values() for value in members]
@@ -74,22 +86,25 @@ def from_groups(name: str, groups: GroupLevels) -> Hierarchy:
                         expected="each member listed in one group",
                         fix="remove it from all groups but one",
                     )
-        below = {row[-1] for row in rows}
-        _check_members(below, set(parents), where, number)
-        rows = [[*row, parents[row[-1]]] for row in rows]
+        place = 0 if levels_may_cross else -1
+        _check_members({row[place] for row in rows}, set(parents), where, number, values=levels_may_cross)
+        rows = [[*row, parents[row[place]]] for row in rows]
     if len({row[-1] for row in rows}) > 1:
         rows = [[*row, TOP] for row in rows]
-    return hierarchy_from_rows(name, rows, where)
+    return hierarchy_from_rows(name, rows, where, levels_may_cross=levels_may_cross)
 
 
-def _check_members(below: set[str], named: set[str], where: str, number: int) -> None:
+def _check_members(below: set[str], named: set[str], where: str, number: int, *, values: bool) -> None:
     if below != named:
+        members = "values" if values else "groups of the level below"
         raise HierarchyError(
-            "the groups of a level do not cover the level below",
+            "the groups of a level do not cover the values" if values else _NOT_COVERED,
             where=f"{where}, level {number}",
-            expected=f"the {len(below)} groups of the level below, each once",
+            expected=f"the {len(below)} {members}, each once",
             got=f"{len(below - named)} left out, {len(named - below)} unknown",
-            fix="list every group of the level below, and no other",
+            fix="list every value in every level, and no other"
+            if values
+            else "list every group of the level below, and no other",
         )
 
 

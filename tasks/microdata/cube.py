@@ -47,7 +47,7 @@ def cube_cells(hierarchies: Sequence[Hierarchy]) -> int:
 
 
 def dense_cube(tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> DenseCube:
-    """Count the leaves once, then add them up level by level along each axis.
+    """Count the leaves once, then add them up level by level along each axis, each from the nearest that it nests.
 
     Parameters
     ----------
@@ -62,9 +62,10 @@ def dense_cube(tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> DenseCube:
     filled = list(leaves)
     for axis, hierarchy in enumerate(hierarchies):
         for level in range(1, hierarchy.n_levels):
-            below = counts[(*filled[:axis], _level(hierarchy, level - 1), *filled[axis + 1 :])]
+            lower = hierarchy.nested_below(level)
+            below = counts[(*filled[:axis], _level(hierarchy, lower), *filled[axis + 1 :])]
             here = (*filled[:axis], _level(hierarchy, level), *filled[axis + 1 :])
-            counts[here] = np.add.reduceat(below, hierarchy.child_starts(level), axis=axis)
+            counts[here] = np.add.reduceat(below, hierarchy.child_starts(level, lower), axis=axis)
         filled[axis] = slice(None)
     return DenseCube(counts)
 

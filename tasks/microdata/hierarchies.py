@@ -21,7 +21,7 @@ def build_hierarchies(loaded: LoadedRequest, population: pd.DataFrame) -> dict[s
     Raises
     ------
     HierarchyError, WorkspaceError
-        If a hierarchy is no tree, or its file cannot be read.
+        If a hierarchy is no tree and may not be another, or its file cannot be read.
     """
     hierarchies = {}
     for name in loaded.request.quasi_identifiers:
@@ -30,12 +30,12 @@ def build_hierarchies(loaded: LoadedRequest, population: pd.DataFrame) -> dict[s
             continue
         if source.file is not None:
             path = loaded.resolve(source.file, f"attributes.{name}.hierarchy.file")
-            hierarchies[name] = read_arx(name, path)
+            hierarchies[name] = read_arx(name, path, levels_may_cross=source.levels_may_cross)
         elif source.intervals is not None:
-            hierarchies[name] = from_intervals(name, source.intervals)
+            hierarchies[name] = from_intervals(name, source.intervals, levels_may_cross=source.levels_may_cross)
         elif source.prefixes is not None:
             values = population[name].dropna().unique()
             hierarchies[name] = from_prefixes(name, source.prefixes, (str(value) for value in values))
         elif source.groups is not None:
-            hierarchies[name] = from_groups(name, source.groups)
+            hierarchies[name] = from_groups(name, source.groups, levels_may_cross=source.levels_may_cross)
     return hierarchies

@@ -1,4 +1,7 @@
-"""Generalization hierarchies: trees over the values of one attribute, in integer form.
+"""Generalization hierarchies over the values of one attribute, in integer form.
+
+Most are trees. Where a request says so, levels may cross: five-year bands, and above them *minor* and *adult*, of which
+both have a part of one band. Its groups are then runs along one order of the values all the same.
 
 A hierarchy does not read files and does not know an attribute's role; ``tasks.microdata.arx`` reads and writes the
 ARX form, ``tasks.microdata.build`` makes hierarchies from intervals, prefixes and groups.
@@ -20,11 +23,13 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """A tree whose leaves are the attribute's domain; level 0 is the leaves, the last level one group.
+    """Levels of groups over the attribute's domain; level 0 is the values, its leaves, the last level one group.
 
     Leaves are ordered so that every group of every level is a run of neighbouring leaves, and groups of a level are
     numbered along that order. The *axis* of a hierarchy lists the groups of all its levels, level 0 first; a
     *position* on the axis therefore names one group of one level.
+
+    A hierarchy is a tree where every group lies inside one group of the next level; otherwise its levels *cross*.
     """
 
     name: str
@@ -77,22 +82,41 @@ class Hierarchy:
     @cached_property
     def finest(self) -> Codes:
         """For each axis position, the position of the lowest level that holds the very same leaves."""
-        finest = np.arange(self.axis_length, dtype=np.int32)
-        for level in range(1, self.n_levels):
-            here = self.positions[self.starts(level), level]
-            below = self.positions[self.starts(level), level - 1]
-            same = self.sizes[here] == self.sizes[below]
-            finest[here[same]] = finest[below[same]]
+        first = np.concatenate([self.starts(level) for level in range(self.n_levels)]).astype(np.int64)
+        _, lowest, run = np.unique(first * (self.n_leaves + 1) + self.sizes, return_index=True, return_inverse=True)
+        finest: Codes = lowest[run].astype(np.int32)
         return finest
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether every group lies inside one group of the next level, so that no levels cross."""
+        return all(self.nests(level, level - 1) for level in range(1, self.n_levels))
+
+    def nests(self, level: int, below: int) -> bool:
+        """Whether every group of a level is made up of whole groups of a lower one."""
+        return bool(np.isin(self.starts(level), self.starts(below)).all())
+
+    def nested_below(self, level: int) -> int:
+        """Highest lower level of whose whole groups a level (≥ 1) is made up; the next one in a tree."""
+        return next(below for below in reversed(range(level)) if self.nests(level, below))
 
     def starts(self, level: int) -> Codes:
         """First leaf of each group of a level."""
         first: Codes = np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
         return first
 
-    def child_starts(self, level: int) -> Codes:
-        """First group of the level below of each group of a level (level ≥ 1)."""
-        children: Codes = self.groups[self.starts(level), level - 1]
+    def child_starts(self, level: int, below: int | None = None) -> Codes:
+        """First group of a lower level, the next where not given, in each group of a level (≥ 1).
+
+        Raises
+        ------
+        HierarchyError
+            If the two levels cross, so that some groups of the lower one are in no group of the other.
+        """
+        below = level - 1 if below is None else below
+        if not self.nests(level, below):
+            raise crossing_levels("groups of a level are added up from those of another", [self])
+        children: Codes = self.groups[self.starts(level), below]
         return children
 
     @cached_property
@@ -105,30 +129,68 @@ class Hierarchy:
         return self.leaf_index.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
 
 
-def hierarchy_from_rows(name: str, rows: Sequence[Sequence[str]], where: str) -> Hierarchy:
-    """Build a hierarchy from rows of the ARX form: leaf first, its ancestors after it, the top last.
+def crossing_levels(what: str, hierarchies: Sequence[Hierarchy]) -> HierarchyError:
+    """The error of what needs trees where the levels of some hierarchies cross."""
+    names = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
+    return HierarchyError(
+        what,
+        where=f"attributes with levels that cross: {names}",
+        expected="hierarchies that are trees",
+        got="levels that cross",
+        fix="leave out the levels that cross, or do without what needs trees",
+    )
+
+
+def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
+    """Refuse hierarchies whose levels cross.
+
+    Parameters
+    ----------
+    what : str
+        What needs trees, for the message.
+    hierarchies : sequence of Hierarchy
+
+    Raises
+    ------
+    HierarchyError
+    """
+    if not all(hierarchy.is_tree for hierarchy in hierarchies):
+        raise crossing_levels(what, hierarchies)
+
+
+def hierarchy_from_rows(
+    name: str, rows: Sequence[Sequence[str]], where: str, *, levels_may_cross: bool = False
+) -> Hierarchy:
+    """Build a hierarchy from rows of the ARX form: leaf first, its groups level by level after it, the top last.
 
     Parameters
     ----------
     name : str
         Name of the attribute.
     rows : sequence of sequences of str
-        One row a leaf, all of one length.
+        One row a leaf, all of one length. Their order does not matter for a tree; where levels cross, it or that of
+        the leaves as numbers must bring the rows of every group together.
     where : str
         File or part of the request that the rows come from, for messages.
+    levels_may_cross : bool
+        Whether a group may have parts in several groups of the next level.
 
     Raises
     ------
     HierarchyError
         If there are no rows, depths differ, a label is empty, a leaf occurs twice, the last level is not one group,
-        a group has two parents, or one label stands for different groups (as it does in a cycle).
+        or one label stands for different groups (as it does in a cycle). If levels may not cross, if a group has two
+        parents; if they may, if groups are no runs of neighbouring rows or a level has more than the one below it.
     """
     _check_depth(rows, where)
     table = np.array(rows, dtype=object)
     _check_labels(table, where)
     levels = [pd.factorize(table[:, level])[0] for level in range(table.shape[1])]
-    _check_nesting(levels, where)
     order = np.lexsort(levels)
+    if _crosses(levels):
+        if not levels_may_cross:
+            _check_nesting(levels, where)
+        order = _order_of_runs(table, where)
     groups = np.empty(table.shape, dtype=np.int32)
     labels = []
     for level in range(table.shape[1]):
@@ -195,17 +257,74 @@ def _check_labels(table: NDArray[np.object_], where: str) -> None:
         )
 
 
+def _crosses(levels: Sequence[NDArray[np.intp]]) -> bool:
+    return any(len(_astray(below, above)) for below, above in pairwise(levels))
+
+
+def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Rows that are in another group of a level than the first row of their group of the level below."""
+    first_parent = np.full(below.max() + 1, -1, dtype=np.intp)
+    first_parent[below[::-1]] = above[::-1]
+    astray: NDArray[np.intp] = np.flatnonzero(first_parent[below] != above)
+    return astray
+
+
 def _check_nesting(levels: Sequence[NDArray[np.intp]], where: str) -> None:
     for level, (below, above) in enumerate(pairwise(levels), start=1):
-        first_parent = np.full(below.max() + 1, -1, dtype=np.intp)
-        first_parent[below[::-1]] = above[::-1]
-        crossing = np.flatnonzero(first_parent[below] != above)
+        crossing = _astray(below, above)
         if len(crossing):
             raise HierarchyError(
                 "a group of the hierarchy has two parents",
                 where=f"{where}, level {level}, {row_positions(crossing)}",
                 expected="every group inside one group of the next level",
-                fix="give the rows of a group the same label at all higher levels",
+                fix="give the rows of a group the same label at all higher levels, or add “levels_may_cross: true” to "
+                "the hierarchy if that is meant",
+            )
+
+
+def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
+    """Order of the rows in which every group of every level is a run: as they are, or that of their numbers."""
+    as_given = np.arange(len(table))
+    numbers = _numbers(table[:, 0])
+    for order in (as_given,) if numbers is None else (as_given, np.argsort(numbers, kind="stable")):
+        if not any(len(_returning(table[order, level])) for level in range(table.shape[1])):
+            _check_shrinking(table, where)
+            return order
+    level = next(level for level in range(table.shape[1]) if len(_returning(table[:, level])))
+    raise HierarchyError(
+        "the groups of a level that crosses others are not runs of neighbouring rows",
+        where=f"{where}, level {level}, {row_positions(_returning(table[:, level]))}",
+        expected="rows in one order in which those of every group, at every level, come one after the other",
+        got="rows of a group with others between them",
+        fix="put the rows in that order; where there is none, leave out one of the levels",
+    )
+
+
+def _returning(labels: NDArray[np.object_]) -> NDArray[np.intp]:
+    """Rows that return to a group after another one."""
+    codes, _ = pd.factorize(labels)
+    returning: NDArray[np.intp] = np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))
+    return returning
+
+
+def _numbers(leaves: NDArray[np.object_]) -> NDArray[np.float64] | None:
+    try:
+        numbers = np.array([float(leaf) for leaf in leaves])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _check_shrinking(table: NDArray[np.object_], where: str) -> None:
+    counts = [len(set(table[:, level])) for level in range(table.shape[1])]
+    for level, (below, above) in enumerate(pairwise(counts), start=1):
+        if above > below:
+            raise HierarchyError(
+                "a level of the hierarchy has more groups than the one below it",
+                where=f"{where}, level {level}",
+                expected=f"at most {below:,} groups",
+                got=f"{above:,}",
+                fix="put the levels in order, from specific to general",
             )
 
 

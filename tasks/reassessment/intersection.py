@@ -1,10 +1,10 @@
 """Counting the people who match several released cells at once.
 
 A record that is released twice, at different generalizations, is known to be in the intersection of both cells. Cells
-of one hierarchy are nested or apart; those of different hierarchies may cross, so that an intersection is a set of
-values that no level has. Here a cell is therefore what it is: a set of values of each attribute. Values that every set
-holds or lacks alike are folded into one (atoms), and people are summed over the sets of all attributes by one
-contraction of their counts an attribute, as a count cube sums over levels.
+of one tree are nested or apart; those of different hierarchies, and of one whose levels cross, may overlap, so that an
+intersection is a set of values that no level has. Here a cell is therefore what it is: a set of values of each
+attribute. Values that every set holds or lacks alike are folded into one (atoms), and people are summed over the sets
+of all attributes by one contraction of their counts an attribute, as a count cube sums over levels.
 """
 
 from collections.abc import Sequence

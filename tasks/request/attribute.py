@@ -1,6 +1,7 @@
 """An attribute of the microdata: its role, its hierarchy, and what it can give away about a person."""
 
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -29,7 +30,8 @@ class ValueType(StrEnum):
 class IntervalLevels(Part):
     """Levels made of intervals of growing width over whole numbers.
 
-    Each width must divide the next, so that the intervals of a level are nested in those of the next.
+    Each width must divide the next, so that the intervals of a level are nested in those of the next, unless levels may
+    cross.
     """
 
     minimum: int = Field(description="Smallest value of the domain.")
@@ -37,17 +39,19 @@ class IntervalLevels(Part):
     widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(description="Interval width of each level, growing.")
 
     @model_validator(mode="after")
-    def _nested(self) -> Self:
+    def _growing(self) -> Self:
         if self.maximum <= self.minimum:
             raise ValueError("maximum must be greater than minimum")
         if self.maximum - self.minimum >= 1_000_000:
             raise ValueError("the domain must hold at most 1,000,000 values")
-        previous = 1
-        for width in self.widths:
-            if width <= previous or width % previous:
-                raise ValueError("each width must be a larger multiple of the one before it")
-            previous = width
+        if any(later <= earlier for earlier, later in pairwise(self.widths)):
+            raise ValueError("each width must be larger than the one before it")
         return self
+
+    @property
+    def nested(self) -> bool:
+        """Whether the intervals of each level lie inside those of the next."""
+        return not any(later % earlier for earlier, later in pairwise(self.widths))
 
 
 class PrefixLevels(Part):
@@ -66,24 +70,36 @@ class PrefixLevels(Part):
 
 
 class GroupLevels(Part):
-    """Levels written out: each maps a group to the values (first level) or groups (later levels) in it."""
+    """Levels written out: each maps a group to the values (first level) or groups (later levels) in it.
+
+    Where levels may cross, later levels hold values too.
+    """
 
     levels: tuple[dict[Text, tuple[Text, ...]], ...] = Field(min_length=1)
 
 
 class HierarchySource(Part):
-    """Where an attribute's generalization hierarchy comes from: exactly one of the four."""
+    """Where an attribute's generalization hierarchy comes from: exactly one of the four; and whether it is a tree."""
 
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
     intervals: IntervalLevels | None = None
     prefixes: PrefixLevels | None = None
     groups: GroupLevels | None = None
+    levels_may_cross: bool = Field(
+        default=False,
+        description="Whether a group may have parts in several groups of the next level, as long as one order of the "
+        "values brings those of every group together.",
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         given = [name for name in ("file", "intervals", "prefixes", "groups") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("give exactly one of file, intervals, prefixes, groups")
+        if self.prefixes is not None and self.levels_may_cross:
+            raise ValueError("levels by prefixes never cross")
+        if self.intervals is not None and not self.levels_may_cross and not self.intervals.nested:
+            raise ValueError("each width must be a larger multiple of the one before it, unless levels may cross")
         return self
 
 

@@ -229,6 +229,26 @@ def _widths(levels: Any) -> Explanation:
     return ("widths",), ", ".join(str(width) for width in levels["widths"]), "take widths such as 5, 10, 20"
 
 
+def _nested_widths(source: Any) -> Explanation:
+    place, got, fix = _widths(source["intervals"])
+    return ("intervals", *place), got, f"{fix}, or add “levels_may_cross: true” if that is meant"
+
+
+def _first_decoys(request: Any) -> Location:
+    """Place of the first decoys that a request asks for."""
+    for place, recipient in enumerate(request["recipients"]):
+        if recipient.get("decoys"):
+            return ("recipients", place, "decoys")
+    return ("continues",)
+
+
+def _needs_trees(request: Any) -> Location:
+    """Place of the demand on a whole file that levels which cross cannot have."""
+    terms = request["policy"]["generalization"]
+    name = "budget" if terms.get("k_anonymity") is None else "k_anonymity"
+    return ("policy", "generalization", name)
+
+
 def _lengths(levels: Any) -> Explanation:
     return ("keep",), ", ".join(str(length) for length in levels["keep"]), "take lengths such as 4, 3, 2"
 
@@ -300,7 +320,23 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
     ),
     "maximum must be greater than minimum": lambda _: (("maximum",), "a smaller or equal number", "correct the bounds"),
     "the domain must hold at most": lambda _: (("maximum",), "more", "take narrower bounds, or a hierarchy file"),
-    "each width must be a larger multiple": _widths,
+    "each width must be a larger multiple": _nested_widths,
+    "each width must be larger than": _widths,
+    "levels by prefixes never cross": lambda _: (
+        ("levels_may_cross",),
+        "levels_may_cross: true beside prefixes",
+        "remove it",
+    ),
+    "where levels may cross there is no k_anonymity": lambda request: (
+        _needs_trees(request),
+        "one of them beside a hierarchy with levels_may_cross",
+        "remove it, or make the hierarchy a tree and remove levels_may_cross",
+    ),
+    "where levels may cross there are no decoys": lambda request: (
+        _first_decoys(request),
+        "decoys beside a hierarchy with levels_may_cross",
+        "remove them, or make the hierarchy a tree and remove levels_may_cross",
+    ),
     "the kept lengths must shrink": _lengths,
     "give exactly one of file": lambda part: ((), _given(part), "keep one of them"),
     "a quasi-identifier needs a hierarchy": lambda _: (

@@ -195,6 +195,7 @@ class ReleaseRequest(Part):
         self._check_k_anonymity()
         self._check_shared()
         self._check_budget()
+        self._check_crossing()
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
             raise ValueError("dataset and population must be different files")
         if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):
@@ -244,6 +245,19 @@ class ReleaseRequest(Part):
             raise ValueError("budget.least_records is of the partitions")
         if not set(budget.utility_floor) <= set(self.quasi_identifiers):
             raise ValueError("budget.utility_floor names quasi-identifiers")
+
+    def _check_crossing(self) -> None:
+        if not any(source.levels_may_cross for source in self._hierarchies):
+            return
+        policy = self.policy.generalization
+        if policy.k_anonymity is not None or policy.budget is not None:
+            raise ValueError("where levels may cross there is no k_anonymity and no budget")
+        if self.continues or any(recipient.decoys for recipient in self.recipients):
+            raise ValueError("where levels may cross there are no decoys")
+
+    @property
+    def _hierarchies(self) -> tuple[HierarchySource, ...]:
+        return tuple(attribute.hierarchy for attribute in self.attributes.values() if attribute.hierarchy is not None)
 
     def _check_shared(self) -> None:
         sharing = self.policy.generalization.shared

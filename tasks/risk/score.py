@@ -282,6 +282,7 @@ def _fields(
     fields = []
     for name, attribute in request.attributes.items():
         details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
+        crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
         fields.append(
             FieldFact(
                 name=name,
@@ -291,19 +292,19 @@ def _fields(
                 safe_harbor=attribute.safe_harbor.value,
                 known_probability=attribute.known_probability,
                 distinct_values=distinct_values[name],
-                treatment=_treatment(attribute.role, played, masked_by.get(name)),
+                treatment=_treatment(attribute.role, played, masked_by.get(name), crossing=crossing),
                 **details,
             )
         )
     return tuple(fields)
 
 
-def _treatment(role: Role, played: Played, masked_by: str | None) -> str:
+def _treatment(role: Role, played: Played, masked_by: str | None, *, crossing: bool) -> str:
     if role is Role.DIRECT:
         return "removed"
     if role is Role.QUASI:
-        after = played.k_anonymity is not None and played.method is not Method.K_ANONYMITY
-        return f"generalized ({played.method.value}{', then k-anonymity' if after else ''})"
+        after = ", then k-anonymity" if played.k_anonymity and played.method is not Method.K_ANONYMITY else ""
+        return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"
     if masked_by:
         return f"masked ({masked_by})"
     return "released as collected"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.decision.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
-from tasks.generalization.dividing import cells_fit
+from tasks.generalization.dividing import recursion_fits
 from tasks.generalization.game import Floats, InformationLoss
 from tasks.generalization.play import (
     PARTITION_RULES,
@@ -133,14 +133,14 @@ def _played_again(
     """The game that made the file, at other stakes.
 
     None where it depends on no stakes of one attempt, or others have a say in the file (k-anonymity, limits of the
-    whole file, or recipients who share it), or the cells of a partition are too many to count for every game.
+    whole file, or recipients who share it), or the exact recursion cannot be run for every game.
     """
     if table.demands is not None or table.budget is not None:
         return None
     if request.policy.generalization.adversary != "one-shot" or request.sharing(recipient):
         return None
     if method in PARTITION_RULES:
-        if not cells_fit(table):
+        if not recursion_fits(table):
             return None
         weights = table.records if request.policy.generalization.cell_weights == "data" else table.people
         return lambda stakes: sweep_partition(problem, weights, table.data, stakes, PARTITION_RULES[method])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.errors import RequestError
+from tasks.errors import HierarchyError, RequestError
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable
 from tasks.microdata.build import from_intervals
@@ -79,6 +79,21 @@ def test_ages_use_the_hierarchys_own_group_where_it_has_one() -> None:
     assert shown(ages, axis) == {"88": "88", "89": "89", "90": "oldest", "91": "oldest"}
     assert axis.extra_labels == ()
     assert axis.floor.tolist() == [0, 0, 1, 1]
+
+
+def test_levels_that_cross_may_not_divide_what_a_lower_level_holds_together() -> None:
+    rows = [["88", "88-89", "88-90", "*"], ["89", "88-89", "88-90", "*"], ["90", "90+", "88-90", "*"]]
+    rows += [["91", "90+", "91+", "*"]]
+    ages = hierarchy_from_rows("age", rows, "test", levels_may_cross=True)
+    with pytest.raises(HierarchyError, match="Safe Harbor keeps together") as caught:
+        safe_harbor_axis(ages, SafeHarborRule.AGE, TABLE)
+    assert caught.value.where == "attributes.age.hierarchy, level 2"
+    bands = [[row[0], row[2], row[1], "*"] for row in rows]
+    below = safe_harbor_axis(
+        hierarchy_from_rows("age", bands, "test", levels_may_cross=True), SafeHarborRule.AGE, TABLE
+    )
+    assert below.floor.tolist() == [0, 0, 2, 2]
+    assert below.extra_labels == ()
 
 
 def test_everything_else_is_as_collected() -> None:

@@ -69,7 +69,7 @@ def check_world(world: World, every: list[Payoffs], rule: Rule, floor: Codes | N
 
 @settings(deadline=None, max_examples=40)
 @given(
-    world=worlds(),
+    world=st.one_of(worlds(), worlds(crossing=True)),
     every=st.lists(stakes(), min_size=1, max_size=4, unique=True),
     rule=st.sampled_from(Rule),
     sparse=st.booleans(),

@@ -19,11 +19,12 @@ from tasks.generalization.wide_partition.common import common_levels, common_tre
 from tasks.generalization.wide_partition.cover import best_cover
 from tasks.generalization.wide_partition.graph import Explorer, whole
 from tasks.generalization.wide_partition.improve import improved
+from tasks.generalization.wide_partition.meets import Refined
 from tasks.generalization.wide_partition.members import Division, Members
 from tasks.generalization.wide_partition.prices import priced_bound
 from tasks.generalization.wide_partition.tree import Tree, best_tree
 from tasks.microdata.cube import cells_at
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.support import slow
 from tests.support.worlds import World, worlds
 
@@ -293,6 +294,74 @@ def test_levels_that_cross(counts: list[int], rule: Rule) -> None:
     cells = cells_at(codes, tree.levels(codes), trees)
     np.testing.assert_array_equal(cells, tree.positions[tree.of_member])
     assert common_levels(division) is None
+
+
+@QUICK
+@given(world=worlds(max_attributes=2, max_count=4, crossing=True), rule=RULES, by_records=st.booleans())
+def test_with_room_no_recursive_division_along_levels_that_cross_pays_more(
+    world: World, rule: Rule, by_records: bool
+) -> None:
+    if not feasible(world, rule):
+        return
+    division = division_of(world, rule, by_records=by_records)
+    graph = Explorer(division, ROOM).explore(whole(division))
+    assert graph.complete
+    tree = best_tree(division, graph)
+    check(division, tree)
+    weights = world.records if by_records else world.people
+    best = slow.crossing_partition(world, weights, no_attack=rule is Rule.NO_ATTACK)
+    assert tree.total == pytest.approx(best, abs=1e-6)
+    assert upper_bound(division, 20, ROOM) >= best - 1e-6
+    without_room = greedy(division, 0)
+    check(division, without_room)
+    again = improved(division, without_room, len(division.members), 1, ROOM)
+    assert without_room.total - 1e-6 <= again.total == pytest.approx(best, abs=1e-6)
+
+
+@QUICK
+@given(world=worlds(max_attributes=2, max_count=4, crossing=True), rule=RULES)
+def test_what_crosses_is_divided_by_what_both_levels_leave_whole(world: World, rule: Rule) -> None:
+    if not feasible(world, rule):
+        return
+    people, no_attack = world.tuples(world.people), rule is Rule.NO_ATTACK
+    found = wide_partition(world.problem(), people, people, rule, ROOM)
+    finer = replace(world, rows=tuple(slow.refined(rows) for rows in world.rows))
+    best = slow.crossing_partition(finer, world.people, no_attack=no_attack)
+    assert found.complete
+    assert found.total == pytest.approx(best, abs=1e-6)
+    assert best >= slow.crossing_partition(world, world.people, no_attack=no_attack) - 1e-6
+    problem = world.problem()
+    cells = cells_at(people.codes, found.levels(people.codes), problem.hierarchies)
+    distinct, number = np.unique(problem.canonical(cells), axis=0, return_inverse=True)
+    own = np.bincount(number.ravel(), weights=people.counts).astype(np.int64)
+    np.testing.assert_array_equal(own, problem.people.count(distinct), "everybody who matches a cell is released in it")
+    paid = problem.payoffs.publisher(problem.payoffs.benefit * problem.loss.kept(distinct), own)
+    assert float(own @ paid) == pytest.approx(found.total, abs=1e-6)
+    assert found.bound >= found.total - 1e-6
+
+
+def test_the_meet_of_five_year_bands_and_minors_by_hand() -> None:
+    rows = [
+        [str(age), f"{age // 5 * 5}-{age // 5 * 5 + 4}", "minor" if age < 18 else "adult", "*"] for age in range(10, 30)
+    ]
+    ages = hierarchy_from_rows("age", rows, "a test", levels_may_cross=True)
+    refined = Refined.of(ages)
+    assert [len(labels) for labels in refined.hierarchy.labels] == [20, 8, 4, 2, 1]
+    assert refined.hierarchy.labels[1] == ("10-14", "15", "16", "17", "18", "19", "20-24", "25-29")
+    assert refined.levels[:, 1].tolist() == [1] * 5 + [0] * 5 + [1] * 10
+    assert [refined.levels[0, level] for level in (0, 2, 3, 4)] == [0, 1, 2, 3]
+    tree = hierarchy_from_rows("age", [[*row[:2], "*"] for row in rows], "a test")
+    assert Refined.of(tree).hierarchy is tree
+
+
+def test_what_people_share_does_not_close_off_a_level_that_crosses() -> None:
+    # Nobody has d, so that everybody is in abc; the best groups of 3 people or more are ab, and c out of cd.
+    rows = ([["a", "abc", "ab", "*"], ["b", "abc", "ab", "*"], ["c", "abc", "cd", "*"], ["d", "d", "cd", "*"]],)
+    people = {("a",): 2, ("b",): 2, ("c",): 3}
+    world = World(rows, people, people, Payoffs(100, 60, 30, 10), (1.0,), crossing=True)
+    tree = greedy(division_of(world, Rule.NO_ATTACK), ROOM)
+    assert tree.total == pytest.approx(4 * 50 + 3 * 100)
+    assert tree.levels(world.codes([("a",), ("b",), ("c",)])).ravel().tolist() == [2, 2, 0]
 
 
 def test_the_same_people_in_another_order_of_memory_give_the_same_partition(pair_world: World) -> None:

@@ -11,7 +11,7 @@ from tasks.errors import HierarchyError
 from tasks.microdata.arx import arx_file, read_arx, write_arx
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.support.silence import CANARY, assert_silent
-from tests.support.worlds import Rows, hierarchy_rows
+from tests.support.worlds import Rows, crossing_rows, hierarchy_rows
 
 QUICK = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -45,6 +45,15 @@ def test_any_label_survives(tmp_path: Path, leaves: list[str]) -> None:
     path = tmp_path / "a.csv"
     write_arx(tree, path)
     assert_same(read_arx("a", path), tree)
+
+
+@QUICK
+@given(rows=crossing_rows(max_leaves=8, max_levels=5))
+def test_levels_that_cross_are_read_as_they_were_written(tmp_path: Path, rows: Rows) -> None:
+    ages = hierarchy_from_rows("a", rows, "test", levels_may_cross=True)
+    path = tmp_path / "a.csv"
+    write_arx(ages, path)
+    assert_same(read_arx("a", path, levels_may_cross=True), ages)
 
 
 def test_the_form_is_that_of_arx(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def naive_count(people: Tuples, hierarchies: tuple[Hierarchy, ...], cell: Codes)
 
 
 @QUICK
-@given(world=worlds())
+@given(world=st.one_of(worlds(), worlds(max_attributes=2, crossing=True)))
 def test_dense_counts_are_those_of_naive_counting(world: World) -> None:
     hierarchies, people = world.hierarchies, world.tuples(world.people)
     cube = dense_cube(people, hierarchies)
@@ -40,7 +40,7 @@ def test_dense_counts_are_those_of_naive_counting(world: World) -> None:
 
 
 @QUICK
-@given(world=worlds())
+@given(world=st.one_of(worlds(), worlds(crossing=True)))
 def test_sparse_counts_are_the_dense_ones_for_all_cells_in_reach(world: World) -> None:
     hierarchies, people = world.hierarchies, world.tuples(world.people)
     reach = world.tuples(world.records)

@@ -1,4 +1,5 @@
-"""Hierarchies in integer form: groups are nested runs of leaves with names of their own; all else is refused."""
+"""Hierarchies in integer form: groups are nested runs of leaves with names of their own; all else is refused, but for
+levels that cross where that is declared."""
 
 import numpy as np
 import pytest
@@ -6,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import HierarchyError
-from tasks.microdata.hierarchy import hierarchy_from_rows
+from tasks.microdata.hierarchy import check_trees, hierarchy_from_rows
 from tests.support.silence import CANARY, assert_silent
-from tests.support.worlds import Rows, hierarchy_rows
+from tests.support.worlds import Rows, crossing_rows, hierarchy_rows
 
 QUICK = settings(deadline=None, max_examples=50)
 ANY_ROWS = hierarchy_rows(max_leaves=9, max_levels=5)
@@ -143,3 +144,111 @@ def test_a_group_that_grows_no_further_may_keep_its_label() -> None:
     assert tree.labels[1] == ("a", "x")
     alone = hierarchy_from_rows("a", [["only", "only"]], "test")
     assert alone.finest.tolist() == [0, 0]
+
+
+MINORS = [
+    ["16", "15-17", "minor", "*"],
+    ["17", "15-17", "minor", "*"],
+    ["18", "18-19", "adult", "*"],
+    ["19", "18-19", "adult", "*"],
+]
+BANDS = [
+    [age, "15-17" if age < "18" else "18-20", "15-16" if age < "17" else "17-20", "*"]
+    for age in map(str, range(15, 21))
+]
+
+
+def test_levels_that_cross_by_hand() -> None:
+    ages = hierarchy_from_rows("age", BANDS, "test", levels_may_cross=True)
+    assert not ages.is_tree
+    assert ages.labels[1:] == (("15-17", "18-20"), ("15-16", "17-20"), ("*",))
+    assert ages.groups[:, 1].tolist() == [0, 0, 0, 1, 1, 1]
+    assert ages.groups[:, 2].tolist() == [0, 0, 1, 1, 1, 1]
+    assert ages.sizes.tolist() == [1, 1, 1, 1, 1, 1, 3, 3, 2, 4, 6]
+    assert ages.finest.tolist() == list(range(11)), "equal sizes of groups are not equal groups"
+    assert [ages.nested_below(level) for level in (1, 2, 3)] == [0, 0, 2]
+    assert ages.child_starts(2, 0).tolist() == [0, 2]
+    with pytest.raises(HierarchyError, match="added up"):
+        ages.child_starts(2)
+    with pytest.raises(HierarchyError, match="needs trees") as caught:
+        check_trees("this needs trees", [hierarchy_from_rows("race", RACE, "test"), ages])
+    assert caught.value.where == "attributes with levels that cross: age"
+
+
+def test_levels_that_may_cross_and_do_not_are_the_tree() -> None:
+    tree = hierarchy_from_rows("age", MINORS[::-1], "test")
+    allowed = hierarchy_from_rows("age", MINORS[::-1], "test", levels_may_cross=True)
+    assert allowed.is_tree
+    assert allowed.labels == tree.labels
+    np.testing.assert_array_equal(allowed.groups, tree.groups)
+
+
+def test_numbers_that_are_out_of_order_are_put_in_order() -> None:
+    ages = hierarchy_from_rows("age", [BANDS[row] for row in (3, 0, 5, 1, 4, 2)], "test", levels_may_cross=True)
+    assert ages.labels[0] == tuple(row[0] for row in BANDS)
+
+
+@QUICK
+@given(rows=crossing_rows(max_leaves=7, max_levels=5))
+def test_levels_that_may_cross_as_sets_of_leaves(rows: Rows) -> None:
+    ages = hierarchy_from_rows("a", rows, "test", levels_may_cross=True)
+    own = {row[0]: row for row in rows}
+    sets = [
+        {frozenset(np.flatnonzero(column == group).tolist()) for group in set(column.tolist())}
+        for column in ages.groups.T
+    ]
+    members = {
+        int(ages.positions[leaf, level]): next(part for part in sets[level] if leaf in part)
+        for leaf in range(ages.n_leaves)
+        for level in range(ages.n_levels)
+    }
+    for leaf, value in enumerate(ages.labels[0]):
+        assert [ages.labels[level][group] for level, group in enumerate(ages.groups[leaf])] == own[value]
+    for position, leaves in members.items():
+        assert ages.sizes[position] == len(leaves)
+        assert max(leaves) - min(leaves) + 1 == len(leaves)
+        assert ages.finest[position] == min(p for p, others in members.items() if others == leaves)
+
+    def nested(above: int, below: int) -> bool:
+        return all(any(part <= whole for whole in sets[above]) for part in sets[below])
+
+    pairs = [(above, below) for above in range(ages.n_levels) for below in range(above)]
+    assert [ages.nests(*pair) for pair in pairs] == [nested(*pair) for pair in pairs]
+    assert ages.is_tree == all(nested(level, level - 1) for level in range(1, ages.n_levels))
+    for level in range(1, ages.n_levels):
+        assert ages.nested_below(level) == max(below for below in range(level) if nested(level, below))
+
+
+CROSSING_REFUSED = {
+    "not declared": (BANDS, False, "two parents", "level 2, row 3"),
+    "no order": (
+        [["a", "x", "p", "*"], ["b", "y", "p", "*"], ["c", "x", "q", "*"], ["d", "y", "q", "*"]],
+        True,
+        "not runs of neighbouring rows",
+        "level 1, rows 3, 4",
+    ),
+    "not in their order": ([BANDS[row] for row in (0, 3, 1, 2, 4, 5)], True, "not runs", "level 1, rows 3, 5"),
+    "more groups above": (
+        [["a", "x", "p", "*"], ["b", "x", "q", "*"], ["c", "y", "q", "*"], ["d", "y", "r", "*"]],
+        True,
+        "more groups than the one below",
+        "level 2",
+    ),
+    "one name, two groups": (
+        [["a", "x", "y", "*"], ["b", "x", "z", "*"], ["c", "y", "z", "*"]],
+        True,
+        "different groups",
+        "level 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CROSSING_REFUSED)
+def test_levels_that_cross_are_refused_without_a_declaration_or_an_order(case: str) -> None:
+    rows, declared, what, where = CROSSING_REFUSED[case]
+    secret = [[f"{CANARY}{label}" for label in row] for row in rows]
+    with pytest.raises(HierarchyError, match=what) as caught:
+        hierarchy_from_rows("a", secret, "the file", levels_may_cross=declared)
+    assert caught.value.where == f"the file, {where}"
+    assert ("levels_may_cross" in str(caught.value.fix)) == (case == "not declared")
+    assert_silent(caught.value)

@@ -39,6 +39,21 @@ def test_an_interval_that_holds_everything_is_the_top() -> None:
     assert tree.labels[-1] == ("*",)
 
 
+def test_intervals_that_cross_by_hand() -> None:
+    ages = from_intervals("age", IntervalLevels(minimum=0, maximum=6, widths=(2, 3)), levels_may_cross=True)
+    assert rows_of(ages) == [
+        ["0", "0-1", "0-2", "*"],
+        ["1", "0-1", "0-2", "*"],
+        ["2", "2-3", "0-2", "*"],
+        ["3", "2-3", "3-5", "*"],
+        ["4", "4-5", "3-5", "*"],
+        ["5", "4-5", "3-5", "*"],
+        ["6", "6", "6", "*"],
+    ]
+    with pytest.raises(HierarchyError, match="two parents"):
+        from_intervals("age", IntervalLevels(minimum=0, maximum=6, widths=(2, 3)))
+
+
 @settings(deadline=None, max_examples=50)
 @given(
     minimum=st.integers(-40, 40),
@@ -105,6 +120,22 @@ def test_groups_by_hand() -> None:
     assert rows_of(from_groups("diagnosis", GroupLevels(levels=levels[:1])))[2] == ["leukaemia", "blood", "*"]
 
 
+def test_groups_that_cross_list_the_values_at_every_level() -> None:
+    levels = (
+        {"young": ("child", "teen"), "old": ("adult", "senior")},
+        {"minor": ("child",), "major": ("teen", "adult", "senior")},
+    )
+    assert rows_of(from_groups("age", GroupLevels(levels=levels), levels_may_cross=True)) == [
+        ["child", "young", "minor", "*"],
+        ["teen", "young", "major", "*"],
+        ["adult", "old", "major", "*"],
+        ["senior", "old", "major", "*"],
+    ]
+    with pytest.raises(HierarchyError, match="do not cover the values") as caught:
+        from_groups("age", GroupLevels(levels=(levels[0], {"all": ("young", "old")})), levels_may_cross=True)
+    assert (caught.value.where, caught.value.got) == ("groups of age, level 2", "4 left out, 2 unknown")
+
+
 GROUPS_REFUSED = {
     "two parents": (({"x": ("a", "b"), "y": ("b",)},), "two parents", "level 1"),
     "two parents above": (({"x": ("a",), "y": ("b",)}, {"p": ("x", "y"), "q": ("y",)}), "two parents", "level 2"),
@@ -136,6 +167,26 @@ def test_a_request_gives_each_quasi_identifier_its_hierarchy(tmp_path: Path) -> 
     assert trees["zip"].labels[1] == ("370**", "372**")
     assert trees["age"].labels[1] == ("88-89", "90-91", "92-93")
     assert trees["sex"].labels == (("F", "M"), ("*",))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"file": "age.csv"},
+        {"intervals": {"minimum": 88, "maximum": 93, "widths": [2, 3]}},
+        {"groups": {"levels": [
+            {"88-89": ["88", "89"], "90-91": ["90", "91"], "92-93": ["92", "93"]},
+            {"88-90": ["88", "89", "90"], "91-93": ["91", "92", "93"]},
+        ]}},
+    ],
+)  # fmt: skip
+def test_every_source_may_have_levels_that_cross(tmp_path: Path, source: dict[str, object]) -> None:
+    rows = [(age, f"{age // 2 * 2}-{age // 2 * 2 + 1}", "88-90" if age < 91 else "91-93", "*") for age in range(88, 94)]
+    (tmp_path / "age.csv").write_text("".join(";".join(map(str, row)) + "\n" for row in rows))
+    declared = changed("attributes", "age", "hierarchy", to={**source, "levels_may_cross": True})
+    ages = build_hierarchies(tiny_request(tmp_path, declared), pd.DataFrame())["age"]
+    assert rows_of(ages) == [[str(label) for label in row] for row in rows]
+    assert not ages.is_tree
 
 
 def test_prefixes_take_their_domain_from_the_population(tmp_path: Path) -> None:

@@ -163,7 +163,17 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
         (
             ("widths: [5, 10]", "widths: [5, 12]"),
             "attributes.age.hierarchy.intervals.widths",
-            ("multiple", "5, 12", "10"),
+            ("multiple", "5, 12", "levels_may_cross"),
+        ),
+        (
+            ("widths: [5, 10]", "widths: [10, 5]"),
+            "attributes.age.hierarchy.intervals.widths",
+            ("larger than the one before", "10, 5", "10"),
+        ),
+        (
+            ("prefixes: {keep: [4, 3]}", "prefixes: {keep: [4, 3]}\n      levels_may_cross: true"),
+            "attributes.zip.hierarchy.levels_may_cross",
+            ("never cross", "beside prefixes", "remove it"),
         ),
         (("keep: [4, 3]", "keep: [3, 4]"), "attributes.zip.hierarchy.prefixes.keep", ("shrink", "3, 4", "4, 3, 2")),
         (
@@ -224,6 +234,26 @@ def test_rules_about_whole_parts(refused: Refused, good: str) -> None:
     assert (bare.problems[0].path, bare.got) == ("attributes.zip", "no hierarchy")
     stray = refused(good.replace("role: insensitive", "role: insensitive\n    hierarchy: {file: stay.csv}"))
     assert stray.problems[0].path == "attributes.stay.hierarchy"
+
+
+def test_levels_may_cross_where_nothing_needs_trees(tmp_path: Path, refused: Refused, good: str) -> None:
+    text = changed(good, "widths: [5, 10]}", "widths: [5, 12]}\n      levels_may_cross: true")
+    path = tmp_path / "request.yaml"
+    path.write_text(text, encoding="utf-8")
+    source = load_request(path).request.attributes["age"].hierarchy
+    assert source is not None
+    assert source.levels_may_cross
+    for needs, place in (
+        ("  generalization: {k_anonymity: {k: 5}}\n", "policy.generalization.k_anonymity"),
+        ("  generalization: {budget: {reidentifications: 5}}\n", "policy.generalization.budget"),
+    ):
+        error = refused(text + needs)
+        assert [problem.path for problem in error.problems] == [place]
+        assert "make the hierarchy a tree" in error.fix
+    decoys = refused(changed(text, "    stakes: {benefit: 100", "    decoys: {classes: 2}\n    stakes: {benefit: 100"))
+    assert [problem.path for problem in decoys.problems] == ["recipients[1].decoys"]
+    continued = refused(changed(text, "requested_by:", f"continues: {'a' * 64}\nrequested_by:"))
+    assert [problem.path for problem in continued.problems] == ["continues"]
 
 
 def test_every_rule_of_the_model_is_explained() -> None:

@@ -102,8 +102,11 @@ def _all_groups(content: bytes, shape: tuple[int, int]) -> tuple[frozenset[int],
 
 @st.composite
 def generalized_files(draw: st.DrawFn, max_attributes: int = 3) -> GeneralizedFile:
-    """Cells at any level for each tuple, or Safe Harbor's own group; some tuples left out, some attributes amounts."""
-    world: World = draw(worlds(max_attributes=max_attributes))
+    """Cells at any level for each tuple, or Safe Harbor's own group; some tuples left out, some attributes amounts.
+
+    Levels cross in some files.
+    """
+    world: World = draw(worlds(max_attributes=max_attributes, crossing=draw(st.booleans())))
     trees = world.hierarchies
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     own_groups = []

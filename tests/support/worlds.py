@@ -6,7 +6,7 @@ nothing of the code that they check.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from hypothesis import strategies as st
@@ -37,10 +37,15 @@ class World:
     """Records by leaf labels; some may have no people."""
     payoffs: Follower
     weights: tuple[float, ...]
+    crossing: bool = False
+    """Whether levels may cross."""
 
     @property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
-        return tuple(hierarchy_from_rows(f"q{axis}", rows, "a test") for axis, rows in enumerate(self.rows))
+        return tuple(
+            hierarchy_from_rows(f"q{axis}", rows, "a test", levels_may_cross=self.crossing)
+            for axis, rows in enumerate(self.rows)
+        )
 
     def tuples(self, counts: People) -> Tuples:
         return count_tuples(counts, self.hierarchies)
@@ -98,9 +103,26 @@ def hierarchy_rows(draw: st.DrawFn, prefix: str = "q", max_leaves: int = 5, max_
 
 
 @st.composite
-def worlds(draw: st.DrawFn, max_attributes: int = 3, max_count: int = 12) -> World:
+def crossing_rows(draw: st.DrawFn, prefix: str = "q", max_leaves: int = 5, max_levels: int = 4) -> Rows:
+    """Rows of levels that may cross, of ever fewer groups, each a run of neighbouring rows named by its leaves."""
+    n_leaves = draw(st.integers(2, max_leaves))
+    rows = [[f"{prefix}{leaf}"] for leaf in range(n_leaves)]
+    groups = n_leaves
+    for level in range(1, draw(st.integers(2, max_levels))):
+        cuts = draw(st.sets(st.integers(1, n_leaves - 1), min_size=1, max_size=max(groups - 1, 1)))
+        groups, bounds, mark = len(cuts) + 1, [0, *sorted(cuts), n_leaves], draw(st.sampled_from(["", f"@{level}"]))
+        for low, high in pairwise(bounds):
+            alone = high == low + 1
+            for row in rows[low:high]:
+                row.append(f"{prefix}{low}" if alone else f"{prefix}{low}..{high - 1}{mark}")
+    return [[*row, "*"] for row in rows]
+
+
+@st.composite
+def worlds(draw: st.DrawFn, max_attributes: int = 3, max_count: int = 12, *, crossing: bool = False) -> World:
     n_attributes = draw(st.integers(1, max_attributes))
-    rows = tuple(draw(hierarchy_rows(prefix="abcde"[axis])) for axis in range(n_attributes))
+    kind = crossing_rows if crossing else hierarchy_rows
+    rows = tuple(draw(kind(prefix="abcde"[axis])) for axis in range(n_attributes))
     values = list(product(*([row[0] for row in tree] for tree in rows)))
     counts = draw(st.lists(st.integers(0, max_count), min_size=len(values), max_size=len(values)))
     people = {value: count for value, count in zip(values, counts, strict=True) if count}
@@ -109,7 +131,7 @@ def worlds(draw: st.DrawFn, max_attributes: int = 3, max_count: int = 12) -> Wor
     records = {value: draw(st.integers(1, 4)) for value in some}
     weights = [draw(st.sampled_from([0.0, 0.5, 1.0, 2.0])) for _ in rows]
     weights[draw(st.integers(0, n_attributes - 1))] = 1.0
-    return World(rows, people, records, draw(stakes()), tuple(weights))
+    return World(rows, people, records, draw(stakes()), tuple(weights), crossing)
 
 
 @st.composite

@@ -23,6 +23,9 @@ from tests.support.tiny import changed, tiny_prepared, tiny_request
 PAIR = hierarchy_from_rows("a", [["a1", "*"], ["a2", "*"]], "a")
 FOUR = hierarchy_from_rows("b", [["b1", "b12", "*"], ["b2", "b12", "*"], ["b3", "b34", "*"], ["b4", "b34", "*"]], "b")
 NINE = hierarchy_from_rows("c", [[str(leaf), f"under {leaf // 3 * 3 + 3}", "*"] for leaf in range(9)], "c")
+HALVES = hierarchy_from_rows(
+    "c", [[str(leaf), f"pair {leaf // 2}", f"half {leaf // 3}", "all"] for leaf in range(6)], "c", levels_may_cross=True
+)
 LONE = hierarchy_from_rows("one", [["only", "*"]], "one")
 
 
@@ -154,7 +157,7 @@ def _files(draw: st.DrawFn, trees: tuple[Hierarchy, ...] = (FOUR, NINE)) -> Rele
 
 
 @settings(deadline=None, max_examples=60)
-@given(file=_files())
+@given(file=st.one_of(_files(), _files((FOUR, HALVES))))
 def test_as_plain_loops_over_records(file: Released) -> None:
     _same_as_by_record(file)
 

@@ -23,7 +23,7 @@ from tasks.generalization.game import Floats
 from tasks.generalization.partition import kept_by
 from tasks.generalization.problem import Problem, all_attacked
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, check_trees
 from tasks.microdata.tuples import Counts
 
 _TIE = 1e-12
@@ -95,7 +95,10 @@ def nested_partitions(
         If there are more recipients.
     StageFailed
         If the rule leaves no partitions.
+    HierarchyError
+        If levels cross.
     """
+    check_trees("copies are nested along hierarchies that are trees", problem.hierarchies)
     number = len(colluders.members)
     if number > _MOST_RECIPIENTS:
         raise ParameterError(

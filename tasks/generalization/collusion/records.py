@@ -15,7 +15,7 @@ from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import TIE, Floats
 from tasks.generalization.problem import Problem, allowed_nodes
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, check_trees
 from tasks.microdata.tuples import Counts
 
 _CELLS_A_PASS = 2_000_000
@@ -52,7 +52,10 @@ def solve_separately(
     ------
     ParameterError
         If a record leaves more combinations than can be tried.
+    HierarchyError
+        If levels cross: the people of two copies' groups are then those of no level.
     """
+    check_trees("what two copies have in common is read off hierarchies that are trees", problem.hierarchies)
     shared, incumbent = solve(replace(problem, payoffs=colluders.shared), codes, rule, floor)
     if colluders.as_one(rule):
         return np.tile(shared[:, None], len(colluders.members)), incumbent

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.errors import ParameterError, row_positions
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Hierarchy, check_trees
 
 Ints = NDArray[np.int64]
 
@@ -45,7 +45,8 @@ def checked_codes(codes: ArrayLike, hierarchies: Sequence[Hierarchy]) -> Ints:
 
 
 def checked_heights(hierarchies: Sequence[Hierarchy]) -> tuple[int, ...]:
-    """Levels of each attribute, or a refusal of a lattice that is too large to be held."""
+    """Levels of each attribute, or a refusal of levels that cross, and of a lattice that is too large to be held."""
+    check_trees("a more general node has larger classes only where hierarchies are trees", hierarchies)
     heights = tuple(tree.n_levels for tree in hierarchies)
     if prod(heights) > _MOST_NODES:
         raise refused(

@@ -1,10 +1,10 @@
 """Cells that recursive division reaches, each with the splits that are looked at: as wide as a limit of memory allows.
 
-A cell is *closed*: no attribute can go down a level with all members still in one group, since that is worth doing in
-any case. Cells are worked off from general to specific, all of one sum of levels at once, and each once, however it is
-reached. Every cell gets its best split by information gained for each unit of entropy that the members lose; what room
-there is beyond that goes to the second best splits, smallest cells first, then to the third and so on. Where there is
-room for all of them the best division of the graph is the best of all recursive ones.
+A cell is *closed*: no attribute that is a tree can go down a level with all members still in one group, since that is
+worth doing in any case. Cells are worked off from general to specific, all of one sum of levels at once, and each once,
+however it is reached. Every cell gets its best split by information gained for each unit of entropy that the members
+lose; what room there is beyond that goes to the second best splits, smallest cells first, then to the third and so on.
+Where there is room for all of them the best division of the graph is the best of all recursive ones.
 """
 
 from dataclasses import dataclass, field
@@ -327,23 +327,19 @@ def divide(division: Division, cells: Cells, axis: int, level: int) -> tuple[Cel
 
 
 def close(division: Division, cells: Cells) -> Codes:
-    """Positions of the cells with every attribute as far down as all members stay together."""
+    """Positions of the cells with every attribute that is a tree as far down as all members stay together.
+
+    Where levels cross, to go down one of them can rule out to divide into the groups of another; that is a split.
+    """
     positions, starts = cells.positions.copy(), cells.starts
     for axis, divided in enumerate(division.axes):
+        if divided.crossing:
+            continue
         tree = divided.hierarchy
         leaves = division.members.codes[cells.members, axis]
-        if not divided.crossing:
-            least, most = np.minimum.reduceat(leaves, starts), np.maximum.reduceat(leaves, starts)
-            apart = (tree.groups[least] != tree.groups[most]).sum(axis=1)
-            positions[:, axis] = tree.positions[least, apart]
-            continue
-        settled = np.zeros(len(cells), dtype=np.bool_)
-        for level in range(tree.n_levels):
-            groups = tree.groups[leaves, level]
-            together = np.minimum.reduceat(groups, starts) == np.maximum.reduceat(groups, starts)
-            here = together & divided.nested[cells.positions[:, axis], level] & ~settled
-            positions[here, axis] = tree.positions[leaves[starts[here]], level]
-            settled |= here
+        least, most = np.minimum.reduceat(leaves, starts), np.maximum.reduceat(leaves, starts)
+        apart = (tree.groups[least] != tree.groups[most]).sum(axis=1)
+        positions[:, axis] = tree.positions[least, apart]
     return positions
 
 

@@ -1,18 +1,21 @@
-"""The partition where the count cube does not reach: divided from the top, improved, and bounded.
+"""The partition where the exact recursion does not reach: divided from the top, improved, and bounded.
 
 Everything is measured in member tuples, never in seconds: the same data give the same partition.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tasks.generalization.exact import Rule
+from tasks.generalization.game import Floats, InformationLoss
 from tasks.generalization.problem import Problem, all_attacked
 from tasks.generalization.wide_partition.bound import upper_bound
 from tasks.generalization.wide_partition.common import common_levels, common_tree
 from tasks.generalization.wide_partition.graph import Explorer, whole
 from tasks.generalization.wide_partition.improve import improved
+from tasks.generalization.wide_partition.meets import Refined
 from tasks.generalization.wide_partition.members import Division, Members
 from tasks.generalization.wide_partition.prices import priced_bound
 from tasks.generalization.wide_partition.tree import Tree, best_tree
@@ -41,6 +44,8 @@ class WidePartition:
     """A division of the population into released cells, and how far from the best it may be."""
 
     tree: Tree
+    """Over the refined hierarchies."""
+    refined: tuple[Refined, ...]
     total: float
     """Sum over the weights of the publisher's payoff."""
     bound: float
@@ -52,13 +57,14 @@ class WidePartition:
 
     def levels(self, codes: Codes) -> Codes:
         """Levels at which leaf codes are released; both of shape (n_tuples, n_attributes)."""
-        return self.tree.levels(codes)
+        levels = self.tree.levels(codes)
+        return np.column_stack([one.levels[codes[:, axis], levels[:, axis]] for axis, one in enumerate(self.refined)])
 
 
 def wide_partition(
     problem: Problem, population: Tuples, weighted: Tuples, rule: Rule, memory_limit: int
 ) -> WidePartition:
-    """Partition of the population into released cells, at least as good as k-anonymity with groups as safe.
+    """Partition of the population into released cells; of trees, at least as good as k-anonymity with groups as safe.
 
     Parameters
     ----------
@@ -78,7 +84,9 @@ def wide_partition(
     StageFailed
         If the rule leaves no partition: even the cell that holds everybody is attacked.
     """
-    division = Division.of(problem, Members.of(population, weighted), rule)
+    refined = tuple(Refined.of(hierarchy) for hierarchy in problem.hierarchies)
+    members = Members.of(population, weighted)
+    division = Division.of(_over(problem, refined), members, rule)
     number = len(division.members)
     room = max(min(memory_limit // _BYTES, max(_ROOM_AT_LEAST, _ROOM_A_TUPLE * number)), number)
     graph = Explorer(division, room).explore(whole(division))
@@ -92,22 +100,31 @@ def wide_partition(
             tree = improved(division, tree, max(number // largest, 1), max(number // together, 1), room)
     if not np.isfinite(tree.total):
         raise all_attacked("no release exists that nobody would attack", problem.payoffs)
+    # Every group of a meet is one of the hierarchy's, so that its own levels bound what a tuple can be paid.
+    trees = all(hierarchy.is_tree for hierarchy in problem.hierarchies)
+    bounding = division if trees else Division.of(problem, members, rule)
+    kept = division.problem.loss.kept(tree.positions)[tree.of_member]
     return WidePartition(
         tree=tree,
+        refined=refined,
         total=tree.total,
-        bound=max(_bound(division, tree, memory_limit), tree.total),
+        bound=max(_bound(bounding, problem.payoffs.benefit * kept, memory_limit), tree.total),
         complete=graph.complete,
         common=None if straight is None else straight.total,
     )
 
 
-def _bound(division: Division, tree: Tree, memory_limit: int) -> float:
+def _bound(division: Division, worth: Floats, memory_limit: int) -> float:
     """By prices where large groups leave few enough cells to go over; else by each tuple's best cell."""
-    number, payoffs = len(division.members), division.problem.payoffs
+    number = len(division.members)
     if division.rule is Rule.NO_ATTACK:
-        kept = division.problem.loss.kept(tree.positions)[tree.of_member]
-        bound = priced_bound(division, payoffs.benefit * kept, _PRICED, _PRICED_ROWS)
+        bound = priced_bound(division, worth, _PRICED, _PRICED_ROWS)
         if np.isfinite(bound):
             return bound
     counted = max(min(_COUNTED // number, _STRATEGIES), 1)
     return upper_bound(division, counted, max(memory_limit // _ENTRY_BYTES, 4 * number))
+
+
+def _over(problem: Problem, refined: Sequence[Refined]) -> Problem:
+    hierarchies = tuple(one.hierarchy for one in refined)
+    return replace(problem, hierarchies=hierarchies, loss=InformationLoss(hierarchies, problem.loss.weights))

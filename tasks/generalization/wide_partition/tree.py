@@ -102,22 +102,21 @@ class Tree:
     def _close(self, codes: Codes, levels: Codes, rows: Ints, nodes: Ints) -> NDArray[np.bool_]:
         """Bring levels down to the closed cell of each row's node; whether the row is in it.
 
-        Attribute after attribute. A row outside stops at the highest level at which it leaves the members' group, or
-        where levels cross at that of the closed cell.
+        Attribute after attribute. A row outside stops at the highest level at which it leaves the members' group.
+        Where levels cross, a cell is where its split has put it.
         """
         inside = np.ones(len(rows), dtype=np.bool_)
         for number, axis in enumerate(self.axes):
+            if axis.crossing:
+                continue
             tree = axis.hierarchy
             here = np.flatnonzero(inside)
             row, node = rows[here], nodes[here]
             target = tree.axis_levels[self.positions[node, number]]
             leaf = codes[row, number]
             within = tree.positions[leaf, target] == self.positions[node, number]
-            stop = target.copy()
-            if not axis.crossing:
-                apart = (tree.groups[leaf] != tree.groups[self.leaves[node, number]]).sum(axis=1)
-                stop = np.where(within, target, np.minimum(apart - 1, levels[row, number]))
-            levels[row, number] = stop
+            apart = (tree.groups[leaf] != tree.groups[self.leaves[node, number]]).sum(axis=1)
+            levels[row, number] = np.where(within, target, np.minimum(apart - 1, levels[row, number]))
             inside[here[~within]] = False
         return inside
 

@@ -1,0 +1,221 @@
+"""Levels that cross, from a request's files to what is released: as plain loops over sets of labels have it."""
+
+import csv
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.decoys.lineage import lineages
+from tasks.decoys.stage import Copies
+from tasks.errors import HierarchyError, StageFailed
+from tasks.generalization.budget.terms import Budget
+from tasks.generalization.collusion.colluders import Colluders
+from tasks.generalization.collusion.nested import nested_partitions
+from tasks.generalization.collusion.records import solve_separately
+from tasks.generalization.demands import plain_demands
+from tasks.generalization.dividing import cells_fit, recursion_fits
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import InformationLoss
+from tasks.generalization.kanonymity import Metric, search
+from tasks.generalization.lattice_search import continued_search
+from tasks.generalization.partition import partition
+from tasks.generalization.play import PARTITION_RULES, Table, overlapping, play, population_cells
+from tasks.generalization.problem import Problem
+from tasks.generalization.sensitivity.robustness import Tolerances
+from tasks.generalization.setting import game_table, payoffs_of, weights_of
+from tasks.masking.masked_columns import NOTHING_MASKED
+from tasks.microdata.coded import Prepared
+from tasks.request.load import LoadedRequest
+from tasks.request.model import Method, ReleaseRequest
+from tasks.risk.policies import Comparison
+from tasks.risk.stakes import stakes_fact
+from tests.support import slow
+from tests.support.played import NO_ATTACK, as_sets, cells_as_sets, slow_rule, values_of
+from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
+from tests.support.worlds import WITHOUT_TERMS, World, worlds
+
+QUICK = settings(deadline=None, max_examples=12)
+BY_RULE = tuple(method for method in WITHOUT_TERMS if method not in PARTITION_RULES)
+
+
+def asked(world: World, folder: Path) -> LoadedRequest:
+    """A world's request with its files in a folder."""
+    names = [f"q{axis}" for axis in range(len(world.rows))]
+    for name, rows in zip(names, world.rows, strict=True):
+        (folder / f"{name}.csv").write_text("".join(";".join(row) + "\n" for row in rows))
+    records = [value for value, number in world.records.items() for _ in range(number)]
+    _write(folder / "data.csv", ["id", *names], [(str(number), *value) for number, value in enumerate(records)])
+    people = [(*value, str(number)) for value, number in world.people.items()]
+    _write(folder / "population.csv", [*names, "count"], people)
+    document = tiny_document()
+    document["attributes"] = {"id": {"role": "direct identifier"}} | {
+        name: {
+            "role": "quasi-identifier",
+            "hierarchy": {"file": f"{name}.csv", "levels_may_cross": True},
+            "weight": weight,
+        }
+        for name, weight in zip(names, world.weights, strict=True)
+    }
+    document["recipients"][0]["stakes"] = {
+        name: getattr(world.payoffs, name) for name in ("benefit", "loss", "gain", "cost")
+    }
+    request = ReleaseRequest.model_validate(document)
+    return LoadedRequest(request=request, path=folder / "request.yaml", base=folder.resolve(), sha256="0" * 64)
+
+
+def _write(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+
+
+def table_asked(world: World, *, dense: bool) -> tuple[Table, ReleaseRequest]:
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = asked(world, Path(folder))
+        table = game_table(loaded.request, tiny_prepared(loaded))
+    return table if dense else replace(table, memory_limit=0), loaded.request
+
+
+def own_cells(table: Table, request: ReleaseRequest, method: Method) -> list[slow.Cell]:
+    payoffs, weights = payoffs_of(request.recipients[0]), weights_of(request)
+    return as_sets(table, population_cells(table, method, payoffs, weights))
+
+
+@QUICK
+@given(world=worlds(max_attributes=2, crossing=True), dense=st.booleans(), method=st.sampled_from(BY_RULE))
+def test_a_request_is_counted_and_played_as_plain_loops_do(world: World, dense: bool, method: Method) -> None:
+    table, request = table_asked(world, dense=dense)
+    assert table.people.form == ("dense" if dense else "sparse")
+    payoffs = payoffs_of(request.recipients[0])
+    if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
+        with pytest.raises(StageFailed):
+            play(table, method, payoffs, weights_of(request))
+        return
+    played = play(table, method, payoffs, weights_of(request))
+    own = slow_rule(world, method, (0,) * len(world.rows), "population")
+    sizes = slow.informed(world, own)
+    cells = cells_as_sets(table, played)
+    for row, (value, cell) in enumerate(zip(values_of(table, table.data.codes), cells, strict=True)):
+        assert cell == own(value)
+        assert played.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
+        assert played.people[row] == slow.count(world.people, cell)
+        assert played.effective[row] == sizes(cell)
+    assert own_cells(table, request, method) == [own(value) for value in values_of(table, table.population.codes)]
+
+
+@QUICK
+@given(
+    world=worlds(max_attributes=2, max_count=5, crossing=True),
+    dense=st.booleans(),
+    method=st.sampled_from(sorted(PARTITION_RULES)),
+)
+def test_cells_of_a_partition_hold_those_who_are_released_in_them(world: World, dense: bool, method: Method) -> None:
+    table, request = table_asked(world, dense=dense)
+    payoffs = payoffs_of(request.recipients[0])
+    if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
+        with pytest.raises(StageFailed):
+            play(table, method, payoffs, weights_of(request))
+        return
+    played = play(table, method, payoffs, weights_of(request))
+    own = dict(zip(values_of(table, table.population.codes), own_cells(table, request, method), strict=True))
+    for row, cell in enumerate(cells_as_sets(table, played)):
+        matching = slow.count(world.people, cell)
+        assert played.people[row] == played.effective[row] == matching
+        assert matching == sum(number for value, number in world.people.items() if own[value] == cell)
+    assert not overlapping(table, method)
+    paid = sum(number * slow.payoff(world, own[value]) for value, number in world.people.items())
+    division = played.division
+    assert division is not None
+    assert division.payoff == pytest.approx(paid, abs=1e-6)
+    if recursion_fits(table):
+        assert division.exact
+        return
+    finer = replace(world, rows=tuple(slow.refined(rows) for rows in world.rows))
+    best = slow.crossing_partition(finer, world.people, no_attack=method in NO_ATTACK)
+    assert division.exact or not dense
+    assert paid <= best + 1e-6
+    assert paid >= best - 1e-6 or not division.exact
+    assert division.upper_bound is not None
+    assert division.upper_bound >= best - 1e-6
+
+
+CROSSING_AGES = changed(
+    "attributes", "age", "hierarchy",
+    to={"intervals": {"minimum": 88, "maximum": 93, "widths": [2, 3]}, "levels_may_cross": True},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[LoadedRequest, Prepared, Table]:
+    loaded = tiny_request(tmp_path_factory.mktemp("tiny"), CROSSING_AGES)
+    prepared = tiny_prepared(loaded)
+    return loaded, prepared, game_table(loaded.request, prepared)
+
+
+Tiny = tuple[LoadedRequest, Prepared, Table]
+
+
+def problem_of(tiny: Tiny) -> Problem:
+    loaded, _, table = tiny
+    loss = InformationLoss(table.hierarchies, weights_of(loaded.request))
+    return Problem(table.hierarchies, loss, payoffs_of(loaded.request.recipients[0]), table.people)
+
+
+def played(tiny: Tiny, method: Method, **changes: Any) -> object:
+    problem = problem_of(tiny)
+    return play(replace(tiny[2], outcomes={}, made={}, **changes), method, problem.payoffs, problem.loss.weights)
+
+
+def colluding(tiny: Tiny) -> Colluders:
+    return Colluders.all_or_none([problem_of(tiny).payoffs] * 2, 0.5)
+
+
+NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
+    "k-anonymity": lambda tiny: played(tiny, Method.BASIC, demands=plain_demands(2, tiny[1])),
+    "search": lambda tiny: search(tiny[2].data.codes, tiny[2].hierarchies, 2, 0.0, Metric.LOSS),
+    "budget of records": lambda tiny: played(tiny, Method.BASIC, budget=Budget(reidentifications=1.0)),
+    "budget of cells": lambda tiny: played(tiny, Method.BASIC_PARTITION, budget=Budget(reidentifications=1.0)),
+    "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
+    "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
+    "nested copies": lambda tiny: nested_partitions(problem_of(tiny), tiny[2].people, colluding(tiny), Rule.BASIC),
+    "copies by record": lambda tiny: solve_separately(problem_of(tiny), tiny[2].data.codes, colluding(tiny)),
+    "lineage": lambda tiny: lineages(tiny[2].hierarchies),
+    "decoys": lambda tiny: Copies(tiny[0].request, tiny[1], tiny[2], pd.DataFrame(), NOTHING_MASKED, {}),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_TREES)
+def test_what_needs_trees_refuses_levels_that_cross(tiny: Tiny, name: str) -> None:
+    with pytest.raises(HierarchyError) as caught:
+        NEEDS_TREES[name](tiny)
+    assert caught.value.where == "attributes with levels that cross: age"
+    assert caught.value.exit_code == 2
+
+
+def test_all_cells_can_be_counted_and_the_recursion_is_not_run(tiny: Tiny) -> None:
+    assert cells_fit(tiny[2])
+    assert not recursion_fits(tiny[2])
+
+
+def test_the_comparison_says_that_k_anonymity_cannot_be_played(tiny: Tiny) -> None:
+    loaded, prepared, table = tiny
+    compared = {one.policy: one for one in Comparison(loaded.request, prepared, table).of(loaded.request.recipients[0])}
+    assert compared["k-anonymity"].because.startswith("k-anonymity rests on hierarchies that are trees")
+    assert [name for name, one in compared.items() if one.figures is None] == ["k-anonymity"]
+
+
+def test_a_partition_is_not_played_again_at_other_stakes(tiny: Tiny) -> None:
+    loaded, _, table = tiny
+    (recipient,) = loaded.request.recipients
+    for method, reaches in ((Method.BASIC_PARTITION, False), (Method.BASIC, True)):
+        problem = problem_of(tiny)
+        own = play(table, method, problem.payoffs, problem.loss.weights)
+        fact = stakes_fact(table, loaded.request, recipient, own, points=5, tolerances=Tolerances())
+        figures = {reach.figure for reach in fact.reaches}
+        assert ("regret" in figures) == reaches
