@@ -1,8 +1,10 @@
 """Best representations of each record for several recipients who may collude: exact, record by record.
 
 Best-first over pairs, triples, … of strategies is not needed: what a recipient's copy brings by itself bounds what it
-can bring at all, as a hand of several only costs. Strategies whose bound, with the best bounds of the others, is below
-the best shared representation are left out, and so are combinations as they grow; what is left is tried in full.
+can bring at all, as a hand of several only costs. Strategies that keep too little to reach the best shared
+representation whatever the others have are left out unseen, then those whose bound, with the best bounds of the others,
+is below it or below what the own optima pay under collusion, and so are combinations as they grow; what is left is
+tried in full.
 """
 
 from dataclasses import replace
@@ -14,12 +16,15 @@ from tasks.errors import ParameterError
 from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import TIE, Floats
-from tasks.generalization.problem import Problem, allowed_nodes
+from tasks.generalization.problem import Problem, allowed_nodes, by_profile
+from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
 _CELLS_A_PASS = 2_000_000
 _MOST_COMBINATIONS = 4_000_000
+_ROUNDING = 1e-9
+"""Of shares of information kept, as sums of logarithms come out."""
 
 Nodes = NDArray[np.intp]
 
@@ -63,8 +68,7 @@ def solve_separately(
     while waiting:
         rows = waiting.pop()
         allowed = allowed_nodes(problem.lattice, None if floor is None else floor[rows])
-        search = _Search(problem, codes[rows], colluders, rule, allowed)
-        found = search.best(incumbent[rows])
+        found = _Search(problem, codes[rows], colluders, rule, incumbent=incumbent[rows], allowed=allowed).best()
         if found is not None:
             nodes[rows], payoffs[rows] = found
         elif rows.stop - rows.start > 1:
@@ -82,21 +86,40 @@ def solve_separately(
 
 
 class _Search:
-    """Some tuples with every strategy's value and group size."""
+    """Some tuples with value and group size of every strategy that keeps enough to be worth trying."""
 
     def __init__(
-        self, problem: Problem, codes: Codes, colluders: Colluders, rule: Rule, allowed: NDArray[np.bool_] | None
+        self,
+        problem: Problem,
+        codes: Codes,
+        colluders: Colluders,
+        rule: Rule,
+        *,
+        incumbent: Floats,
+        allowed: NDArray[np.bool_] | None,
     ) -> None:
         self._colluders, self._rule, self._lattice = colluders, rule, problem.lattice
-        kept = np.empty((len(codes), len(problem.lattice)))
-        self._people: Counts = np.empty(kept.shape, dtype=np.int64)
-        for node, levels in enumerate(problem.lattice.nodes):
-            value, self._people[:, node] = problem.evaluate(codes, levels)
-            kept[:, node] = value / problem.payoffs.benefit
-        self._alone = [self._own(member, kept) for member in range(len(colluders.members))]
+        self._incumbent = incumbent
+        kept = _kept(problem, codes)
+        open_ = kept >= self._least_kept()[:, None]
         if allowed is not None:
-            for bounds in self._alone:
-                bounds[~allowed] = -np.inf
+            open_ &= allowed
+        self._rows, self._nodes = np.nonzero(open_)
+        cells = cells_at(codes[self._rows], problem.lattice.nodes[self._nodes], problem.hierarchies)
+        self._people: Counts = problem.people.count(cells)
+        self._place = np.full(kept.shape, -1, dtype=np.int32)
+        self._place[self._rows, self._nodes] = np.arange(len(self._rows))
+        self._alone = [self._own(member, kept[open_]) for member in range(len(colluders.members))]
+
+    def _least_kept(self) -> Floats:
+        """Share of information that a copy must keep at least for any combination to pay as much as can be had.
+
+        The others' copies are taken to keep all of it. What lies between copies in the lattice keeps more than they do.
+        """
+        benefits = [w * one.benefit for w, one in zip(self._colluders.weights, self._colluders.members, strict=True)]
+        slack = np.where(np.isfinite(self._incumbent), sum(benefits) - self._incumbent, np.inf)
+        least: Floats = 1.0 - (slack + TIE) / max(benefits) - _ROUNDING
+        return least
 
     def _own(self, member: int, kept: Floats) -> Floats:
         """What a recipient's copy is worth by itself: its value, and its losses where he is alone."""
@@ -106,24 +129,44 @@ class _Search:
                 worth = worth + self._colluders.charged(hand, probability, self._people, self._rule)
         return worth
 
-    def best(self, incumbent: Floats) -> tuple[Nodes, Floats] | None:
-        """Best nodes and payoffs, given a payoff that can be had; None if there is too much to try."""
-        tops = np.stack([bounds.max(axis=1) for bounds in self._alone])
+    def best(self) -> tuple[Nodes, Floats] | None:
+        """Best nodes and payoffs; None if there is too much to try."""
+        n_tuples = len(self._incumbent)
+        tops = np.full((len(self._alone), n_tuples), -np.inf)
+        for top, bounds in zip(tops, self._alone, strict=True):
+            np.maximum.at(top, self._rows, bounds)
         playable = np.isfinite(tops).all(axis=0)
-        tops, least = np.where(playable, tops, 0.0), incumbent - TIE
         rows = np.flatnonzero(playable)
+        least = np.maximum(self._incumbent, self._own_optima(tops, rows)) - TIE
+        tops = np.where(playable, tops, 0.0)
         chosen, sums = np.empty((0, len(rows)), dtype=np.intp), np.zeros(len(rows))
         for member, bounds in enumerate(self._alone):
-            others = tops.sum(axis=0) - tops[member]
-            possible = playable[:, None] & np.isfinite(bounds) & (bounds + others[:, None] >= least[:, None])
-            at, new = _extended(rows, possible)
+            others = (tops.sum(axis=0) - tops[member])[self._rows]
+            possible = playable[self._rows] & np.isfinite(bounds) & (bounds + others >= least[self._rows])
+            tried = np.flatnonzero(possible)
+            at, new = _extended(rows, self._rows[tried], n_tuples)
             if at is None:
                 return None
-            rows, chosen = rows[at], np.vstack([chosen[:, at], new])
-            sums = sums[at] + bounds[rows, new] + self._together(rows, chosen)
+            new = tried[new]
+            rows, chosen = rows[at], np.vstack([chosen[:, at], self._nodes[new]])
+            sums = sums[at] + bounds[new] + self._together(rows, chosen)
             open_ = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
             rows, sums, chosen = rows[open_], sums[open_], chosen[:, open_]
-        return self._chosen(rows, chosen, sums, len(incumbent))
+        return self._chosen(rows, chosen, sums, n_tuples)
+
+    def _own_optima(self, tops: Floats, rows: NDArray[np.intp]) -> Floats:
+        """What the copies pay that are best where nobody colludes; −inf but for some rows."""
+        chosen = np.empty((0, len(rows)), dtype=np.intp)
+        found, sums = np.full(len(self._incumbent), -np.inf), np.zeros(len(rows))
+        for top, bounds in zip(tops, self._alone, strict=True):
+            best = np.flatnonzero(bounds == top[self._rows])
+            _, first = np.unique(self._rows[best], return_index=True)
+            node = np.zeros(len(found), dtype=np.intp)
+            node[self._rows[best[first]]] = self._nodes[best[first]]
+            chosen = np.vstack([chosen, node[rows]])
+            sums += top[rows] + self._together(rows, chosen)
+        found[rows] = sums
+        return found
 
     def _together(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
         """What the hands of several cost that the last recipient of each combination completes."""
@@ -131,7 +174,7 @@ class _Search:
         for hand, probability in self._colluders.hands:
             if len(hand) > 1 and hand[-1] == len(chosen) - 1:
                 least = self._lattice.nodes[chosen[list(hand)]].min(axis=0)
-                people = self._people[rows, self._lattice.number(least)]
+                people = self._people[self._place[rows, self._lattice.number(least)]]
                 cost += self._colluders.charged(hand, probability, people, self._rule)
         return cost
 
@@ -146,24 +189,35 @@ class _Search:
         return nodes, best
 
 
-def _extended(rows: NDArray[np.intp], possible: NDArray[np.bool_]) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
+def _kept(problem: Problem, codes: Codes) -> Floats:
+    """Share of information that every strategy keeps of each tuple; shape (n_tuples, n_nodes)."""
+    kept = np.empty((len(codes), len(problem.lattice)))
+    for rows, profile, by_node in by_profile(problem, codes, None):
+        kept[rows] = by_node[profile]
+    return kept
+
+
+def _extended(
+    rows: NDArray[np.intp], tuples: NDArray[np.intp], n_tuples: int
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
     """Each combination with each possible strategy of its tuple, in order; None if there are too many.
 
     Parameters
     ----------
     rows : array of shape (n_combinations,)
         Tuple of each combination.
-    possible : array of shape (n_tuples, n_nodes)
+    tuples : array of shape (n_strategies,)
+        Tuple of each possible strategy, ascending.
+    n_tuples : int
 
     Returns
     -------
     at, strategies : arrays of shape (n_extended,)
-        Combination that is extended, and the strategy it is extended with.
+        Combination that is extended, and the place of the strategy it is extended with.
     """
-    tuples, strategies = np.nonzero(possible)
-    first, number = np.searchsorted(tuples, np.arange(len(possible))), possible.sum(axis=1)[rows]
+    of_tuple = np.bincount(tuples, minlength=n_tuples)
+    first, number = (np.cumsum(of_tuple) - of_tuple)[rows], of_tuple[rows]
     if number.sum() > _MOST_COMBINATIONS:
-        return None, strategies
+        return None, first
     at = np.repeat(np.arange(len(rows)), number)
-    place = np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number) + first[rows[at]]
-    return at, strategies[place]
+    return at, np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number) + first[at]
