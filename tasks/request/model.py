@@ -270,7 +270,7 @@ class ReleaseRequest(Part):
             return
         if terms.recipients != "all" and not set(terms.recipients) <= {recipient.id for recipient in self.recipients}:
             raise ValueError("policy.generalization.collusion names recipients of the request")
-        members = self._may_collude
+        members = self.may_collude
         if len(members) < 2:
             return
         if len(members) > MOST_COLLUDERS:
@@ -286,7 +286,8 @@ class ReleaseRequest(Part):
             raise ValueError("under collusion a gate judges what is measured of copies beside each other")
 
     @property
-    def _may_collude(self) -> tuple[Recipient, ...]:
+    def may_collude(self) -> tuple[Recipient, ...]:
+        """Recipients whom the policy names as those who may collude, with whatever probability."""
         terms = self.policy.generalization.collusion
         if terms is None:
             return ()
@@ -297,7 +298,7 @@ class ReleaseRequest(Part):
 
         Empty where nobody's may.
         """
-        terms, members = self.policy.generalization.collusion, self._may_collude
+        terms, members = self.policy.generalization.collusion, self.may_collude
         if terms is None or terms.probability == 0 or len(members) < 2:
             return ()
         return members if recipient.id in {one.id for one in members} else ()

@@ -3,7 +3,8 @@
 The recipient's method is solved again at each point of a grid, on the cubes that are counted already. V is the benefit
 of a record in full detail, L the loss when one is re-identified; the recipient's gain G keeps its ratio to L (Wan et
 al. 2015 take G = L) and the cost of an attempt stays as it is, as do all other terms of a recipient who plans. Of
-recipients who share a representation all have their stakes multiplied alike, and the figures are those of one.
+recipients who share a representation, or who may collude, all have their stakes multiplied alike, and the figures are
+those of one, of his copy alone.
 
 How many games that takes depends on the method. Under the No-Attack rules no strategy with a loss is played, so that V
 multiplies every payoff that is compared and changes no choice (but of payoffs that differ by less than the tolerance

@@ -6,6 +6,7 @@ of splits (``nested``). Where one representation for all is optimal anyway (``Co
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -94,5 +95,6 @@ def _choices_fit(table: Table, number: int) -> bool:
     """Whether what is kept of each cell for every set of recipients fits in memory."""
     cells = table.cube_cells
     if table.people.form != "dense":
-        cells = len(table.population) * int(np.prod([hierarchy.n_levels for hierarchy in table.hierarchies]))
-    return cells * (2**number - 1) * _BYTES_A_CELL <= max(table.memory_limit, _LEAST_MEMORY)
+        cells = len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
+    taken: int = cells * (2**number - 1) * _BYTES_A_CELL
+    return taken <= max(table.memory_limit, _LEAST_MEMORY)
