@@ -327,7 +327,8 @@ class ReleaseRequest(Part):
             weights = dict.fromkeys(ids, 1.0)
         if recipient.id not in weights or len(weights) == 1:
             return ()
-        return tuple((one, weights[one.id]) for one in self.recipients if one.id in weights)
+        found = tuple((one, weights[one.id]) for one in self.recipients if one.id in weights)
+        return found if len(found) > 1 else ()
 
     @property
     def masked(self) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """Best representations of each record for several recipients who may collude: exact, record by record.
 
-Best-first over pairs, triples, … of strategies is not needed: what a recipient's copy brings by itself bounds what it
-can bring at all, as a hand of several only costs. Strategies that keep too little to reach the best shared
-representation whatever the others have are left out unseen, then those whose bound, with the best bounds of the others,
-is below it or below what the own optima pay under collusion, and so are combinations as they grow; what is left is
-tried in full.
+What a hand sees is at most as general as each of its copies, which bounds what a strategy can bring: its own worth, and
+the best that the hand can cost and the others can have at and above some strategy below it. Strategies that keep too
+little to reach the best shared representation whatever the others have are left out unseen; then those whose bound is
+below what is known to be had, and so are combinations as they grow. What is left is tried in full.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,9 +19,8 @@ from tasks.generalization.game import TIE, Floats
 from tasks.generalization.problem import Problem, allowed_nodes, by_profile
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Counts
 
-_CELLS_A_PASS = 2_000_000
+_CELLS_A_PASS = 500_000
 _MOST_COMBINATIONS = 4_000_000
 _ROUNDING = 1e-9
 """Of shares of information kept, as sums of logarithms come out."""
@@ -86,7 +85,7 @@ def solve_separately(
 
 
 class _Search:
-    """Some tuples with value and group size of every strategy that keeps enough to be worth trying."""
+    """Some tuples with what every strategy that keeps enough to be worth trying brings; others bring −inf."""
 
     def __init__(
         self,
@@ -98,18 +97,30 @@ class _Search:
         incumbent: Floats,
         allowed: NDArray[np.bool_] | None,
     ) -> None:
-        self._colluders, self._rule, self._lattice = colluders, rule, problem.lattice
-        self._incumbent = incumbent
+        self._colluders, self._lattice, self._incumbent = colluders, problem.lattice, incumbent
         kept = _kept(problem, codes)
         open_ = kept >= self._least_kept()[:, None]
         if allowed is not None:
             open_ &= allowed
-        self._rows, self._nodes = np.nonzero(open_)
-        cells = cells_at(codes[self._rows], problem.lattice.nodes[self._nodes], problem.hierarchies)
-        self._people: Counts = problem.people.count(cells)
-        self._place = np.full(kept.shape, -1, dtype=np.int32)
-        self._place[self._rows, self._nodes] = np.arange(len(self._rows))
-        self._alone = [self._own(member, kept[open_]) for member in range(len(colluders.members))]
+        rows, nodes = np.nonzero(open_)
+        people = problem.people.count(cells_at(codes[rows], problem.lattice.nodes[nodes], problem.hierarchies))
+
+        def everywhere(values: Floats) -> Floats:
+            found = np.full(kept.shape, -np.inf)
+            found[rows, nodes] = values
+            return found
+
+        costs = [
+            (hand, everywhere(colluders.charged(hand, probability, people, rule)))
+            for hand, probability in colluders.hands
+        ]
+        self._costs = [(hand, cost) for hand, cost in costs if len(hand) > 1]
+        self._alone = [
+            everywhere(weight * member.benefit * kept[open_])
+            + sum((cost for hand, cost in costs if hand == (place,)), start=np.zeros(1))
+            for place, (weight, member) in enumerate(zip(colluders.weights, colluders.members, strict=True))
+        ]
+        """What each recipient's copy is worth by itself: its value, and its losses where he is alone."""
 
     def _least_kept(self) -> Floats:
         """Share of information that a copy must keep at least for any combination to pay as much as can be had.
@@ -118,65 +129,71 @@ class _Search:
         """
         benefits = [w * one.benefit for w, one in zip(self._colluders.weights, self._colluders.members, strict=True)]
         slack = np.where(np.isfinite(self._incumbent), sum(benefits) - self._incumbent, np.inf)
-        least: Floats = 1.0 - (slack + TIE) / max(benefits) - _ROUNDING
+        least: Floats = 1.0 - (slack + TIE) / min(benefits) - _ROUNDING
         return least
-
-    def _own(self, member: int, kept: Floats) -> Floats:
-        """What a recipient's copy is worth by itself: its value, and its losses where he is alone."""
-        worth: Floats = self._colluders.weights[member] * self._colluders.members[member].benefit * kept
-        for hand, probability in self._colluders.hands:
-            if hand == (member,):
-                worth = worth + self._colluders.charged(hand, probability, self._people, self._rule)
-        return worth
 
     def best(self) -> tuple[Nodes, Floats] | None:
         """Best nodes and payoffs; None if there is too much to try."""
         n_tuples = len(self._incumbent)
-        tops = np.full((len(self._alone), n_tuples), -np.inf)
-        for top, bounds in zip(tops, self._alone, strict=True):
-            np.maximum.at(top, self._rows, bounds)
-        playable = np.isfinite(tops).all(axis=0)
-        rows = np.flatnonzero(playable)
-        least = np.maximum(self._incumbent, self._own_optima(tops, rows)) - TIE
-        tops = np.where(playable, tops, 0.0)
+        above = [_extreme(alone, self._lattice.heights, general=True) for alone in self._alone]
+        tops = np.stack([alone.max(axis=1) for alone in self._alone])
+        least = np.maximum(self._incumbent, np.maximum(*self._tried_first(above))) - TIE
+        rows = np.flatnonzero(np.isfinite(tops).all(axis=0))
         chosen, sums = np.empty((0, len(rows)), dtype=np.intp), np.zeros(len(rows))
-        for member, bounds in enumerate(self._alone):
-            others = (tops.sum(axis=0) - tops[member])[self._rows]
-            possible = playable[self._rows] & np.isfinite(bounds) & (bounds + others >= least[self._rows])
-            tried = np.flatnonzero(possible)
-            at, new = _extended(rows, self._rows[tried], n_tuples)
+        for member, alone in enumerate(self._alone):
+            bounds = self._bounds(member, above, tops)
+            tuples, strategies = np.nonzero(np.isfinite(bounds) & (bounds >= least[:, None]))
+            at, new = _extended(rows, tuples, n_tuples)
             if at is None:
                 return None
-            new = tried[new]
-            rows, chosen = rows[at], np.vstack([chosen[:, at], self._nodes[new]])
-            sums = sums[at] + bounds[new] + self._together(rows, chosen)
+            rows, chosen = rows[at], np.vstack([chosen[:, at], strategies[new]])
+            sums = sums[at] + alone[rows, strategies[new]] + self._together(rows, chosen)
             open_ = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
             rows, sums, chosen = rows[open_], sums[open_], chosen[:, open_]
         return self._chosen(rows, chosen, sums, n_tuples)
 
-    def _own_optima(self, tops: Floats, rows: NDArray[np.intp]) -> Floats:
-        """What the copies pay that are best where nobody colludes; −inf but for some rows."""
-        chosen = np.empty((0, len(rows)), dtype=np.intp)
-        found, sums = np.full(len(self._incumbent), -np.inf), np.zeros(len(rows))
-        for top, bounds in zip(tops, self._alone, strict=True):
-            best = np.flatnonzero(bounds == top[self._rows])
-            _, first = np.unique(self._rows[best], return_index=True)
-            node = np.zeros(len(found), dtype=np.intp)
-            node[self._rows[best[first]]] = self._nodes[best[first]]
-            chosen = np.vstack([chosen, node[rows]])
-            sums += top[rows] + self._together(rows, chosen)
-        found[rows] = sums
+    def _bounds(self, member: int, above: Sequence[Floats], tops: Floats) -> Floats:
+        """What no combination with each strategy for one recipient pays more than; shape (n_tuples, n_nodes).
+
+        What a hand sees is at most as general as each of its copies. So with strategy g it costs as at some h ≤ g, and
+        its others have the best of what is at least as general as h.
+        """
+        bounds: Floats = self._alone[member]
+        counted = {member}
+        for hand, cost in self._costs:
+            if member in hand:
+                others = set(hand) - counted
+                counted |= others
+                together = sum((above[one] for one in others), start=cost)
+                bounds = bounds + _extreme(together, self._lattice.heights, general=False)
+        rest = [one for one in range(len(tops)) if one not in counted]
+        found: Floats = bounds + tops[rest].sum(axis=0)[:, None]
         return found
+
+    def _tried_first(self, above: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """What two combinations pay: own optima, and the best copies where every hand sees one and the same cell."""
+        rows = np.arange(len(self._incumbent))
+        seen = sum((cost for _, cost in self._costs), start=sum(above, start=np.zeros(1))).argmax(axis=1)
+        nodes = self._lattice.nodes
+        general = np.all(nodes[None] >= nodes[seen][:, None], axis=2)
+        own = np.stack([alone.argmax(axis=1) for alone in self._alone])
+        around = np.stack([np.where(general, alone, -np.inf).argmax(axis=1) for alone in self._alone])
+        return self._pays(rows, own), self._pays(rows, around)
+
+    def _pays(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
+        total = np.zeros(len(rows))
+        for member, alone in enumerate(self._alone):
+            total += alone[rows, chosen[member]] + self._together(rows, chosen[: member + 1])
+        return total
 
     def _together(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
         """What the hands of several cost that the last recipient of each combination completes."""
-        cost = np.zeros(len(rows))
-        for hand, probability in self._colluders.hands:
-            if len(hand) > 1 and hand[-1] == len(chosen) - 1:
+        total = np.zeros(len(rows))
+        for hand, cost in self._costs:
+            if hand[-1] == len(chosen) - 1:
                 least = self._lattice.nodes[chosen[list(hand)]].min(axis=0)
-                people = self._people[self._place[rows, self._lattice.number(least)]]
-                cost += self._colluders.charged(hand, probability, people, self._rule)
-        return cost
+                total += cost[rows, self._lattice.number(least)]
+        return total
 
     @staticmethod
     def _chosen(rows: NDArray[np.intp], chosen: Nodes, payoffs: Floats, n_tuples: int) -> tuple[Nodes, Floats]:
@@ -187,6 +204,17 @@ class _Search:
         nodes = np.full((n_tuples, len(chosen)), -1, dtype=np.intp)
         nodes[found] = chosen[:, equal[first]].T
         return nodes, best
+
+
+def _extreme(values: Floats, heights: tuple[int, ...], *, general: bool) -> Floats:
+    """Greatest value among the strategies at least as general as each, or at most; shape (n_tuples, n_nodes)."""
+    found = values.reshape(len(values), *heights)
+    for axis in range(1, found.ndim):
+        turned = np.flip(found, axis) if general else found
+        turned = np.maximum.accumulate(turned, axis=axis)
+        found = np.flip(turned, axis) if general else turned
+    extreme: Floats = found.reshape(values.shape)
+    return extreme
 
 
 def _kept(problem: Problem, codes: Codes) -> Floats:
