@@ -22,6 +22,8 @@ from tasks.microdata.hierarchy import Codes
 
 _CELLS_A_PASS = 500_000
 _MOST_COMBINATIONS = 4_000_000
+_FEW_COMBINATIONS = 64
+"""Of a tuple: so many are tried at once."""
 _ROUNDING = 1e-9
 """Of shares of information kept, as sums of logarithms come out."""
 
@@ -135,50 +137,71 @@ class _Search:
     def best(self) -> tuple[Nodes, Floats] | None:
         """Best nodes and payoffs; None if there is too much to try."""
         n_tuples = len(self._incumbent)
-        above = [_extreme(alone, self._lattice.heights, general=True) for alone in self._alone]
         tops = np.stack([alone.max(axis=1) for alone in self._alone])
-        least = np.maximum(self._incumbent, np.maximum(*self._tried_first(above))) - TIE
         rows = np.flatnonzero(np.isfinite(tops).all(axis=0))
+        own = np.stack([alone.argmax(axis=1) for alone in self._alone])
+        least = np.maximum(self._incumbent, self._pays(np.arange(n_tuples), own)) - TIE
+        possible = self._possible(tops, least, rows)
         chosen, sums = np.empty((0, len(rows)), dtype=np.intp), np.zeros(len(rows))
-        for member, alone in enumerate(self._alone):
-            bounds = self._bounds(member, above, tops)
-            tuples, strategies = np.nonzero(np.isfinite(bounds) & (bounds >= least[:, None]))
+        for member, (alone, open_) in enumerate(zip(self._alone, possible, strict=True)):
+            tuples, strategies = np.nonzero(open_)
             at, new = _extended(rows, tuples, n_tuples)
             if at is None:
                 return None
             rows, chosen = rows[at], np.vstack([chosen[:, at], strategies[new]])
             sums = sums[at] + alone[rows, strategies[new]] + self._together(rows, chosen)
-            open_ = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
-            rows, sums, chosen = rows[open_], sums[open_], chosen[:, open_]
+            worth = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
+            rows, sums, chosen = rows[worth], sums[worth], chosen[:, worth]
         return self._chosen(rows, chosen, sums, n_tuples)
 
-    def _bounds(self, member: int, above: Sequence[Floats], tops: Floats) -> Floats:
-        """What no combination with each strategy for one recipient pays more than; shape (n_tuples, n_nodes).
+    def _possible(self, tops: Floats, least: Floats, rows: NDArray[np.intp]) -> list[NDArray[np.bool_]]:
+        """Whether each strategy of each tuple can be part of what pays most, by recipient; raises ``least``.
+
+        The others at their best are a bound that is soon reckoned. Where it leaves many combinations, another is.
+        """
+        playable = np.zeros(len(least), dtype=np.bool_)
+        playable[rows] = True
+        rest = [tops[:, playable].sum(axis=0) - top for top in tops[:, playable]]
+        left, combinations_left = [], np.ones(len(least))
+        for alone, others in zip(self._alone, rest, strict=True):
+            open_ = np.zeros(alone.shape, dtype=np.bool_)
+            open_[playable] = np.isfinite(alone[playable]) & (
+                alone[playable] + others[:, None] >= least[playable, None]
+            )
+            combinations_left *= open_.sum(axis=1)
+            left.append(open_)
+        hard = np.flatnonzero(combinations_left > _FEW_COMBINATIONS)
+        if len(hard) and self._costs:
+            above = [_extreme(alone[hard], self._lattice.heights, general=True) for alone in self._alone]
+            least[hard] = np.maximum(least[hard], self._around_one_cell(hard, above) - TIE)
+            for member, open_ in enumerate(left):
+                bounds = self._bounds(member, hard, above, tops)
+                open_[hard] = np.isfinite(bounds) & (bounds >= least[hard, None])
+        return left
+
+    def _bounds(self, member: int, rows: NDArray[np.intp], above: Sequence[Floats], tops: Floats) -> Floats:
+        """What no combination with each strategy for one recipient pays more than; shape (n_rows, n_nodes).
 
         What a hand sees is at most as general as each of its copies. So with strategy g it costs as at some h ≤ g, and
         its others have the best of what is at least as general as h.
         """
-        bounds: Floats = self._alone[member]
-        counted = {member}
+        bounds, counted = self._alone[member][rows], {member}
         for hand, cost in self._costs:
             if member in hand:
                 others = set(hand) - counted
                 counted |= others
-                together = sum((above[one] for one in others), start=cost)
-                bounds = bounds + _extreme(together, self._lattice.heights, general=False)
+                together = sum((above[one] for one in others), start=cost[rows])
+                bounds += _extreme(together, self._lattice.heights, general=False)
         rest = [one for one in range(len(tops)) if one not in counted]
-        found: Floats = bounds + tops[rest].sum(axis=0)[:, None]
-        return found
+        bounds += tops[rest][:, rows].sum(axis=0)[:, None]
+        return bounds
 
-    def _tried_first(self, above: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """What two combinations pay: own optima, and the best copies where every hand sees one and the same cell."""
-        rows = np.arange(len(self._incumbent))
-        seen = sum((cost for _, cost in self._costs), start=sum(above, start=np.zeros(1))).argmax(axis=1)
+    def _around_one_cell(self, rows: NDArray[np.intp], above: Sequence[Floats]) -> Floats:
+        """What the best copies pay around the cell at which they are best if every hand sees it and no other."""
+        seen = sum((cost[rows] for _, cost in self._costs), start=sum(above, start=np.zeros(1))).argmax(axis=1)
         nodes = self._lattice.nodes
         general = np.all(nodes[None] >= nodes[seen][:, None], axis=2)
-        own = np.stack([alone.argmax(axis=1) for alone in self._alone])
-        around = np.stack([np.where(general, alone, -np.inf).argmax(axis=1) for alone in self._alone])
-        return self._pays(rows, own), self._pays(rows, around)
+        return self._pays(rows, np.stack([np.where(general, one[rows], -np.inf).argmax(axis=1) for one in self._alone]))
 
     def _pays(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
         total = np.zeros(len(rows))
