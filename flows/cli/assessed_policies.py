@@ -50,8 +50,19 @@ def policy_tables(
         table.add_row("→" if one.chosen else "", one.policy, *figures)
     sharing = len(request.sharing(recipient))
     notes = [f"One representation is chosen for {sharing} recipients; the figures are of this one."] if sharing else []
+    notes.extend(_together(request, recipient))
     notes.extend(_notes(request, counted, policies))
     return (table, Group(*map(Text, notes)))
+
+
+def _together(request: ReleaseRequest, recipient: Recipient) -> Iterator[str]:
+    """That copies are made for several who may collude, and are shown alone."""
+    colluding = len(request.colluding(recipient))
+    if colluding:
+        yield (
+            f"Copies of {colluding} recipients are made together, as these may lay them beside each other. The figures "
+            "are of this one's copy alone; the gates judge what is then seen as well."
+        )
 
 
 def _figures(found: PolicyFigures) -> tuple[str, ...]:

@@ -24,8 +24,12 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Gate, Measure, Method, ReleaseRequest
 from tasks.risk.beside import HeldCopy, hands_of, planned_beside, seen_together, worst
+from tasks.risk.groups import released_groups
+from tasks.risk.profile import recipient_profile
 from tasks.risk.released import released_tuples
 from tasks.risk.score import Score, score
+from tasks.risk.sequential import beliefs, gate_figures
+from tasks.risk.uncertain.declared import uncertainty
 from tests.risk.test_played_against import against, beside
 from tests.support.tiny import Change, tiny_prepared, tiny_request
 
@@ -206,6 +210,28 @@ def test_methods_and_tables_without_copies_are_refused(tmp_path: Path, monkeypat
     monkeypatch.setattr("tasks.generalization.collusion.copies.cells_fit", lambda _: False)
     with pytest.raises(StageFailed, match="too many to divide"):
         made.copy(0)
+
+
+def test_draws_of_uncertain_terms_are_judged_by_hands_as_well(tmp_path: Path) -> None:
+    judged = ["transparent.attacked_share", "transparent.expected_reidentifications", "sequential.maximum_risk"]
+
+    def uncertain(document: dict[str, Any]) -> None:
+        document["recipients"][1]["uncertain"] = {"cost": {"low": 4, "high": 6}}
+        document["policy"]["gates"] = [{"measure": one, "at_most": 0.5, "because": "a bound"} for one in judged]
+
+    made = Made(tmp_path, *colluding("basic-partition"), uncertain)
+    table, copy, insurer = made.table, made.copy(1), made.request.recipients[1]
+    kept = released_tuples(table, copy, 1)
+    found = uncertainty(table, made.request, insurer, copy, kept, rng=np.random.default_rng(1))
+    assert found is not None
+    told = {figure.measure: figure.declared for figure in found.figures}
+    hands = hands_of(table, copy, kept, made.request, insurer)
+    profile = recipient_profile(insurer, copy, kept).profile
+    alone = gate_figures(beliefs(profile, released_groups(table, copy, kept, profile.prior)))
+    scored = made.score(1)
+    figures = scored.figures | worst(alone, planned_beside(table, hands, kept, insurer))
+    assert told == pytest.approx({one: figures[Measure(one)] for one in judged})
+    assert figures[Measure.TRANSPARENT_EXPECTED] > scored.risk.transparent.expected_reidentifications
 
 
 def test_an_explanation_measures_hands_as_the_stages_do(tmp_path: Path) -> None:
