@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.gates import judge_gates
 from tasks.errors import StageFailed
@@ -22,7 +23,7 @@ from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import follower_of, game_table, own_follower, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import cells_at
-from tasks.request.model import Gate, Measure, Method, ReleaseRequest
+from tasks.request.model import BUDGETED, Gate, Measure, Method, ReleaseRequest
 from tasks.risk.beside import HeldCopy, hands_of, planned_beside, seen_together, worst
 from tasks.risk.groups import released_groups
 from tasks.risk.profile import recipient_profile
@@ -232,6 +233,24 @@ def test_draws_of_uncertain_terms_are_judged_by_hands_as_well(tmp_path: Path) ->
     figures = scored.figures | worst(alone, planned_beside(table, hands, kept, insurer))
     assert told == pytest.approx({one: figures[Measure(one)] for one in judged})
     assert figures[Measure.TRANSPARENT_EXPECTED] > scored.risk.transparent.expected_reidentifications
+
+
+@pytest.mark.parametrize("together", ["collusion", "shared"])
+def test_another_method_is_tried_for_all_who_must_have_one(tmp_path: Path, together: str) -> None:
+    terms = {"collusion": {"recipients": "all", "probability": 0.01}, "shared": {"recipients": "all"}}
+
+    def gated(document: dict[str, Any]) -> None:
+        document["policy"]["gates"] = [{"measure": "transparent.maximum_risk", "at_most": 0.25, "because": "a bound"}]
+
+    made = Made(tmp_path, EAGER, *against(("method", "basic-partition"), (together, terms[together])), gated)
+    plays, insurer, today = Plays(made.table), made.request.recipients[1], date(2028, 1, 1)
+    now = judge(made.request, insurer.id, plays, today)
+    found = explain(made.request, insurer, plays, Decided(now.verdict, now.gates, (), today))
+    tried = {one.method for one in found.switches}
+    possible = BUDGETED if together == "collusion" else set(Method) - {Method.K_ANONYMITY}
+    assert tried == possible - {Method.BASIC_PARTITION}
+    for one in found.switches:
+        assert [change.where for change in one.changes] == ["recipients[0].method", "recipients[1].method"]
 
 
 def test_an_explanation_measures_hands_as_the_stages_do(tmp_path: Path) -> None:
