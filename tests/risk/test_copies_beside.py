@@ -20,6 +20,7 @@ from tasks.decision.gates import judge_gates
 from tasks.errors import StageFailed
 from tasks.generalization.collusion.colluder import Colluder
 from tasks.generalization.play import Played, Table, play
+from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.setting import follower_of, game_table, own_follower, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import cells_at
@@ -181,6 +182,26 @@ def test_what_collusion_costs(tmp_path: Path, method: str) -> None:
     assert facts[0.01].payoff >= facts[0.5].payoff
     if "no-attack" in method:
         assert facts[0.01].payoff == pytest.approx(facts[0.01].shared), "however improbable, nobody is to be attacked"
+
+
+@pytest.mark.parametrize("method", ["sh-friendly", "basic-partition"])
+def test_one_pair_of_three_who_plan(tmp_path: Path, method: str) -> None:
+    third = beside(id="clinic", stakes={"benefit": 60, "loss": 90, "cost": 3})
+    pairs = {"recipients": "all", "probability": 0.3, "who": "one pair"}
+    terms = against(("method", method), ("adversary", "sequential"), ("collusion", pairs))
+    made = Made(tmp_path, EAGER, third, *terms)
+    found = made.score(2)
+    fact = found.risk.game.collusion
+    assert fact is not None
+    assert [hand.recipients for hand in fact.hands] == [("university", "clinic"), ("insurer", "clinic")]
+    assert [hand.probability for hand in fact.hands] == pytest.approx([0.1, 0.1])
+    game = follower_of(made.request, made.request.recipients[2], PEOPLE)
+    assert isinstance(game, Colluder)
+    assert all(isinstance(member, SequentialFollower) for member in game.colluders.members)
+    expected = [hand.expected_reidentifications for hand in fact.hands]
+    assert found.figures[Measure.TRANSPARENT_EXPECTED] == pytest.approx(
+        max(*expected, found.risk.transparent.expected_reidentifications)
+    )
 
 
 def test_nobody_colludes_where_the_probability_is_0(tmp_path: Path) -> None:
