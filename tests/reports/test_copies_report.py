@@ -46,6 +46,7 @@ def test_what_a_hand_sees_and_what_gates_judge() -> None:
         "The copies of all 2 recipients together pay 2,100.50 units a record; each recipient's own optimum would pay "
         "2,146.75 if nobody colluded, and 2,050.25 as it is; one representation for all would pay 2,080.75."
     ) in text
+    assert "the worst of this copy alone and of what copies beside each other show (section 13.1)" in told["gates"]
     assert "chosen together with those of 1 other recipient who may lay copies beside it" in told["method"]
 
 
