@@ -284,9 +284,12 @@ class Case:
         step("scoring the delivered bytes alone")
         figures, policy = score_alone(self.delivered, today), self.asked.request.policy
         results, missing = compare.judged_alone(policy, figures, self._conditions(), decoyed=decided.decoys is not None)
+        return compare.gates_again(decided.gates, self.excused(results), missing), decided.dataset.rows_out
+
+    def excused(self, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
+        """Gates, those marked that overrides cover which the release rests on."""
         answered = [one for one in self._overrides() if one.recipient == self.copy.recipient]
-        excused = with_overrides(results, answered, policy.review.overridable)
-        return compare.gates_again(decided.gates, excused, missing), decided.dataset.rows_out
+        return with_overrides(gates, answered, self.asked.request.policy.review.overridable)
 
     def _promised(self, ground: Ground | None) -> tuple[tuple[GateAgain, ...], UncertaintyFact | None]:
         """Limits of a budget then and today, and the gates under uncertain terms of today."""
@@ -350,7 +353,12 @@ class Case:
         terms = self.asked.request.policy.reassessment
         same = self.departures.hands(self.copy)
         own = tuple(one for one in beside if one.recipient in same)
+        made = self.then.request
+        colluding = [
+            same | {one.id for one in members} for members, _ in made.hands(made.recipient(self.copy.recipient))
+        ]
         sets: list[tuple[str, frozenset[str]]] = [("same recipient", same)] if own else []
+        sets += [("declared", one) for one in colluding]
         sets += [("declared", same | set(one)) for one in terms.together if same & set(one)]
         others = sorted({one.recipient for one in beside} - same)
         pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(others, size))
@@ -366,7 +374,7 @@ class Case:
             seen.add(names)
             if kind != "compared":
                 judged += copies
-            hands.append(laid.hand(kind, copies))
+            hands.append(laid.hand(kind, copies, answered_for=members in colluding))
         return tuple(judged), tuple(hands), left_out
 
 
@@ -386,8 +394,11 @@ class _Laid:
         self._case, self._ground = case, ground
         self._copies: dict[str, _Held | ReleasegateError] = {}
 
-    def hand(self, kind: str, others: Sequence[Left]) -> Hand:
-        """What somebody learns who has this copy and others."""
+    def hand(self, kind: str, others: Sequence[Left], *, answered_for: bool) -> Hand:
+        """What somebody learns who has this copy and others.
+
+        Whether overrides count that the release rests on: they do where it was decided with these copies in mind.
+        """
         case = self._case
         told = {
             "kind": kind,
@@ -407,6 +418,8 @@ class _Laid:
         gates = [gate for gate in case.asked.request.policy.gates if gate.measure in MEASURED_TOGETHER]
         decoyed = any(one.decoyed for one in laid)
         now = [compare.rounded(gate) if decoyed else gate for gate in judge_gates(gates, held.figures)]
+        if answered_for:
+            now = list(case.excused(now))
         then = [gate for gate in case.decided.gates if gate.id in {one.id for one in now}]
         return Hand.model_validate(
             {

@@ -63,11 +63,17 @@ def wp216(record: DecisionRecord) -> tuple[Criterion, ...]:
             f"Against the one population table of this document: the journalist's highest risk is "
             f"{numbers.risk(residual.journalist.maximum)} and the informed recipient's "
             f"{numbers.risk(transparent.maximum_risk)}.{_planned_linkage(record.risk)}{_linked(record, cells)} "
-            "Linking two released files to each other was not assessed.",
+            + _other_files(record),
             **_linkability_figures(record, record.risk, cells),
         ),
         inference,
     )
+
+
+def _other_files(record: DecisionRecord) -> str:
+    if record.risk is None or record.risk.game.collusion is None:
+        return "Linking two released files to each other was not assessed."
+    return "Of other released files, the copies whose recipients may lay them beside this one were linked to it."
 
 
 def _planned_singling_out(record: DecisionRecord, cells: SmallCellRule) -> str:

@@ -23,6 +23,7 @@ from reports import (
 from reports.assumptions import assumptions
 from reports.budget import budgeted
 from reports.charting import Figure
+from reports.copies import copies
 from reports.copy_statistics import statistic_rows, summary
 from reports.criteria import wp216
 from reports.figures import figures
@@ -130,6 +131,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         left_out=decoys.left_out(record),
         recoded=kanonymity.recoded(record),
         budgeted=budgeted(record),
+        copies=copies(record),
         real_records=decoys.real_records(record),
         tested=statements.tested(record),
         masked=masking.masked_names(record),

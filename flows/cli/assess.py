@@ -141,7 +141,8 @@ def assess(
     ``decoys`` shows what room the data leave for decoys, how many recipients can have some, what it costs each copy,
     what recipients would learn who compare copies, and whether decoys could be told from real classes.
 
-    Numbers that the request masks are masked with random choices that are not those of a release.
+    Numbers that the request masks are masked with random choices that are not those of a release. Copies of recipients
+    who may collude are made as a release makes them, and each is assessed alone.
     """
     with guarded("assessment"):
         loaded = load_request(request, root or [])

@@ -61,6 +61,7 @@ def policy_tables(
     notes = (
         [f"One file is made for {sharing} recipients together; the figures are those of this one."] if sharing else []
     )
+    notes.extend(_together(request, recipient))
     notes.extend(_notes(request, counted, policies))
     return (table, Group(*map(Text, notes)))
 
@@ -72,6 +73,16 @@ def policy_legend() -> tuple[RenderableType, ...]:
     for name, meaning in _LEGEND:
         legend.add_row(name, meaning)
     return (legend,)
+
+
+def _together(request: ReleaseRequest, recipient: Recipient) -> Iterator[str]:
+    """That copies are made for several who may collude, and are shown alone."""
+    colluding = len(request.colluding(recipient))
+    if colluding:
+        yield (
+            f"Copies of {colluding} recipients are made together, as these may lay them beside each other. The figures "
+            "are of this one's copy alone; the gates judge what is then seen as well."
+        )
 
 
 def _figures(found: PolicyFigures) -> tuple[str, ...]:

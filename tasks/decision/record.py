@@ -286,6 +286,43 @@ class SharingFact(Fact):
     price: float | None = Field(description="Weighted sum of the own ones less the shared one; None where one lacks.")
 
 
+class HandFact(Fact):
+    """What a recipient sees of the records of its copy, once it comes together with other recipients' copies."""
+
+    recipients: tuple[str, ...] = Field(description="Whose copies come together.")
+    probability: float
+    narrowed_share: float = Field(description="Share of the records whom fewer people match than in the copy alone.")
+    claimed_smallest_group: int = Field(description="Least people who match all cells of a record.")
+    smallest_group: int = Field(description="Least people to whom the rules give all cells of a record.")
+    maximum_risk: float = Field(description="One over the latter.")
+    attacked_share: float = Field(description="Share of the records worth an attempt to who knows the rules.")
+    attacked_records: int
+    claimed_attacked_share: float
+    expected_reidentifications: float
+    mean_reidentification: float = Field(description="Mean probability that a record is re-identified, by its stakes.")
+    maximum_reidentification: float
+
+
+class CollusionFact(Fact):
+    """A copy for each of several recipients who may lay them beside each other; payoffs are means of a record.
+
+    Payoffs are the publisher's, over the copies of all of them, by the people who match, as the methods claim.
+    """
+
+    recipients: tuple[str, ...]
+    probability: float = Field(description="That copies come together.")
+    who: str = Field(description="Whose do.")
+    hands: tuple[HandFact, ...] = Field(description="Those that hold the recipient's copy.")
+    payoff: float = Field(description="From the copies as they are made.")
+    own: dict[str, float | None] = Field(
+        description="From each recipient's own optimum, were there no collusion; None where there is none."
+    )
+    own_under_collusion: float | None = Field(
+        description="What these bring together as copies may be laid beside each other; None where one lacks."
+    )
+    shared: float | None = Field(description="From one representation for all; None where there is none.")
+
+
 class GameFact(Fact):
     """The game as it was played: rule, weights, lattice, and every method's outcome for comparison."""
 
@@ -308,8 +345,11 @@ class GameFact(Fact):
         default="one-shot", description="Whom the game was played against: one attempt a record, or one who plans."
     )
     sharing: SharingFact | None = Field(default=None, description="None where the representation is this recipient's.")
+    collusion: CollusionFact | None = Field(default=None, description="None where nobody is taken to collude.")
     division: DivisionFact | None = Field(
-        default=None, description="None where no partition was played, or within a budget, which has its own bound."
+        default=None,
+        description="None where no partition was played, or within a budget, which has its own bound, or for several "
+        "who may collude.",
     )
 
 

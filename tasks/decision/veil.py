@@ -50,6 +50,7 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
         _change(document["risk"], ("game", "k_anonymity"), _k_anonymity)
         _change(document["risk"], ("game", "division"), lambda part: _rounded(part, upward))
         _change(document["risk"], ("game", "sharing"), _sharing)
+        _change(document["risk"], ("game", "collusion"), _collusion)
         _change(document["risk"], ("game", "stakes"), _stakes)
         _change(document["risk"], ("game", "penalties"), _penalties)
         _change(document["risk"], ("uncertainty", "figures"), lambda figures: tuple(map(_range, figures)))
@@ -180,6 +181,12 @@ def _k_anonymity(fact: dict[str, Any]) -> dict[str, Any]:
 def _sharing(fact: dict[str, Any]) -> dict[str, Any]:
     """Payoffs; weights are the policy's."""
     return {**_rounded(fact, upward), "recipients": fact["recipients"]}
+
+
+def _collusion(fact: dict[str, Any]) -> dict[str, Any]:
+    """Payoffs and what hands see; probabilities are the policy's, and least groups are of the population."""
+    hands = tuple({**_rounded(hand, upward), "probability": hand["probability"]} for hand in fact["hands"])
+    return {**_rounded(fact, upward), "probability": fact["probability"], "hands": hands}
 
 
 def _stakes(fact: dict[str, Any]) -> dict[str, Any]:

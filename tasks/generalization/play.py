@@ -2,10 +2,12 @@
 
 One door to all methods, so that the gate, the comparison of methods and the explanation of a verdict play alike. Where
 the policy demands k-anonymity, every method is followed by it (``recoding``); where it has a budget over the whole
-file, the per-record methods and the partitions keep it (``budget``).
+file, the per-record methods and the partitions keep it (``budget``). Played against one of several recipients who may
+collude (``collusion``), these methods give his copy of the solution for all of them.
 """
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from tasks.errors import StageFailed
 from tasks.generalization.budget.partitions import Weighed
 from tasks.generalization.budget.ruling import Ruled, ruled_partition, ruled_records
 from tasks.generalization.budget.terms import Budget
+from tasks.generalization.collusion.colluder import Colluder
+from tasks.generalization.collusion.colluders import Colluders
+from tasks.generalization.collusion.copies import CopiesRule, copies_by_cell, copies_by_record
 from tasks.generalization.common import common_strategy
 from tasks.generalization.dividing import LevelsRule, cells_fit, divided
 from tasks.generalization.exact import Rule, solve
@@ -47,6 +52,7 @@ __all__ = [
 PARTITION_RULES = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
 PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
 _OUTCOMES_KEPT = 16
+_COPIES_KEPT_BYTES = 256 * 2**20
 
 
 def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population") -> Played:
@@ -57,7 +63,7 @@ def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_
     table : Table
     method : Method
     payoffs : Follower
-        The recipient's side: stakes, or how he plans.
+        The recipient's side: stakes, or how he plans. For a ``Colluder`` his copy, as it is made for all colluders.
     weights : array of shape (n_attributes,)
         Weight of each attribute in the information loss.
     cell_weights : {"population", "data"}
@@ -177,6 +183,8 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
         return MethodCells(levels, _safe_harbor_cells(table, data), _safe_harbor_cells(table, table.population.codes))
     if table.budget is not None and (method in PARTITION_RULES or method in PER_RECORD):
         return _budgeted(table, problem, method, cell_weights, table.budget)
+    if isinstance(problem.payoffs, Colluder) and method is not Method.K_ANONYMITY:
+        return _copies(table, problem, problem.payoffs, method, cell_weights)[problem.payoffs.member]
     division = None
     if method in PARTITION_RULES:
         rule, division = divided(table, problem, PARTITION_RULES[method], cell_weights)
@@ -186,6 +194,48 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
     cells = problem.canonical(cells_at(table.data.codes, levels, table.hierarchies))
     own = problem.canonical(cells_at(table.population.codes, rule(table.population.codes), table.hierarchies))
     return MethodCells(levels, cells, own, division)
+
+
+def _copies(
+    table: Table, problem: Problem, colluder: Colluder, method: Method, cell_weights: str
+) -> tuple[MethodCells, ...]:
+    """What a method makes of data and population for each of several recipients who may collude; solved once."""
+    colluders = colluder.colluders
+    key = _key(method, replace(colluder, member=0), problem.loss.weights, cell_weights)
+    found = table.copies.get(key)
+    if found is None:
+        rule = _copies_rule(table, problem, colluders, method, cell_weights)
+        data, people = table.data.codes, table.population.codes
+        found = tuple(
+            MethodCells(
+                levels,
+                problem.canonical(cells_at(data, levels, table.hierarchies)),
+                problem.canonical(cells_at(people, own, table.hierarchies)),
+            )
+            for levels, own in zip(rule(data), rule(people), strict=True)
+        )
+        # One recipient after the other asks for the same: what is kept longest is asked for first again.
+        while len(table.copies) >= max(_COPIES_KEPT_BYTES // (len(found) * (2 * data.nbytes + people.nbytes)), 1):
+            table.copies.popitem()
+        table.copies[key] = found
+    return found
+
+
+def _copies_rule(table: Table, problem: Problem, colluders: Colluders, method: Method, cell_weights: str) -> CopiesRule:
+    if method in PARTITION_RULES:
+        return copies_by_cell(table, problem, colluders, PARTITION_RULES[method], cell_weights)
+    if method not in PER_RECORD:
+        raise StageFailed(
+            f"the method {method.value} makes no copies for recipients who may collude",
+            where="policy.generalization.collusion",
+            expected="a per-record method or a partition",
+            got=method.value,
+            fix="play basic, no-attack, sh-friendly or a partition, or remove collusion",
+        )
+    rule, floored = rule_of(method), method is Method.SH_FRIENDLY
+    return lambda codes: copies_by_record(
+        problem, codes, colluders, rule, safe_harbor_floor(table, codes) if floored else None
+    )
 
 
 def _budgeted(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> MethodCells:

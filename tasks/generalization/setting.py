@@ -1,10 +1,13 @@
 """From a request and its prepared data to the game: table, stakes and weights."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tasks.generalization.budget.terms import Budget, limits_of
+from tasks.generalization.collusion.colluder import Colluder
+from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.play import Table
@@ -105,10 +108,16 @@ def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int
 
 
 def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
-    """Whom the recipient's game is played against: the recipient, or all for whom one representation is chosen.
+    """Whom the recipient's game is played against.
+
+    That is the recipient, or all for whom one representation is chosen, or he as one of several who may collude.
 
     Parameters and errors are those of ``own_follower``.
     """
+    colluding = request.colluding(recipient)
+    if colluding:
+        place = [one.id for one in colluding].index(recipient.id)
+        return Colluder(colluders_of(request, colluding, people), place)
     sharing = request.sharing(recipient)
     if not sharing:
         return own_follower(request, recipient, people)
@@ -116,6 +125,14 @@ def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> F
     if request.policy.generalization.shared is not None and request.policy.generalization.shared.types is not None:
         return SharedFollower.types(members, [weight for _, weight in sharing])
     return SharedFollower.together(members)
+
+
+def colluders_of(request: ReleaseRequest, members: Sequence[Recipient], people: int) -> Colluders:
+    """Recipients of a request whose copies may come together, as its policy says; errors as of ``own_follower``."""
+    terms = request.policy.generalization.collusion
+    probability = 0.0 if terms is None else terms.probability
+    made = Colluders.one_pair if terms is not None and terms.who == "one pair" else Colluders.all_or_none
+    return made([own_follower(request, one, people) for one in members], probability)
 
 
 def weights_of(request: ReleaseRequest) -> Floats:

@@ -70,7 +70,7 @@ class MethodCells:
     own: Codes
     """Cell of each population tuple."""
     division: DivisionOutcome | None = None
-    """How good a partition is; None for other methods."""
+    """How good a partition is; None for other methods, and of one of several copies."""
     withheld: NDArray[np.bool_] | None = None
     """Whether a budget leaves the records of each data tuple out; None where there is none."""
     released: NDArray[np.bool_] | None = None
@@ -99,6 +99,8 @@ class Table:
     """What was played already; recipients with equal stakes share it."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
     """The last method's own cells, which do not depend on demands."""
+    copies: dict[Hashable, tuple[MethodCells, ...]] = field(default_factory=dict, repr=False, compare=False)
+    """Cells of the copies of recipients who may collude, solved together; they do not depend on demands either."""
 
     @cached_property
     def people(self) -> DenseCube | SparseCube:
@@ -168,6 +170,7 @@ class Played:
     counted: NDArray[np.bool_] | None = None
     """Whether a record of each population tuple would be released; None where every one would."""
     division: DivisionOutcome | None = None
-    """How good a partition is, before any demand of k-anonymity; None for other methods."""
+    """How good a partition is, before any demand of k-anonymity; None for other methods, and of one of several
+    copies."""
     budget: BudgetOutcome | None = None
     """How a budget over the whole file was kept; None where the policy has none."""

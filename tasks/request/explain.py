@@ -503,6 +503,51 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "recipients with different methods",
         "give them one method, or leave some out",
     ),
+    "policy.generalization.collusion names each recipient once": lambda _: (
+        ("recipients",),
+        "one id twice",
+        "name each recipient once",
+    ),
+    "collusion and a shared representation exclude each other": lambda _: (
+        ("collusion",),
+        "both",
+        "remove one of them; copies that certainly come together are best shared",
+    ),
+    "collusion and a budget exclude each other": lambda _: (
+        ("collusion",),
+        "both",
+        "remove one of them; limits of a whole file are of files that nobody lays beside others",
+    ),
+    "policy.generalization.collusion names recipients of the request": lambda _: (
+        ("policy", "generalization", "collusion"),
+        "another id",
+        "spell the ids as under recipients",
+    ),
+    "collusion is of at most 6 recipients": lambda request: (
+        ("policy", "generalization", "collusion", "recipients"),
+        f"{len(request['recipients'])}",
+        "name up to six who may collude, or give all of them one representation (shared)",
+    ),
+    "recipients who may collude have one method": lambda _: (
+        ("policy", "generalization", "collusion"),
+        "recipients with different methods",
+        "give them one method, or leave some out",
+    ),
+    "collusion is of the per-record methods and the partitions": lambda _: (
+        ("policy", "generalization", "collusion"),
+        "recipients with another method",
+        "give them basic, no-attack, sh-friendly or a partition, or remove collusion",
+    ),
+    "collusion is of at most 4 recipients with a partition": lambda _: (
+        ("policy", "generalization", "collusion", "recipients"),
+        "more",
+        "name up to four, or give them basic, no-attack or sh-friendly",
+    ),
+    "under collusion a gate judges what is measured": lambda _: (
+        ("policy", "gates"),
+        "a gate on combined.* or on linkage other than by masked numbers, which are measured of one copy alone",
+        "remove the gate, or give the recipients one representation (shared)",
+    ),
     "dataset.record_id must name an attribute": _record_id,
     "at least one attribute must be a quasi-identifier": lambda _: (
         ("attributes",),

@@ -4,6 +4,7 @@ Only the shape and the ranges of a request live here. Reading a document and exp
 ``tasks.request.load``; whether the data fit the request is ``tasks.microdata`` and ``tasks.validation``.
 """
 
+from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
@@ -25,8 +26,10 @@ from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, P
 from tasks.request.policy import (
     DEFAULT_GATES,
     LARGER_IS_BETTER,
+    OF_ONE_COPY,
     BudgetPolicy,
     Closeness,
+    CollusionPolicy,
     CombinedPolicy,
     DecoyPolicy,
     Diversity,
@@ -60,12 +63,14 @@ from tasks.request.recipient import (
 __all__ = [
     "DEFAULT_GATES",
     "LARGER_IS_BETTER",
+    "OF_ONE_COPY",
     "PARAMETER_OF",
     "AdversaryTerms",
     "Agreement",
     "Attribute",
     "BudgetPolicy",
     "Closeness",
+    "CollusionPolicy",
     "CombinedPolicy",
     "Cost",
     "Dataset",
@@ -117,7 +122,10 @@ __all__ = [
 
 PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
 BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
-"""Methods that can keep a budget over the whole file."""
+"""Methods that can keep a budget over the whole file, and that make copies for recipients who may collude."""
+MOST_COLLUDERS = 6
+MOST_COLLUDERS_DIVIDED = 4
+"""With a partition."""
 
 
 class Dataset(Part):
@@ -194,6 +202,7 @@ class ReleaseRequest(Part):
         self._check_known()
         self._check_k_anonymity()
         self._check_shared()
+        self._check_collusion()
         self._check_budget()
         self._check_crossing()
         if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
@@ -269,6 +278,54 @@ class ReleaseRequest(Part):
         if len({self.method_for(recipient) for recipient in self.recipients if self.sharing(recipient)}) > 1:
             raise ValueError("recipients who share a representation have one method")
 
+    def _check_collusion(self) -> None:
+        terms = self.policy.generalization.collusion
+        if terms is None:
+            return
+        if terms.recipients != "all" and not set(terms.recipients) <= {recipient.id for recipient in self.recipients}:
+            raise ValueError("policy.generalization.collusion names recipients of the request")
+        members = self.may_collude
+        if len(members) < 2:
+            return
+        if len(members) > MOST_COLLUDERS:
+            raise ValueError("collusion is of at most 6 recipients")
+        methods = {self.method_for(recipient) for recipient in members}
+        if len(methods) > 1:
+            raise ValueError("recipients who may collude have one method")
+        if not methods <= BUDGETED:
+            raise ValueError("collusion is of the per-record methods and the partitions")
+        if methods <= PARTITIONS and len(members) > MOST_COLLUDERS_DIVIDED:
+            raise ValueError("collusion is of at most 4 recipients with a partition")
+        if terms.probability > 0 and any(gate.measure in OF_ONE_COPY for gate in self.policy.gates):
+            raise ValueError("under collusion a gate judges what is measured of copies beside each other")
+
+    @property
+    def may_collude(self) -> tuple[Recipient, ...]:
+        """Recipients whom the policy names as those who may collude, with whatever probability."""
+        terms = self.policy.generalization.collusion
+        if terms is None:
+            return ()
+        return tuple(one for one in self.recipients if terms.recipients == "all" or one.id in terms.recipients)
+
+    def colluding(self, recipient: Recipient) -> tuple[Recipient, ...]:
+        """Those whose copies may be laid beside this recipient's, himself among them, in the order of the request.
+
+        Empty where nobody's may.
+        """
+        terms, members = self.policy.generalization.collusion, self.may_collude
+        if terms is None or terms.probability == 0 or len(members) < 2:
+            return ()
+        return members if recipient.id in {one.id for one in members} else ()
+
+    def hands(self, recipient: Recipient) -> tuple[tuple[tuple[Recipient, ...], float], ...]:
+        """Sets of recipients, this one among them, whose copies may come together, each with its probability."""
+        terms, members = self.policy.generalization.collusion, self.colluding(recipient)
+        if terms is None or not members:
+            return ()
+        size = len(members) if terms.who == "everybody" else 2
+        sets = list(combinations(members, size))
+        return tuple((one, terms.probability / len(sets)) for one in sets if recipient.id in {who.id for who in one})
+
     def sharing(self, recipient: Recipient) -> tuple[tuple[Recipient, float], ...]:
         """Those for whom one representation is chosen with this recipient's, himself among them, each with its weight.
 
@@ -284,7 +341,8 @@ class ReleaseRequest(Part):
             weights = dict.fromkeys(ids, 1.0)
         if recipient.id not in weights or len(weights) == 1:
             return ()
-        return tuple((one, weights[one.id]) for one in self.recipients if one.id in weights)
+        found = tuple((one, weights[one.id]) for one in self.recipients if one.id in weights)
+        return found if len(found) > 1 else ()
 
     @property
     def masked(self) -> tuple[str, ...]:

@@ -78,6 +78,25 @@ class SharedRepresentation(Part):
         return self
 
 
+class CollusionPolicy(Part):
+    """Recipients with a copy each who may lay their copies beside each other, which the copies are then made for."""
+
+    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=6)] | Literal["all"] = Field(
+        description="Ids of recipients who may collude, or all of the request: six at most, four with a partition."
+    )
+    probability: Probability = Field(description="How probable it is that copies come together; 0 is never.")
+    who: Literal["everybody", "one pair"] = Field(
+        default="everybody",
+        description="Whose copies then come together: all of them, or those of one pair, each pair as likely.",
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if isinstance(self.recipients, tuple) and len(set(self.recipients)) < len(self.recipients):
+            raise ValueError("policy.generalization.collusion names each recipient once")
+        return self
+
+
 class BudgetPolicy(Part):
     """Limits of a whole file, within which the publisher's payoff is greatest."""
 
@@ -130,6 +149,10 @@ class GeneralizationPolicy(Part):
     shared: SharedRepresentation | None = Field(
         default=None, description="Recipients for whom one representation is chosen; each his own where not given."
     )
+    collusion: CollusionPolicy | None = Field(
+        default=None,
+        description="Recipients whose copies are made, and judged, as copies that may be laid beside each other.",
+    )
     k_anonymity: KAnonymity | None = Field(
         default=None, description="The method k-anonymity, or what any other method's classes are recoded to."
     )
@@ -147,6 +170,14 @@ class GeneralizationPolicy(Part):
         kept = self.budget.suppression is not None or self.budget.utility_floor
         if kept and self.minimum_class_size > 1:
             raise ValueError("minimum_class_size would leave out more than the budget does")
+        return self
+
+    @model_validator(mode="after")
+    def _copies_of_their_own(self) -> Self:
+        if self.collusion is not None and self.shared is not None:
+            raise ValueError("collusion and a shared representation exclude each other")
+        if self.collusion is not None and self.budget is not None:
+            raise ValueError("collusion and a budget exclude each other")
         return self
 
     @model_validator(mode="after")
@@ -186,6 +217,18 @@ class Measure(StrEnum):
     UTILITY_LOSS = "utility.loss"
 
 
+OF_ONE_COPY = frozenset(
+    {
+        Measure.COMBINED_MAXIMUM,
+        Measure.COMBINED_QUANTILE,
+        Measure.COMBINED_ABOVE,
+        Measure.LINKED_UNINFORMED,
+        Measure.LINKED_INFORMED,
+        Measure.CERTAIN_UNINFORMED,
+        Measure.CERTAIN_INFORMED,
+    }
+)
+"""Measures of risk that copies beside each other would raise, and that are measured of one copy alone."""
 LARGER_IS_BETTER = frozenset({Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF})
 _SHARES = frozenset(Measure) - {
     Measure.TRANSPARENT_EXPECTED,

@@ -68,8 +68,11 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
 
 
 def _of_game(request: ReleaseRequest) -> Iterator[str]:
-    """Terms of budget, shared representation and sensitivity that cannot act."""
+    """Terms of budget, shared representation, collusion and sensitivity that cannot act."""
     policy, place = request.policy.generalization, "policy.generalization"
+    if policy.collusion is not None and not any(map(request.colluding, request.recipients)):
+        why = "its probability is 0" if policy.collusion.probability == 0 else "the request has one recipient"
+        yield f"{place}.collusion is not used; {why}"
     if policy.shared is not None and not any(map(request.sharing, request.recipients)):
         yield f"{place}.shared is not used; it names one recipient"
     if policy.budget is not None:

@@ -3,12 +3,14 @@
 The recipient's method is solved again at each point of a grid, on the cubes that are counted already. V is the benefit
 of a record in full detail, L the loss when one is re-identified; the recipient's gain G keeps its ratio to L (Wan et
 al. 2015 take G = L) and the cost of an attempt stays as it is, as do all other terms of a recipient who plans. Of
-recipients who share a representation all have their stakes multiplied alike, and the figures are those of one.
+recipients who share a representation, or who may collude, all have their stakes multiplied alike, and the figures are
+those of one, of his copy alone.
 
 How many games that takes depends on the method. Under the No-Attack rules no strategy with a loss is played, so that V
 multiplies every payoff that is compared and changes no choice (but of payoffs that differ by less than the tolerance
 of ties): one game serves all V. Safe Harbor and k-anonymity by itself depend on no stakes. All other methods need a
-game a point, and have a coarser grid for it; so have all where k-anonymity follows the method or the file has a budget.
+game a point, and have a coarser grid for it; so have all where k-anonymity follows the method or the file has a budget,
+and those of recipients who may collude, whose game takes longer.
 """
 
 from dataclasses import dataclass, replace
@@ -46,10 +48,12 @@ def rule_of(request: ReleaseRequest, recipient: Recipient) -> Rule:
     return Rule(request.method_for(recipient), weights_of(request), policy.cell_weights, policy.minimum_class_size)
 
 
-def factors(table: Table, method: Method) -> tuple[float, ...]:
-    """Factors of V and of L over the request's: five each, or three where every point needs a game of its own."""
+def factors(table: Table, method: Method, *, colluding: bool = False) -> tuple[float, ...]:
+    """Factors of V and of L over the request's: five each, or three where a point takes a game of its own, or long."""
     if method in _WITHOUT_STAKES:
         return FINE
+    if colluding:
+        return COARSE
     return FINE if method in _NO_ATTACK and table.demands is None and table.budget is None else COARSE
 
 
@@ -72,7 +76,7 @@ def frontier(table: Table, request: ReleaseRequest, recipient: Recipient) -> Fro
     people, stakes = table.population.total, payoffs_of(recipient)
     rule, game = rule_of(request, recipient), follower_of(request, recipient, people)
     own = own_follower(request, recipient, people)
-    steps = factors(table, rule.method)
+    steps = factors(table, rule.method, colluding=bool(request.colluding(recipient)))
     games: dict[tuple[float, float], Played | None] = {}
     points = []
     for benefit, loss in product(steps, steps):

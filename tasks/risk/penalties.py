@@ -16,7 +16,7 @@ def penalties_fact(table: Table, request: ReleaseRequest, recipient: Recipient, 
     """Play the recipient's method against him as one who plans, under each penalty and each detection of a grid.
 
     That is so whomever the policy has the file's own game played against, and for him alone where several share one
-    representation: the map says what an agreement with him is worth.
+    representation or may collude: the map says what an agreement with him is worth.
 
     Parameters
     ----------

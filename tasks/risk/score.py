@@ -17,14 +17,31 @@ from tasks.generalization.kanonymity.kept import check_copy
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.sequential_follower import Belief
 from tasks.generalization.setting import follower_of, own_follower, weights_of
-from tasks.generalization.suppression import class_sizes, suppressed
+from tasks.generalization.suppression import class_sizes
 from tasks.generalization.zip3 import zip_table
 from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import Measure, Method, Recipient, ReleaseRequest, Role, SafeHarborRule
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Measure, Method, Policy, Recipient, ReleaseRequest, Role, SafeHarborRule
+from tasks.risk.beside import Hand, hands_of, worst
+from tasks.risk.collusion import collusion_fact
 from tasks.risk.identity import risk_view, transparent_risk
 from tasks.risk.outcome import division_fact, policy_outcome
+from tasks.risk.released import released_tuples
 from tasks.risk.sharing import sharing_fact
+
+__all__ = [
+    "THREATS",
+    "Score",
+    "adversary_of",
+    "compare_methods",
+    "gate_figures",
+    "identity_figures",
+    "released_levels",
+    "released_tuples",
+    "residual_risk",
+    "score",
+]
 
 THREATS = (
     "Prosecutor: knows that the target is in the file.",
@@ -46,51 +63,23 @@ class Score:
     figures: dict[Measure, float]
 
 
-def released_tuples(table: Table, played: Played, minimum_class_size: int) -> NDArray[np.bool_]:
-    """Whether each tuple's records are released.
-
-    Raises
-    ------
-    StageFailed
-        If k-anonymity or a budget, or the minimum class size among the records that it leaves, suppresses every record.
-    """
-    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
-    if not kept.any():
-        if played.budget is not None:
-            raise StageFailed(
-                "every record would be suppressed",
-                where="policy.generalization.budget",
-                expected="a release of at least one record within the limits",
-                got="none",
-                fix="widen the limits, or allow less suppression so that more general cells are taken",
-            )
-        raise StageFailed(
-            "every record would be suppressed",
-            where="policy.generalization.k_anonymity",
-            expected="at least one class that meets its demands",
-            got="none",
-            fix="lower k or the other demands, or suppression_limit, so that more general classes are taken",
-        )
-    numbers = cell_numbers(played.cells[kept], table.axis_sizes)
-    kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
-    if not kept.any():
-        raise StageFailed(
-            "every record would be suppressed",
-            where="policy.generalization.minimum_class_size",
-            expected="at least one class of that size",
-            got="none",
-            fix="lower the minimum class size or generalize more",
-        )
-    return kept
-
-
 def residual_risk(
-    table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Follower, threshold: float, *, small_cell: int
+    table: Table,
+    played: Played,
+    kept: NDArray[np.bool_],
+    payoffs: Follower,
+    threshold: float,
+    *,
+    small_cell: int,
+    classes: Counts | None = None,
 ) -> tuple[RiskView, TransparentRisk]:
-    """Risk of the records that are released."""
+    """Risk of the records that are released; ``classes`` by data tuple, where they are not those of the file alone."""
     records = table.data.counts[kept]
     people, effective = played.people[kept], played.effective[kept]
-    classes = class_sizes(cell_numbers(played.cells[kept], table.axis_sizes), records)
+    if classes is None:
+        classes = class_sizes(cell_numbers(played.cells[kept], table.axis_sizes), records)
+    else:
+        classes = classes[kept]
     return (
         risk_view(classes, people, records, threshold, small_cell),
         transparent_risk(people, effective, records, payoffs),
@@ -100,7 +89,7 @@ def residual_risk(
 def gate_figures(
     table: Table, played: Played, kept: NDArray[np.bool_], payoffs: Follower, risk: tuple[RiskView, TransparentRisk]
 ) -> dict[Measure, float]:
-    """Every figure that a gate can judge; payoff and information count suppressed records as nothing."""
+    """Every figure of one copy that a gate can judge; payoff and information count suppressed records as nothing."""
     residual, transparent = risk
     records, total = table.data.counts, table.data.total
     informed = payoffs.publisher(payoffs.benefit * played.kept, played.effective)
@@ -118,6 +107,34 @@ def gate_figures(
         Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
         Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
     }
+
+
+def identity_figures(  # noqa: PLR0917
+    table: Table,
+    played: Played,
+    kept: NDArray[np.bool_],
+    payoffs: Follower,
+    risk: tuple[RiskView, TransparentRisk],
+    hands: Sequence[Hand],
+    policy: Policy,
+) -> dict[Measure, float]:
+    """What gates judge of identities: of each figure the worst of the copy alone and of every hand that may hold it.
+
+    ``risk`` is that of the copy alone.
+    """
+    beside = []
+    for hand in hands:
+        seen = residual_risk(
+            table,
+            hand.copy,
+            kept,
+            payoffs,
+            policy.risk_threshold,
+            small_cell=policy.small_cell,
+            classes=hand.classes,
+        )
+        beside.append(gate_figures(table, hand.copy, kept, payoffs, seen))
+    return worst(gate_figures(table, played, kept, payoffs, risk), beside)
 
 
 def score(
@@ -152,6 +169,7 @@ def score(
     payoffs, game = own_follower(request, recipient, people), follower_of(request, recipient, people)
     kept = released_tuples(table, played, policy.generalization.minimum_class_size)
     residual = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    hands = hands_of(table, played, kept, request, recipient)
     records = table.data.counts
     place = table.population.find(table.data.keys)
     own_people = np.where(place >= 0, table.population.counts[place], 0)
@@ -185,6 +203,7 @@ def score(
             budget=_budget(table, request, played, kept),
             adversary=adversary_of(request),
             sharing=sharing_fact(table, played, request, recipient),
+            collusion=collusion_fact(table, played, kept, request, recipient, hands),
             division=division_fact(table, played, policy.generalization.cell_weights),
         ),
         zip_table=_zip_fact() if zips else None,
@@ -192,7 +211,7 @@ def score(
     return Score(
         risk=risk,
         fields=_fields(table, played, kept, request, distinct_values),
-        figures=gate_figures(table, played, kept, payoffs, residual),
+        figures=identity_figures(table, played, kept, payoffs, residual, hands, policy),
     )
 
 

@@ -35,9 +35,9 @@ def sharing_fact(table: Table, played: Played, request: ReleaseRequest, recipien
     shared, apart = 0.0, list[float]()
     for one, weight in sharing:
         follower = own_follower(request, one, table.population.total)
-        shared += weight * _payoff(table, played, follower)
+        shared += weight * mean_payoff(table, played, follower)
         try:
-            alone = _payoff(table, play(table, request.method_for(one), follower, weights, cells), follower)
+            alone = mean_payoff(table, play(table, request.method_for(one), follower, weights, cells), follower)
         except StageFailed:
             own[one.id] = None
             continue
@@ -47,7 +47,8 @@ def sharing_fact(table: Table, played: Played, request: ReleaseRequest, recipien
     return SharingFact(recipients={one.id: weight for one, weight in sharing}, own=own, shared=shared, price=price)
 
 
-def _payoff(table: Table, played: Played, follower: Follower) -> float:
+def mean_payoff(table: Table, played: Played, follower: Follower) -> float:
+    """Publisher's payoff a record that came in, as the method claims it; one that is suppressed is worth nothing."""
     records = table.data.counts if played.withheld is None else np.where(played.withheld, 0, table.data.counts)
     payoffs = follower.publisher(follower.benefit * played.kept, played.people)
     return float(records @ payoffs / table.data.total)

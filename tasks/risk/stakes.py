@@ -53,6 +53,8 @@ def stakes_fact(
 ) -> StakesFact:
     """Maps and curves around the stakes of a request, and how far each stake may move.
 
+    Of a file that may be laid beside others they say what it shows alone.
+
     Parameters
     ----------
     table : Table
@@ -133,11 +135,12 @@ def _played_again(
     """The game that made the file, at other stakes.
 
     None where it depends on no stakes of one attempt, or others have a say in the file (k-anonymity, limits of the
-    whole file, or recipients who share it), or the exact recursion cannot be run for every game.
+    whole file, recipients who share it or may collude), or the exact recursion cannot be run for every game.
     """
     if table.demands is not None or table.budget is not None:
         return None
-    if request.policy.generalization.adversary != "one-shot" or request.sharing(recipient):
+    others = request.sharing(recipient) or request.colluding(recipient)
+    if request.policy.generalization.adversary != "one-shot" or others:
         return None
     if method in PARTITION_RULES:
         if not recursion_fits(table):

@@ -15,6 +15,7 @@ from tasks.guard import guarded
 from tasks.masking.masked_columns import with_masked
 from tasks.masking.masked_file import load_masked
 from tasks.request.load import load_request
+from tasks.risk.beside import hands_of, planned_beside, worst
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.finding_file import load_figure, save_figure, save_finding
 from tasks.risk.frontier import frontier, with_frontier
@@ -78,20 +79,24 @@ def plan_attack(  # noqa: PLR0917
 ) -> Artifact:
     """Measure the risk from a recipient who plans a sequence of attempts; parameters as in ``score_release``.
 
+    The fact is of the copy alone; where it may be laid beside others, gates judge what is then seen as well.
     Terms of one recipient that no plan can be solved with block that recipient, not the others.
     """
     with guarded("sequential adversary"):
         asked, outcome = load_request(Path(request)).request, load_played(checked(played))
         coded, table = shared_table(asked, prepared)
         kept = released_tuples(table, outcome, asked.policy.generalization.minimum_class_size)
-        derived = recipient_profile(asked.recipient(recipient), outcome, kept)
+        who = asked.recipient(recipient)
+        derived = recipient_profile(who, outcome, kept)
         try:
             planned = plan(table, outcome, kept, derived, external_fact(asked, coded, derived.profile.prior))
+            hands = hands_of(table, outcome, kept, asked, who)
+            figures = worst(planned.figures, planned_beside(table, hands, kept, who))
         except ParameterError as error:
             raise StageFailed(**error.fields()) from None
         target = Path(folder) / f"sequential-{recipient}.json"
         with written(target) as partial:
-            save_finding(planned.fact, planned.figures, partial)
+            save_finding(planned.fact, figures, partial)
         return artifact(target)
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tasks.generalization.collusion.colluders import Colluders
+from tasks.generalization.collusion.records import solve_separately
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.penalty_map import penalty_map
@@ -64,3 +66,12 @@ def test_prices_of_sharing() -> None:
     lost, shared = price(RECIPIENTS["three"], Rule.BASIC)
     assert f"sharing brings {shared:.2f} a record" in METHODS
     assert f"own optima {np.round(shared + lost, 2):.2f}" in METHODS
+
+
+def test_copies_of_three_who_may_all_collude() -> None:
+    problem, data = adult.problem(), adult.table().data
+    told = METHODS.split("| all, `basic` | copies |")[1].splitlines()[0].split(" | ")
+    for place, probability in ((1, 0.1), (3, 1.0)):
+        colluders = Colluders.all_or_none(RECIPIENTS["three"], probability)
+        found = data.counts @ solve_separately(problem, data.codes, colluders, Rule.BASIC)[1] / data.total
+        assert f"{found:.2f}" == told[place].strip(" |")

@@ -62,6 +62,14 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
             "policy.generalization.shared is not used; it names one recipient",
         ),
         (
+            changed("policy", "generalization", to={"collusion": {"recipients": "all", "probability": 0.5}}),
+            "policy.generalization.collusion is not used; the request has one recipient",
+        ),
+        (
+            changed("policy", "generalization", to={"collusion": {"recipients": "all", "probability": 0}}),
+            "policy.generalization.collusion is not used; its probability is 0",
+        ),
+        (
             changed("policy", "generalization", to={"method": "no-attack", "budget": {"attacked_share": 0.1}}),
             "policy.generalization.budget (attacked_share) is not used; the methods release nothing",
         ),

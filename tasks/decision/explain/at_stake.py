@@ -7,7 +7,7 @@ the one without which the group would grow most. Counts are exact here; whoever 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -22,7 +22,8 @@ from tasks.linkage.holdings import known_attributes
 from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.request.model import Measure, Recipient, ReleaseRequest
+from tasks.request.model import OF_ONE_COPY, Measure, Recipient, ReleaseRequest
+from tasks.risk.beside import Hand
 from tasks.risk.groups import released_groups
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_levels, released_tuples
@@ -50,6 +51,8 @@ BY_CLASS = frozenset(
     _TRANSPARENT | _ATTACKED | _PROSECUTOR | _JOURNALIST | _PLANNED | _PLANNED_ATTACKS | _COMBINED | _LINKED | _CERTAIN
 ) | {Measure.SMALLEST_CLASS}
 """Measures whose records can be told by class."""
+BESIDE = BY_CLASS - OF_ONE_COPY
+"""Of these, measures that are of copies beside each other as well."""
 RISKS = BY_CLASS | {Measure.LINKED_MASKED}
 """Measures of risk; the others say what the file is worth."""
 
@@ -98,7 +101,7 @@ class AtStake:
     bands: tuple[Band, ...]
     """The smallest groups first; from the first band that holds records to the last."""
     attributes: tuple[Separated, ...]
-    """The most records first."""
+    """The most records first; empty of records as a hand sees them, whom several copies set apart."""
     members: bytes
     """Equal for equal sets of records, and for no others."""
 
@@ -112,6 +115,16 @@ class Release:
     table: Table
     played: Played
     scored: Scored
+    hands: tuple[Hand, ...] = ()
+    """Those that may hold the copy with others."""
+    classes: Counts | None = None
+    """Of the records that a hand sees as one class, their number by data tuple; None for the copy alone."""
+
+    @property
+    def views(self) -> tuple["Release", ...]:
+        """The copy alone, and as each hand sees it."""
+        seen = (replace(self, played=hand.copy, classes=hand.classes, hands=()) for hand in self.hands)
+        return (self, *seen)
 
     @property
     def kept(self) -> Flags:
@@ -120,7 +133,7 @@ class Release:
 
 
 def at_stake(release: Release, gate: GateResult) -> AtStake:
-    """The records that keep a gate closed, by class.
+    """The records that keep a gate closed, by class; of a copy that may be in hands with others, as most are seen.
 
     Parameters
     ----------
@@ -136,18 +149,21 @@ def at_stake(release: Release, gate: GateResult) -> AtStake:
         If the plan of the recipient cannot be solved.
     """
     measure, kept = Measure(gate.id), release.kept
-    found = _found(release, kept, measure, gate.threshold)
+    views = release.views if measure in BESIDE else (release,)
+    found_by = [_found(view, kept, measure, gate.threshold) for view in views]
+    place = int(np.argmax([one.records.sum() for one in found_by]))
+    release, found = views[place], found_by[place]
     at = np.flatnonzero(found.records)
     records, positions = found.records[at], np.flatnonzero(kept)[at]
     return AtStake(
         measure=measure,
-        condition=found.condition,
+        condition=found.condition + (", laid beside others' copies" if place else ""),
         counted=found.counted,
         records=int(records.sum()),
         released=int(release.table.data.counts[kept].sum()),
         patterns=_patterns(release, positions, records),
         bands=_bands(found.sizes[at], records),
-        attributes=_attributes(release, kept, positions, records, by_people=found.counted != RECORDS),
+        attributes=() if place else _attributes(release, kept, positions, records, by_people=found.counted != RECORDS),
         members=blake2b(np.ascontiguousarray(found.records).data, digest_size=20).digest(),
     )
 
@@ -208,6 +224,8 @@ def _by_class(
 
 def _classes(release: Release, kept: Flags, axes: Sequence[int]) -> Counts:
     """Records of the file that share each tuple's released groups of some attributes."""
+    if release.classes is not None:
+        return release.classes[kept]
     sizes, cells = release.table.axis_sizes, release.played.cells[kept]
     records = release.table.data.counts[kept]
     if not axes:

@@ -26,7 +26,16 @@ from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.errors import ParameterError, RequestError, StageFailed
 from tasks.generalization.play import Table
-from tasks.request.model import BUDGETED, PARTITIONS, Gate, Measure, Method, Recipient, ReleaseRequest
+from tasks.request.model import (
+    BUDGETED,
+    MOST_COLLUDERS_DIVIDED,
+    PARTITIONS,
+    Gate,
+    Measure,
+    Method,
+    Recipient,
+    ReleaseRequest,
+)
 
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
@@ -300,6 +309,9 @@ class _Inquiry:
         budget = self.request.policy.generalization.budget
         if budget is not None:
             possible &= BUDGETED if budget.least_records is None else PARTITIONS
+        colluding = self.request.may_collude
+        if len(colluding) > 1 and self.recipient in colluding:
+            possible &= BUDGETED - (PARTITIONS if len(colluding) > MOST_COLLUDERS_DIVIDED else frozenset())
         for method in Method:
             if method in possible and method is not present:
                 try:
@@ -310,10 +322,16 @@ class _Inquiry:
                     untried.append(NoFlip(name, where, now, now, now, TOO_MANY_ATTACKS))
         return tuple(switches), untried
 
+    def _alike(self) -> tuple[Recipient, ...]:
+        """Recipients who must have this one's method, himself among them."""
+        sharing = tuple(one for one, _ in self.request.sharing(self.recipient))
+        colluding = self.request.may_collude
+        return sharing or (colluding if self.recipient in colluding else (self.recipient,))
+
     def _switch(self, present: Method, method: Method) -> Switch:
         self.progress(f"method {method.value}")
-        where = f"{terms.recipient_path(self.request, self.recipient)}.method"
-        changes = (*self.renewal, Change(where, present.value, method.value))
+        places = [f"{terms.recipient_path(self.request, one)}.method" for one in self._alike()]
+        changes = (*self.renewal, *(Change(where, present.value, method.value) for where in places))
         judgement = self.trial.judge(changes)
         deterred = () if self.passes or judgement.passes else self._deterred_by(changes, judgement)
         figures, estimated = judgement.figures, judgement.estimated

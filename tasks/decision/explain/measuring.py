@@ -6,7 +6,7 @@ outcome and the weights; what is linked on the outcome, the maskings and what is
 only where a gate of the policy judges them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -19,12 +19,13 @@ from tasks.decision.explain.linking import LINKAGE, Linking, MaskedFor, nothing_
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
 from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import own_follower, weights_of
+from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.masking.masked_columns import with_masked
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 from tasks.risk import combined_score, score, sequential
 from tasks.risk.adversary import AdversaryProfile
+from tasks.risk.beside import Hand, hands_of, planned_beside, worst
 from tasks.risk.groups import Groups, released_groups
 from tasks.risk.planning.terms import Term
 from tasks.risk.profile import recipient_profile
@@ -68,6 +69,7 @@ class Measurements:
         self.linking = Linking(table, prepared, masked_for)
         self._figures: dict[_Key, Figures] = {}
         self._deterring: dict[_Key, _Deterring] = {}
+        self._held: dict[_Key, tuple[Hand, ...]] = {}
 
     def measured(
         self, request: ReleaseRequest, recipient: Recipient, played: Played, *, exact: bool = True
@@ -96,21 +98,22 @@ class Measurements:
         """
         policy = request.policy
         kept = score.released_tuples(self.table, played, policy.generalization.minimum_class_size)
-        outcome = _digest(played, kept)
+        outcome, beside = _digest(played, kept), self._beside(request, recipient)
         payoffs = own_follower(request, recipient, self.table.population.total)
         threshold, small_cell = policy.risk_threshold, policy.small_cell
 
         def identity() -> Figures:
             risk = score.residual_risk(self.table, played, kept, payoffs, threshold, small_cell=small_cell)
-            return score.gate_figures(self.table, played, kept, payoffs, risk)
+            hands = self._hands(request, recipient, played, kept)
+            return score.identity_figures(self.table, played, kept, payoffs, risk, hands, policy)
 
-        figures = self._once(("identity", outcome, payoffs, threshold, small_cell), identity)
+        figures = self._once(("identity", outcome, payoffs, threshold, small_cell, *beside), identity)
         yield Measured(figures)
         judged = {gate.measure for gate in policy.gates}
         if judged & SEQUENTIAL:
             profile = recipient_profile(recipient, played, kept).profile
-            planned = partial(self._sequential, profile, played, kept, exact=exact)
-            found = self._once(("sequential", outcome, profile, exact), planned)
+            planned = partial(self._sequential, request, recipient, profile, played, kept, exact=exact)
+            found = self._once(("sequential", outcome, profile, exact, *beside), planned)
             figures = figures | found
             yield Measured(found)
         if judged & COMBINED:
@@ -138,6 +141,8 @@ class Measurements:
     def deterring(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> _Deterring:
         """The least value of each term, the others as they are, at which no record is attacked; None where none is.
 
+        Where the copy may be laid beside others it deters from what is then seen as well.
+
         Raises
         ------
         StageFailed, ParameterError
@@ -145,10 +150,15 @@ class Measurements:
         """
         kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
         profile = recipient_profile(recipient, played, kept).profile
-        key = (_digest(played, kept), profile)
+        key = (_digest(played, kept), profile, *self._beside(request, recipient))
         if key not in self._deterring:
-            groups = _counted(released_groups(self.table, played, kept, profile.prior))
-            self._deterring[key] = {Term(one.term): one.needed for one in sequential.deterrents(profile, groups)}
+            hands = self._hands(request, recipient, played, kept)
+            needed: list[_Deterring] = []
+            for copy in (played, *(hand.copy for hand in hands)):
+                seen = recipient_profile(recipient, copy, kept).profile
+                groups = _counted(released_groups(self.table, copy, kept, seen.prior))
+                needed.append({Term(one.term): one.needed for one in sequential.deterrents(seen, groups)})
+            self._deterring[key] = {term: _most([one[term] for one in needed]) for term in needed[0]}
         return self._deterring[key]
 
     def at_stake(self, request: ReleaseRequest, recipient: Recipient, played: Played, gate: GateResult) -> AtStake:
@@ -159,9 +169,10 @@ class Measurements:
         StageFailed, ParameterError
             As ``measured``.
         """
+        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        scored = partial(self._scored, request, played)
         return at_stake(
-            Release(request, recipient, self.table, played, partial(self._scored, request, played)),
-            gate,
+            Release(request, recipient, self.table, played, scored, self._hands(request, recipient, played, kept)), gate
         )
 
     def _scored(self, request: ReleaseRequest, played: Played) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -174,10 +185,41 @@ class Measurements:
         return tuples[kept[tuples]], scores
 
     def _sequential(
-        self, profile: AdversaryProfile, played: Played, kept: NDArray[np.bool_], *, exact: bool
+        self,
+        request: ReleaseRequest,
+        recipient: Recipient,
+        profile: AdversaryProfile,
+        played: Played,
+        kept: NDArray[np.bool_],
+        *,
+        exact: bool,
     ) -> Figures:
         groups = released_groups(self.table, played, kept, profile.prior)
-        return sequential.gate_figures(sequential.beliefs(profile, groups if exact else _counted(groups)))
+        alone = sequential.gate_figures(sequential.beliefs(profile, groups if exact else _counted(groups)))
+        hands = self._hands(request, recipient, played, kept)
+        return worst(alone, planned_beside(self.table, hands, kept, recipient))
+
+    def _hands(
+        self, request: ReleaseRequest, recipient: Recipient, played: Played, kept: NDArray[np.bool_]
+    ) -> tuple[Hand, ...]:
+        """Hands that may hold the copy; those of the last copies asked about are kept."""
+        beside = self._beside(request, recipient)
+        if not beside:
+            return ()
+        key = (_digest(played, kept), *beside)
+        if key not in self._held:
+            self._held.clear()
+            self._held[key] = hands_of(self.table, played, kept, request, recipient)
+        return self._held[key]
+
+    def _beside(self, request: ReleaseRequest, recipient: Recipient) -> _Key:
+        """What the copies depend on that the recipient's may be laid beside; nothing where it may not."""
+        if not request.colluding(recipient):
+            return ()
+        policy, weights = request.policy.generalization, weights_of(request).tobytes()
+        k = None if policy.k_anonymity is None else policy.k_anonymity.k
+        game = follower_of(request, recipient, self.table.population.total)
+        return (game, request.method_for(recipient), policy.cell_weights, policy.minimum_class_size, k, weights)
 
     def _combined(self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> Figures:
         figure = combined_score.score_figure(self._scores(request, played, kept), request.policy.combined)
@@ -202,6 +244,12 @@ class Measurements:
         if key not in self._figures:
             self._figures[key] = measure()
         return self._figures[key]
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    """The greatest of some values; None where one is None, which no value is enough for."""
+    known = [value for value in values if value is not None]
+    return max(known) if len(known) == len(values) else None
 
 
 def is_shut(request: ReleaseRequest, figures: Figures) -> bool:

@@ -1,10 +1,12 @@
 """Best representations of each record for several recipients who may collude: exact, record by record.
 
-Best-first over pairs, triples, … of strategies is not needed: what a recipient's copy brings by itself bounds what it
-can bring at all, as a hand of several only costs. Strategies whose bound, with the best bounds of the others, is below
-the best shared representation are left out, and so are combinations as they grow; what is left is tried in full.
+What a hand sees is at most as general as each of its copies, which bounds what a strategy can bring: its own worth, and
+the best that the hand can cost and the others can have at and above some strategy below it. Strategies that keep too
+little to reach the best shared representation whatever the others have are left out unseen; then those whose bound is
+below what is known to be had, and so are combinations as they grow. What is left is tried in full.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +16,16 @@ from tasks.errors import ParameterError
 from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import TIE, Floats
-from tasks.generalization.problem import Problem, allowed_nodes
+from tasks.generalization.problem import Problem, allowed_nodes, by_profile
+from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, check_trees
-from tasks.microdata.tuples import Counts
 
-_CELLS_A_PASS = 2_000_000
+_CELLS_A_PASS = 500_000
 _MOST_COMBINATIONS = 4_000_000
+_FEW_COMBINATIONS = 64
+"""Of a tuple: so many are tried at once."""
+_ROUNDING = 1e-9
+"""Of shares of information kept, as sums of logarithms come out."""
 
 Nodes = NDArray[np.intp]
 
@@ -66,8 +72,7 @@ def solve_separately(
     while waiting:
         rows = waiting.pop()
         allowed = allowed_nodes(problem.lattice, None if floor is None else floor[rows])
-        search = _Search(problem, codes[rows], colluders, rule, allowed)
-        found = search.best(incumbent[rows])
+        found = _Search(problem, codes[rows], colluders, rule, incumbent=incumbent[rows], allowed=allowed).best()
         if found is not None:
             nodes[rows], payoffs[rows] = found
         elif rows.stop - rows.start > 1:
@@ -85,58 +90,136 @@ def solve_separately(
 
 
 class _Search:
-    """Some tuples with every strategy's value and group size."""
+    """Some tuples with what every strategy that keeps enough to be worth trying brings; others bring −inf."""
 
     def __init__(
-        self, problem: Problem, codes: Codes, colluders: Colluders, rule: Rule, allowed: NDArray[np.bool_] | None
+        self,
+        problem: Problem,
+        codes: Codes,
+        colluders: Colluders,
+        rule: Rule,
+        *,
+        incumbent: Floats,
+        allowed: NDArray[np.bool_] | None,
     ) -> None:
-        self._colluders, self._rule, self._lattice = colluders, rule, problem.lattice
-        kept = np.empty((len(codes), len(problem.lattice)))
-        self._people: Counts = np.empty(kept.shape, dtype=np.int64)
-        for node, levels in enumerate(problem.lattice.nodes):
-            value, self._people[:, node] = problem.evaluate(codes, levels)
-            kept[:, node] = value / problem.payoffs.benefit
-        self._alone = [self._own(member, kept) for member in range(len(colluders.members))]
+        self._colluders, self._lattice, self._incumbent = colluders, problem.lattice, incumbent
+        kept = _kept(problem, codes)
+        open_ = kept >= self._least_kept()[:, None]
         if allowed is not None:
-            for bounds in self._alone:
-                bounds[~allowed] = -np.inf
+            open_ &= allowed
+        rows, nodes = np.nonzero(open_)
+        people = problem.people.count(cells_at(codes[rows], problem.lattice.nodes[nodes], problem.hierarchies))
 
-    def _own(self, member: int, kept: Floats) -> Floats:
-        """What a recipient's copy is worth by itself: its value, and its losses where he is alone."""
-        worth: Floats = self._colluders.weights[member] * self._colluders.members[member].benefit * kept
-        for hand, probability in self._colluders.hands:
-            if hand == (member,):
-                worth = worth + self._colluders.charged(hand, probability, self._people, self._rule)
-        return worth
+        def everywhere(values: Floats) -> Floats:
+            found = np.full(kept.shape, -np.inf)
+            found[rows, nodes] = values
+            return found
 
-    def best(self, incumbent: Floats) -> tuple[Nodes, Floats] | None:
-        """Best nodes and payoffs, given a payoff that can be had; None if there is too much to try."""
-        tops = np.stack([bounds.max(axis=1) for bounds in self._alone])
-        playable = np.isfinite(tops).all(axis=0)
-        tops, least = np.where(playable, tops, 0.0), incumbent - TIE
-        rows = np.flatnonzero(playable)
+        costs = [
+            (hand, everywhere(colluders.charged(hand, probability, people, rule)))
+            for hand, probability in colluders.hands
+        ]
+        self._costs = [(hand, cost) for hand, cost in costs if len(hand) > 1]
+        self._alone = [
+            everywhere(weight * member.benefit * kept[open_])
+            + sum((cost for hand, cost in costs if hand == (place,)), start=np.zeros(1))
+            for place, (weight, member) in enumerate(zip(colluders.weights, colluders.members, strict=True))
+        ]
+        """What each recipient's copy is worth by itself: its value, and its losses where he is alone."""
+
+    def _least_kept(self) -> Floats:
+        """Share of information that a copy must keep at least for any combination to pay as much as can be had.
+
+        The others' copies are taken to keep all of it. What lies between copies in the lattice keeps more than they do.
+        """
+        benefits = [w * one.benefit for w, one in zip(self._colluders.weights, self._colluders.members, strict=True)]
+        slack = np.where(np.isfinite(self._incumbent), sum(benefits) - self._incumbent, np.inf)
+        least: Floats = 1.0 - (slack + TIE) / min(benefits) - _ROUNDING
+        return least
+
+    def best(self) -> tuple[Nodes, Floats] | None:
+        """Best nodes and payoffs; None if there is too much to try."""
+        n_tuples = len(self._incumbent)
+        tops = np.stack([alone.max(axis=1) for alone in self._alone])
+        rows = np.flatnonzero(np.isfinite(tops).all(axis=0))
+        own = np.stack([alone.argmax(axis=1) for alone in self._alone])
+        least = np.maximum(self._incumbent, self._pays(np.arange(n_tuples), own)) - TIE
+        possible = self._possible(tops, least, rows)
         chosen, sums = np.empty((0, len(rows)), dtype=np.intp), np.zeros(len(rows))
-        for member, bounds in enumerate(self._alone):
-            others = tops.sum(axis=0) - tops[member]
-            possible = playable[:, None] & np.isfinite(bounds) & (bounds + others[:, None] >= least[:, None])
-            at, new = _extended(rows, possible)
+        for member, (alone, open_) in enumerate(zip(self._alone, possible, strict=True)):
+            tuples, strategies = np.nonzero(open_)
+            at, new = _extended(rows, tuples, n_tuples)
             if at is None:
                 return None
-            rows, chosen = rows[at], np.vstack([chosen[:, at], new])
-            sums = sums[at] + bounds[rows, new] + self._together(rows, chosen)
-            open_ = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
-            rows, sums, chosen = rows[open_], sums[open_], chosen[:, open_]
-        return self._chosen(rows, chosen, sums, len(incumbent))
+            rows, chosen = rows[at], np.vstack([chosen[:, at], strategies[new]])
+            sums = sums[at] + alone[rows, strategies[new]] + self._together(rows, chosen)
+            worth = np.isfinite(sums) & (sums + tops[member + 1 :].sum(axis=0)[rows] >= least[rows])
+            rows, sums, chosen = rows[worth], sums[worth], chosen[:, worth]
+        return self._chosen(rows, chosen, sums, n_tuples)
+
+    def _possible(self, tops: Floats, least: Floats, rows: NDArray[np.intp]) -> list[NDArray[np.bool_]]:
+        """Whether each strategy of each tuple can be part of what pays most, by recipient; raises ``least``.
+
+        The others at their best are a bound that is soon reckoned. Where it leaves many combinations, another is.
+        """
+        playable = np.zeros(len(least), dtype=np.bool_)
+        playable[rows] = True
+        rest = [tops[:, playable].sum(axis=0) - top for top in tops[:, playable]]
+        left, combinations_left = [], np.ones(len(least))
+        for alone, others in zip(self._alone, rest, strict=True):
+            open_ = np.zeros(alone.shape, dtype=np.bool_)
+            open_[playable] = np.isfinite(alone[playable]) & (
+                alone[playable] + others[:, None] >= least[playable, None]
+            )
+            combinations_left *= open_.sum(axis=1)
+            left.append(open_)
+        hard = np.flatnonzero(combinations_left > _FEW_COMBINATIONS)
+        if len(hard) and self._costs:
+            above = [_extreme(alone[hard], self._lattice.heights, general=True) for alone in self._alone]
+            least[hard] = np.maximum(least[hard], self._around_one_cell(hard, above) - TIE)
+            for member, open_ in enumerate(left):
+                bounds = self._bounds(member, hard, above, tops)
+                open_[hard] = np.isfinite(bounds) & (bounds >= least[hard, None])
+        return left
+
+    def _bounds(self, member: int, rows: NDArray[np.intp], above: Sequence[Floats], tops: Floats) -> Floats:
+        """What no combination with each strategy for one recipient pays more than; shape (n_rows, n_nodes).
+
+        What a hand sees is at most as general as each of its copies. So with strategy g it costs as at some h ≤ g, and
+        its others have the best of what is at least as general as h.
+        """
+        bounds, counted = self._alone[member][rows], {member}
+        for hand, cost in self._costs:
+            if member in hand:
+                others = set(hand) - counted
+                counted |= others
+                together = sum((above[one] for one in others), start=cost[rows])
+                bounds += _extreme(together, self._lattice.heights, general=False)
+        rest = [one for one in range(len(tops)) if one not in counted]
+        bounds += tops[rest][:, rows].sum(axis=0)[:, None]
+        return bounds
+
+    def _around_one_cell(self, rows: NDArray[np.intp], above: Sequence[Floats]) -> Floats:
+        """What the best copies pay around the cell at which they are best if every hand sees it and no other."""
+        seen = sum((cost[rows] for _, cost in self._costs), start=sum(above, start=np.zeros(1))).argmax(axis=1)
+        nodes = self._lattice.nodes
+        general = np.all(nodes[None] >= nodes[seen][:, None], axis=2)
+        return self._pays(rows, np.stack([np.where(general, one[rows], -np.inf).argmax(axis=1) for one in self._alone]))
+
+    def _pays(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
+        total = np.zeros(len(rows))
+        for member, alone in enumerate(self._alone):
+            total += alone[rows, chosen[member]] + self._together(rows, chosen[: member + 1])
+        return total
 
     def _together(self, rows: NDArray[np.intp], chosen: Nodes) -> Floats:
         """What the hands of several cost that the last recipient of each combination completes."""
-        cost = np.zeros(len(rows))
-        for hand, probability in self._colluders.hands:
-            if len(hand) > 1 and hand[-1] == len(chosen) - 1:
+        total = np.zeros(len(rows))
+        for hand, cost in self._costs:
+            if hand[-1] == len(chosen) - 1:
                 least = self._lattice.nodes[chosen[list(hand)]].min(axis=0)
-                people = self._people[rows, self._lattice.number(least)]
-                cost += self._colluders.charged(hand, probability, people, self._rule)
-        return cost
+                total += cost[rows, self._lattice.number(least)]
+        return total
 
     @staticmethod
     def _chosen(rows: NDArray[np.intp], chosen: Nodes, payoffs: Floats, n_tuples: int) -> tuple[Nodes, Floats]:
@@ -149,24 +232,46 @@ class _Search:
         return nodes, best
 
 
-def _extended(rows: NDArray[np.intp], possible: NDArray[np.bool_]) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
+def _extreme(values: Floats, heights: tuple[int, ...], *, general: bool) -> Floats:
+    """Greatest value among the strategies at least as general as each, or at most; shape (n_tuples, n_nodes)."""
+    found = values.reshape(len(values), *heights)
+    for axis in range(1, found.ndim):
+        turned = np.flip(found, axis) if general else found
+        turned = np.maximum.accumulate(turned, axis=axis)
+        found = np.flip(turned, axis) if general else turned
+    extreme: Floats = found.reshape(values.shape)
+    return extreme
+
+
+def _kept(problem: Problem, codes: Codes) -> Floats:
+    """Share of information that every strategy keeps of each tuple; shape (n_tuples, n_nodes)."""
+    kept = np.empty((len(codes), len(problem.lattice)))
+    for rows, profile, by_node in by_profile(problem, codes, None):
+        kept[rows] = by_node[profile]
+    return kept
+
+
+def _extended(
+    rows: NDArray[np.intp], tuples: NDArray[np.intp], n_tuples: int
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
     """Each combination with each possible strategy of its tuple, in order; None if there are too many.
 
     Parameters
     ----------
     rows : array of shape (n_combinations,)
         Tuple of each combination.
-    possible : array of shape (n_tuples, n_nodes)
+    tuples : array of shape (n_strategies,)
+        Tuple of each possible strategy, ascending.
+    n_tuples : int
 
     Returns
     -------
     at, strategies : arrays of shape (n_extended,)
-        Combination that is extended, and the strategy it is extended with.
+        Combination that is extended, and the place of the strategy it is extended with.
     """
-    tuples, strategies = np.nonzero(possible)
-    first, number = np.searchsorted(tuples, np.arange(len(possible))), possible.sum(axis=1)[rows]
+    of_tuple = np.bincount(tuples, minlength=n_tuples)
+    first, number = (np.cumsum(of_tuple) - of_tuple)[rows], of_tuple[rows]
     if number.sum() > _MOST_COMBINATIONS:
-        return None, strategies
+        return None, first
     at = np.repeat(np.arange(len(rows)), number)
-    place = np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number) + first[rows[at]]
-    return at, strategies[place]
+    return at, np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number) + first[at]

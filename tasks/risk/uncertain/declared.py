@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.generalization.play import Played, Table
 from tasks.request.model import Recipient, ReleaseRequest, UncertainTerm
+from tasks.risk.beside import hands_of
 from tasks.risk.groups import densest_group
 from tasks.risk.uncertain.distributions import (
     Between,
@@ -35,7 +36,8 @@ def uncertainty(
 ) -> UncertaintyFact | None:
     """What can be said of the verdict where terms are uncertain; None where none is.
 
-    Judged are the gates whose figures depend on the terms. The others say the same of every set of terms.
+    Judged are the gates whose figures depend on the terms. The others say the same of every set of terms. A file that
+    may be laid beside others is judged so as well, as the gates do.
 
     Parameters
     ----------
@@ -60,6 +62,10 @@ def uncertainty(
         declared={},
         uncertain={Term(name): known(term) for name, term in recipient.uncertain.given.items()},
         densest=densest_group(played, kept),
+        beside=tuple(
+            (released_file(table, hand.copy, kept), densest_group(hand.copy, kept))
+            for hand in hands_of(table, played, kept, request, recipient)
+        ),
     )
     return uncertainty_fact(case, assess(case, request.policy.sensitivity.draws, rng))
 

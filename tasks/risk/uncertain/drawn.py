@@ -66,6 +66,8 @@ class Case:
     uncertain: Mapping[Term, Uncertain]
     densest: tuple[int | None, int] = (None, 1)
     """As ``tasks.risk.groups.densest_group`` gives it: where the prior comes from if it is not declared."""
+    beside: tuple[tuple[ReleasedFile, tuple[int | None, int]], ...] = ()
+    """The file with the groups that are left in each hand that may hold it with others, and the densest of these."""
 
     def __post_init__(self) -> None:
         for term, known in self.uncertain.items():
@@ -126,15 +128,24 @@ class Case:
         )
 
     def figures(self, values: Values) -> list[float]:
-        """Figures of the gates' measures under one set of all uncertain terms; NaN where no plan could be solved."""
+        """Figures of the gates' measures under one set of all uncertain terms; NaN where no plan could be solved.
+
+        Of a file that may be laid beside others they are the worst of what it shows alone and in each hand.
+        """
         recipient = with_terms(self.recipient, values)
+        seen = ((self.file, self.densest), *self.beside)
+        found = np.array([self._figures_of(file, densest, recipient) for file, densest in seen])
+        worst: list[float] = ((found * self._signs).max(axis=0) * self._signs).tolist()
+        return worst
+
+    def _figures_of(self, file: ReleasedFile, densest: tuple[int | None, int], recipient: Recipient) -> list[float]:
         found = dict.fromkeys(self.measures, np.nan)
         if GAME & found.keys():
             with suppress(ParameterError):
-                found |= self.file.game_figures(own_follower(self.request, recipient, self.file.table.population.total))
+                found |= file.game_figures(own_follower(self.request, recipient, file.table.population.total))
         if SEQUENTIAL & found.keys():
             with suppress(ParameterError):
-                found |= self.file.sequential_figures(derive_profile(recipient, *self.densest).profile)
+                found |= file.sequential_figures(derive_profile(recipient, *densest).profile)
         return [found[measure] for measure in self.measures]
 
     def monotone(self, measure: Measure, terms: Collection[Term] | None = None) -> bool:

@@ -1,0 +1,85 @@
+"""A release to two recipients who may lay their copies beside each other, from request to copies and what is left."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.gate import Outcome
+from flows.reassessing import reassess
+from tasks.decision.gates import RESCORED_EQUAL
+from tasks.decision.record import DecisionRecord, Verdict
+from tasks.reassessment.record import Again
+from tests.support.world import NOW, QUASI_IDENTIFIERS, World, make_world, recipient
+
+INFORMED = "transparent.maximum_risk"
+CAREFUL = recipient("insurer", stakes={"benefit": 1200, "loss": 9000, "gain": 300, "cost": 4})
+"""Whom the publisher has more to lose from, so that by itself his copy is more general."""
+POLICY = {
+    "gates": [
+        {"measure": INFORMED, "at_most": 0.3, "because": "a bound"},
+        {"measure": "sequential.maximum_risk", "at_most": 1, "because": "another"},
+    ],
+    "generalization": {"method": "basic-partition", "collusion": {"recipients": "all", "probability": 0.01}},
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """One release to the two recipients."""
+
+    world: World
+    outcome: Outcome
+
+    def record(self, who: str) -> DecisionRecord:
+        return next(record for record in self.outcome.records if record.recipient.id == who)
+
+    def cells(self, who: str) -> pd.DataFrame:
+        data = pd.read_csv(self.outcome.bundle / "delivery" / who / "data.csv", dtype=str)
+        return data[list(QUASI_IDENTIFIERS)]
+
+
+@pytest.fixture(scope="module")
+def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    world = make_world(tmp_path_factory.mktemp("colluding") / "world")
+    world.ask(recipients=[recipient("clinic"), CAREFUL], policy=POLICY)
+    return Made(world, world.run(engine))
+
+
+def test_gates_judge_a_copy_by_what_the_hand_sees(made: Made) -> None:
+    clinic, insurer = made.record("clinic"), made.record("insurer")
+    for record in (clinic, insurer):
+        assert record.decision is Verdict.APPROVED, record.reasons
+        assert record.risk is not None
+        assert record.risk.game.collusion is not None
+        (hand,) = record.risk.game.collusion.hands
+        (gate,) = (one for one in record.gates if one.id == INFORMED)
+        assert gate.measured == hand.maximum_risk == 0.25
+        (rescored,) = (one for one in record.gates if one.id == RESCORED_EQUAL)
+        assert rescored.passed
+    assert insurer.risk is not None
+    assert clinic.risk is not None
+    assert insurer.risk.transparent.maximum_risk == pytest.approx(1 / 15)
+    assert clinic.risk.game.collusion is not None
+    fact = clinic.risk.game.collusion
+    assert fact.shared is not None
+    assert fact.own_under_collusion is not None
+    assert max(fact.shared, fact.own_under_collusion) < fact.payoff < sum(own or 0 for own in fact.own.values())
+
+
+def test_each_gets_his_copy(made: Made) -> None:
+    assert not {"*", "372**", "381**"} & set(made.cells("clinic").to_numpy().ravel()), "as collected"
+    assert {"*", "372**", "381**"} <= set(made.cells("insurer").to_numpy().ravel())
+
+
+def test_what_has_left_is_judged_in_one_hand_again(made: Made) -> None:
+    found = reassess(made.outcome.release_id, made.world.workspace, clock=lambda: NOW + timedelta(days=30))
+    for one in found:
+        assert one.verdict is Again.HOLDS, one.because
+        assert one.record is not None
+        (hand,) = one.record.hands
+        assert (hand.kind, hand.judged, hand.cannot) == ("declared", True, "")
+        (gate,) = (gate for gate in hand.gates if gate.id == INFORMED)
+        assert gate.measured == gate.measured_then == 0.25

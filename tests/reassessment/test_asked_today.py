@@ -1,0 +1,27 @@
+"""The request that a copy is judged by today, where the release was to several recipients."""
+
+from pathlib import Path
+
+import pytest
+
+from tasks.decision.record import digest
+from tasks.reassessment.request import Wanted, asked_today
+from tests.risk.test_played_against import against, beside
+from tests.support.tiny import tiny_request
+
+TERMS = {
+    "shared": {"recipients": ["insurer", "university"]},
+    "types": {"types": {"insurer": 0.25, "university": 0.75}},
+    "collusion": {"recipients": ["insurer", "university"], "probability": 0.5},
+}
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_one_copy_of_recipients_who_are_named_together(tmp_path: Path, terms: str) -> None:
+    name = "collusion" if terms == "collusion" else "shared"
+    loaded = tiny_request(tmp_path, beside(), *against((name, TERMS[terms])))
+    asked = asked_today(loaded, "insurer", Wanted()).request
+    (insurer,) = asked.recipients
+    assert insurer.id == "insurer"
+    assert asked.sharing(insurer) == asked.colluding(insurer) == asked.hands(insurer) == ()
+    assert digest(asked.policy) == digest(loaded.request.policy), "no policy of today that is another"
