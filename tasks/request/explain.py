@@ -243,9 +243,9 @@ def _first_decoys(request: Any) -> Location:
 
 
 def _needs_trees(request: Any) -> Location:
-    """Place of the demand on a whole file that levels which cross cannot have."""
+    """Place of the term of the policy that levels which cross cannot have."""
     terms = request["policy"]["generalization"]
-    name = "budget" if terms.get("k_anonymity") is None else "k_anonymity"
+    name = next(name for name in ("k_anonymity", "budget", "collusion") if terms.get(name) is not None)
     return ("policy", "generalization", name)
 
 

@@ -259,8 +259,8 @@ class ReleaseRequest(Part):
         if not any(source.levels_may_cross for source in self._hierarchies):
             return
         policy = self.policy.generalization
-        if policy.k_anonymity is not None or policy.budget is not None:
-            raise ValueError("where levels may cross there is no k_anonymity and no budget")
+        if policy.k_anonymity is not None or policy.budget is not None or policy.collusion is not None:
+            raise ValueError("where levels may cross there is no k_anonymity, no budget and no collusion")
         if self.continues or any(recipient.decoys for recipient in self.recipients):
             raise ValueError("where levels may cross there are no decoys")
 
