@@ -3,8 +3,8 @@
 With eight attributes and more the lattice has tens of thousands to millions of strategies, and cells beyond counting.
 Here only cells that some people have are made, from the whole population down (``graph``), by greedy splits widened as
 memory allows, improved part by part (``improve``), compared with full-domain k-anonymity (``common``), and bounded from
-above (``bound``). Levels of a hierarchy may cross (``axes``). ``cover`` goes beyond recursive splits: all partitions
-into hierarchical cells, by column generation.
+above (``bound``, ``prices``). Levels of a hierarchy may cross (``axes``). ``cover`` goes beyond recursive splits: all
+partitions into hierarchical cells, by column generation.
 """
 
 from tasks.generalization.wide_partition.solve import WidePartition, wide_partition

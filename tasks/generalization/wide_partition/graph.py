@@ -327,23 +327,19 @@ def divide(division: Division, cells: Cells, axis: int, level: int) -> tuple[Cel
 
 
 def close(division: Division, cells: Cells) -> Codes:
-    """Positions of the cells with every attribute as far down as all members stay together."""
+    """Positions of the cells with every attribute as far down as all members stay together.
+
+    Where levels cross an attribute stays: below a group that all share, some groups may no longer be reached.
+    """
     positions, starts = cells.positions.copy(), cells.starts
     for axis, divided in enumerate(division.axes):
+        if divided.crossing:
+            continue
         tree = divided.hierarchy
         leaves = division.members.codes[cells.members, axis]
-        if not divided.crossing:
-            least, most = np.minimum.reduceat(leaves, starts), np.maximum.reduceat(leaves, starts)
-            apart = (tree.groups[least] != tree.groups[most]).sum(axis=1)
-            positions[:, axis] = tree.positions[least, apart]
-            continue
-        settled = np.zeros(len(cells), dtype=np.bool_)
-        for level in range(tree.n_levels):
-            groups = tree.groups[leaves, level]
-            together = np.minimum.reduceat(groups, starts) == np.maximum.reduceat(groups, starts)
-            here = together & divided.nested[cells.positions[:, axis], level] & ~settled
-            positions[here, axis] = tree.positions[leaves[starts[here]], level]
-            settled |= here
+        least, most = np.minimum.reduceat(leaves, starts), np.maximum.reduceat(leaves, starts)
+        apart = (tree.groups[least] != tree.groups[most]).sum(axis=1)
+        positions[:, axis] = tree.positions[least, apart]
     return positions
 
 
