@@ -40,7 +40,7 @@ from tasks.reassessment.request import Wanted, asked_today, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
 from tasks.reassessment.together import Copy
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import Recipient, ReleaseRequest
+from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 _MOST_SETS = 50
 """Sets of recipients who might share that are compared; how many are left out is told."""
@@ -134,8 +134,8 @@ class Case:
         decided, asked = self.decided, self.asked
         ground = self._ground()
         dataset = self._dataset()
-        gates, rows = self._gates(ground, dataset)
         limits, uncertainty = self._promised(ground)
+        gates, rows = self._gates(ground, dataset, uncertainty)
         gates += limits
         beside = self.departures.beside(self.copy)
         self._note_silent()
@@ -266,7 +266,7 @@ class Case:
         self.not_measured.append(NotAssessed(stage=stage, reason=error.in_one_line()))
 
     def _gates(
-        self, ground: Ground | None, dataset: tuple[Path | None, str | None]
+        self, ground: Ground | None, dataset: tuple[Path | None, str | None], uncertainty: UncertaintyFact | None
     ) -> tuple[tuple[GateAgain, ...], int | None]:
         decided = self.decided
         if ground is None:
@@ -277,12 +277,13 @@ class Case:
         if dataset[0] is not None:
             try:
                 frame = read_microdata(dataset[0], self.asked.request)
-                again = score_with_originals(self.delivered, today, frame, self._circumstances())
-                return compare.gates_again(decided.gates, again.gates), again.dataset.rows_out
+                again = score_with_originals(self.delivered, today, frame, self._circumstances(), uncertainty)
+                unjudged = () if uncertainty else (Measure.PASSING_PROBABILITY,)
+                return compare.gates_again(decided.gates, again.gates, unjudged), again.dataset.rows_out
             except ReleasegateError as error:
                 self._cannot("a stage", error)
         step("scoring the delivered bytes alone")
-        figures, policy = score_alone(self.delivered, today), self.asked.request.policy
+        figures, policy = score_alone(self.delivered, today, uncertainty), self.asked.request.policy
         results, missing = compare.judged_alone(policy, figures, self._conditions(), decoyed=decided.decoys is not None)
         return compare.gates_again(decided.gates, self.excused(results), missing), decided.dataset.rows_out
 

@@ -38,7 +38,7 @@ from reports.templating import render
 from tasks.decision.decoy_facts import StatisticsFact
 from tasks.decision.record import DecisionRecord, Verdict, canonical_json, digest
 from tasks.errors import StageFailed
-from tasks.request.model import Role
+from tasks.request.model import Measure, Role
 
 RECORD_NAME = "decision.json"
 
@@ -236,6 +236,7 @@ def _uncertain(record: DecisionRecord) -> dict[str, object] | None:
         "figures": other_terms.range_rows(record, fact),
         "chance": other_terms.chance_words(fact),
         "drawn": fact.approved.draws > 1,
+        "judged": next((gate.id for gate in record.gates if gate.id == Measure.PASSING_PROBABILITY), ""),
     }
 
 

@@ -82,7 +82,8 @@ def _interval(gate: GateResult, interval: Interval) -> str:
     text = f"{numbers.percent(interval.level)} interval " + (
         numbers.percent_range(interval.low, interval.high) if share else ends
     )
-    return f"{text}, its upper end is judged" if gate.measured == interval.high else text
+    end, name = (interval.low, "lower") if gate.comparison == "at least" else (interval.high, "upper")
+    return f"{text}, its {name} end is judged" if gate.measured == end else text
 
 
 def _row(record: DecisionRecord, gate: GateResult) -> GateRow:

@@ -20,6 +20,7 @@ from tasks.decision.measures import OF_ALL_RECORDS, write_result
 from tasks.decision.record import GateResult, canonical_json
 from tasks.reassessment.compare import chances
 from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
+from tasks.request.model import Measure
 
 RECORD_NAME = "reassessment.json"
 
@@ -90,6 +91,7 @@ def reassessment_html(record: Reassessment) -> str:
         figure=thresholds_figure(record),
         population=_population(record),
         chance=chances(record.uncertainty_then, record.uncertainty),
+        chance_judged=Measure.PASSING_PROBABILITY in {gate.id for gate in record.gates if gate.threshold is not None},
     )
 
 

@@ -25,10 +25,14 @@ from tasks.request.model import Gate, Measure
 _RANKED = "Ranked by how far the figure is beyond its threshold, relative to the threshold."
 _TIGHT = "Ranked by what is left to the threshold, relative to it."
 _STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
-_FAMILIES = {"sequential", "combined", "linkage", "utility"}
+_FAMILIES = {"sequential", "combined", "linkage", "utility", "uncertain"}
 _ESTIMATED = (
     "≈ estimated: record linkage was tried anew, on other people than a release would draw and without learned "
     "distances; a release decides."
+)
+_DRAWN = (
+    "≈ estimated: uncertain terms were drawn anew, others than a release would draw and fewer of them; a release "
+    "decides."
 )
 
 
@@ -67,8 +71,11 @@ def rendered(one: Explained) -> Group:
     unturned = (agreement, *explanation.no_flips) if isinstance(agreement, NoFlip) else explanation.no_flips
     if unturned:
         parts += [_indented(_unturned(unturned)), Text()]
-    if any(flip.estimated for flip in flips) or any(switch.estimated for switch in explanation.switches):
-        parts += [_indented(Text(_ESTIMATED, style="dim")), Text()]
+    results: tuple[Flip | Switch, ...] = (*flips, *explanation.switches)
+    estimated = {measure for result in results for measure in result.estimated}
+    notes = ((_ESTIMATED, estimated & LINKAGE), (_DRAWN, estimated - LINKAGE))
+    for note in (note for note, measures in notes if measures):
+        parts += [_indented(Text(note, style="dim")), Text()]
     if explanation.note:
         parts += [_indented(Text(explanation.note, style="dim")), Text()]
     return Group(*parts)

@@ -46,6 +46,7 @@ from tasks.linkage.judged import gate_intervals
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 from tasks.risk.score import Score
+from tasks.risk.uncertain import fact as uncertain
 
 STAGES = (
     "validation",
@@ -122,9 +123,11 @@ class Findings:
         return figures
 
     @property
-    def intervals(self) -> dict[Measure, tuple[Interval, int]]:
-        """Intervals of the figures that are estimates, and the people they rest on."""
-        return gate_intervals(self.linkage[0]) if self.linkage else {}
+    def intervals(self) -> dict[Measure, tuple[Interval, int | None]]:
+        """Intervals of the figures that are estimates, and the people they rest on; None for shares of draws."""
+        found: dict[Measure, tuple[Interval, int | None]] = {}
+        found |= gate_intervals(self.linkage[0]) if self.linkage else {}
+        return found | (uncertain.gate_intervals(self.score.risk.uncertainty) if self.score else {})
 
     @property
     def risk(self) -> RiskFact | None:

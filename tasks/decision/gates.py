@@ -31,7 +31,7 @@ def judge_gates(
     gates: Sequence[Gate],
     figures: Mapping[Measure, float | None],
     evidence_sha256: Mapping[Measure, str] | None = None,
-    intervals: Mapping[Measure, tuple[Interval, int]] | None = None,
+    intervals: Mapping[Measure, tuple[Interval, int | None]] | None = None,
 ) -> tuple[GateResult, ...]:
     """Judge each of the policy's gates.
 
@@ -43,9 +43,9 @@ def judge_gates(
         What was measured: risks and shares between 0 and 1, counts in records, payoffs in money per record.
     evidence_sha256 : mapping of Measure to str, optional
         SHA-256 of the file that holds the evidence of a figure.
-    intervals : mapping of Measure to (Interval, int), optional
-        Of the figures that are estimates, with the people they rest on; the figure to be judged is then the less
-        favourable end.
+    intervals : mapping of Measure to (Interval, int or None), optional
+        Of the figures that are estimates, with the people they rest on, if on people; the figure to be judged is then
+        the less favourable end.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def judge_gates(
 
 
 def _judge(
-    gate: Gate, figure: float | None, evidence_sha256: str | None, around: tuple[Interval, int] | None
+    gate: Gate, figure: float | None, evidence_sha256: str | None, around: tuple[Interval, int | None] | None
 ) -> GateResult:
     text = MEASURES[gate.measure]
     measured = float(figure) if figure is not None and is_possible(gate.measure, figure) else None

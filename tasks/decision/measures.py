@@ -141,6 +141,10 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         ),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
+        # A share of draws, which tells no number of records.
+        Measure.PASSING_PROBABILITY: MeasureText(
+            "Probability that the gates pass under uncertain terms", "probability", Scale.PROBABILITY
+        ),
     }
 )
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tasks.decision.assemble import Circumstances, Findings, Output, assemble
 from tasks.decision.record import DecisionRecord
+from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decoys.findings import statistics_of_copy
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
@@ -38,10 +39,12 @@ from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.combined_score import gate_figures as combined_figures
 from tasks.risk.groups import groups
 from tasks.risk.identity import risk_view, transparent_risk
+from tasks.risk.other_terms import with_uncertainty
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import gate_figures, score
 from tasks.risk.sequential import beliefs, external_fact, plan
 from tasks.risk.sequential import gate_figures as sequential_figures
+from tasks.risk.uncertain.fact import gate_figures as uncertain_figures
 from tasks.utility.analyses import Case
 from tasks.utility.measure import measure
 
@@ -81,7 +84,11 @@ class Today:
 
 
 def score_with_originals(
-    delivered: Delivered, today: Today, frame: pd.DataFrame, circumstances: Circumstances
+    delivered: Delivered,
+    today: Today,
+    frame: pd.DataFrame,
+    circumstances: Circumstances,
+    uncertainty: UncertaintyFact | None,
 ) -> DecisionRecord:
     """Decide on a copy again, from its bytes and its originals, with every stage and every gate.
 
@@ -92,6 +99,8 @@ def score_with_originals(
     frame : DataFrame
         The microdata, the same bytes as then.
     circumstances : Circumstances
+    uncertainty : UncertaintyFact or None
+        What is said today of uncertain terms (``promised_today``), which a gate may judge.
 
     Returns
     -------
@@ -118,10 +127,11 @@ def score_with_originals(
     attacked = attack(setting, generator_of(delivered, f"record linkage {recipient.id}"), methods=(played.method,))
     case = Case(request, frame, prepared, played, kept, masked)
     measured = measure(case, table, generator_of(delivered, "utility"))
+    scored = score(table, played, _alone(request), recipient, prepared.distinct_values, compare=(played.method,))
     findings = Findings(
         prepared=prepared,
         validation=validate(frame, request, prepared.covered).fact,
-        score=score(table, played, _alone(request), recipient, prepared.distinct_values, compare=(played.method,)),
+        score=with_uncertainty(scored, uncertainty),
         sequential=(planned.fact, planned.figures),
         combined=(combined.fact, combined.figures),
         masking=record.masking,
@@ -299,8 +309,8 @@ def bare_copy(delivered: Delivered, today: Today) -> BareCopy:
     return BareCopy(replace(table, data=Tuples(cells, records, numbers)), played, real)
 
 
-def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
-    """What can be measured of a copy from its bytes and the population alone.
+def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact | None) -> dict[Measure, float]:
+    """What can be measured of a copy from its bytes and the population alone; parameters as ``score_with_originals``.
 
     Raises
     ------
@@ -325,7 +335,7 @@ def score_alone(delivered: Delivered, today: Today) -> dict[Measure, float]:
         figures[one] *= share
     names = _scored_columns(request)
     combined = score_again(delivered.source, request, names, copy.real)
-    return figures | sequential_figures(judged) | combined_figures(combined)
+    return figures | sequential_figures(judged) | combined_figures(combined) | uncertain_figures(uncertainty)
 
 
 def real_rows(delivered: Delivered, rows: int) -> NDArray[np.bool_]:

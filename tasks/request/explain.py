@@ -202,6 +202,12 @@ def _two_recipients(request: Any) -> Explanation:
     return ("recipients", index, "id"), got, "give every recipient an id of its own"
 
 
+def _certain_recipient(request: Any) -> Explanation:
+    index = next(index for index, one in enumerate(request["recipients"]) if one.get("uncertain") is None)
+    fix = "declare under “uncertain” what is known of the recipient's terms, or remove the gate"
+    return ("recipients", index, "uncertain"), "none", fix
+
+
 def _given(part: Any) -> str:
     names = [name for name in ("file", "intervals", "prefixes", "groups") if part.get(name) is not None]
     return _all_of(names) if names else "none of them"
@@ -554,6 +560,7 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
         "none",
         "give the role to the attributes that a recipient could know of a person, with their hierarchies",
     ),
+    "a gate judges uncertain.passing_probability": _certain_recipient,
     "a gate judges a combined": lambda _: (
         ("policy", "gates"),
         "nothing that such a score could weigh",

@@ -196,6 +196,9 @@ class ReleaseRequest(Part):
         combined = any(gate.measure.value.startswith("combined.") for gate in self.policy.gates)
         if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
             raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive with a weight above 0")
+        judged = any(gate.measure is Measure.PASSING_PROBABILITY for gate in self.policy.gates)
+        if judged and any(recipient.uncertain is None for recipient in self.recipients):
+            raise ValueError("a gate judges uncertain.passing_probability, but a recipient has no uncertain terms")
         if self.supersedes and self.continues and self.supersedes != self.continues:
             raise ValueError("continues supersedes the version that it names, and no other release")
         self._check_masking()

@@ -215,6 +215,7 @@ class Measure(StrEnum):
     CERTAIN_INFORMED = "linkage.informed_certain"
     LINKED_MASKED = "linkage.masked_share"
     UTILITY_LOSS = "utility.loss"
+    PASSING_PROBABILITY = "uncertain.passing_probability"
 
 
 OF_ONE_COPY = frozenset(
@@ -229,7 +230,9 @@ OF_ONE_COPY = frozenset(
     }
 )
 """Measures of risk that copies beside each other would raise, and that are measured of one copy alone."""
-LARGER_IS_BETTER = frozenset({Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF})
+LARGER_IS_BETTER = frozenset(
+    {Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF, Measure.PASSING_PROBABILITY}
+)
 _SHARES = frozenset(Measure) - {
     Measure.TRANSPARENT_EXPECTED,
     Measure.SMALLEST_CLASS,

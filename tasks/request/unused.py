@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 
 from tasks.decision.people import same_person
-from tasks.request.model import PARTITIONS, Attribute, KAnonymity, Method, ReleaseRequest, Role
+from tasks.request.model import PARTITIONS, Attribute, KAnonymity, Measure, Method, ReleaseRequest, Role
 
+OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith("sequential.")) | {
+    Measure.TRANSPARENT_ATTACKED,
+    Measure.TRANSPARENT_EXPECTED,
+    Measure.PUBLISHER_PAYOFF,
+}
+"""Measures that depend on a recipient's terms, as ``tasks.risk.uncertain.terms`` has them."""
+_MISSED = 0.025
+"""By how much an exact interval at 95% may miss on each side: its lower end is this root where all draws pass."""
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
 
 
@@ -85,8 +93,30 @@ def _of_game(request: ReleaseRequest) -> Iterator[str]:
     tolerances = [name for name in ("attacked", "regret", "generalization") if name in terms.model_fields_set]
     if tolerances and terms.points is None:
         yield f"policy.sensitivity ({_listed(tolerances)}) is not used; policy.sensitivity.points asks for no map"
+    yield from _of_probability(request)
     if "draws" in terms.model_fields_set and not any(recipient.uncertain for recipient in request.recipients):
         yield "policy.sensitivity.draws is not used; no recipient has uncertain terms"
+
+
+def _of_probability(request: ReleaseRequest) -> Iterator[str]:
+    """A gate on the probability under uncertain terms that is always open, or never."""
+    gates = {gate.measure: gate for gate in request.policy.gates}
+    asked, draws = gates.get(Measure.PASSING_PROBABILITY), request.policy.sensitivity.draws
+    if asked is None:
+        return
+    if not OF_TERMS & gates.keys():
+        yield f"the gate on {asked.measure.value} judges nothing; no other gate depends on uncertain terms"
+    drawn = [
+        recipient.id
+        for recipient in request.recipients
+        if recipient.uncertain and any(term.kind != "between" for term in recipient.uncertain.given.values())
+    ]
+    most = _MISSED ** (1 / draws)
+    if drawn and asked.threshold > most:
+        yield (
+            f"the gate on {asked.measure.value} ({_listed(drawn)}) stays closed; {draws} draws that all pass show "
+            f"{most:.5f} at most, policy.sensitivity.draws asks for more"
+        )
 
 
 def _of_review(request: ReleaseRequest) -> Iterator[str]:

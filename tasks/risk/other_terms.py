@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.play import Played, Table
 from tasks.generalization.sensitivity.robustness import Tolerances
@@ -12,6 +13,7 @@ from tasks.risk.penalties import penalties_fact
 from tasks.risk.score import Score, released_tuples
 from tasks.risk.stakes import stakes_fact
 from tasks.risk.uncertain.declared import uncertainty
+from tasks.risk.uncertain.fact import gate_figures
 
 
 def with_other_terms(  # noqa: PLR0917
@@ -42,4 +44,10 @@ def with_other_terms(  # noqa: PLR0917
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
     game = score.risk.game.model_copy(update={"stakes": stakes, "penalties": penalties})
-    return replace(score, risk=score.risk.model_copy(update={"game": game, "uncertainty": found}))
+    return with_uncertainty(replace(score, risk=score.risk.model_copy(update={"game": game})), found)
+
+
+def with_uncertainty(score: Score, found: UncertaintyFact | None) -> Score:
+    """The score with what was found of uncertain terms, and what a gate judges of it."""
+    risk = score.risk.model_copy(update={"uncertainty": found})
+    return replace(score, risk=risk, figures=score.figures | gate_figures(found))

@@ -145,6 +145,18 @@ def test_a_figure_of_the_one_that_plans_is_called_so() -> None:
     assert "sequential expected reidentifications 0 records (now fewer than 11 records)" in text
 
 
+def test_what_other_draws_give_is_marked_as_an_estimate() -> None:
+    document = asked().model_dump(exclude_unset=True)
+    gate = {"measure": "uncertain.passing_probability", "at_least": 0.9, "because": "a test"}
+    document["policy"]["gates"] = (*document["policy"]["gates"], gate)
+    for recipient in document["recipients"]:
+        recipient["uncertain"] = {"loss": {"kind": "uniform", "low": 80, "high": 130}}
+    text = " ".join(shown(explained(ReleaseRequest.model_validate(document)), 200).split())
+    assert "uncertain passing probability ≈ 0.9" in text
+    assert "uncertain terms were drawn anew" in text
+    assert "record linkage was tried anew" not in text
+
+
 def test_small_probabilities_are_written_out() -> None:
     agreement = {**NO_LIMIT, "penalty": 100_000, "detection_rate": 0.25}
     one = explained(asked(agreement=agreement, **PLANS))  # type: ignore[arg-type]

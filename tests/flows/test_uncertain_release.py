@@ -13,6 +13,7 @@ from flows.reassessing_copy import Options
 from reports.reassessment import reassessment_html
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import Again
+from tasks.request.model import DEFAULT_GATES, Gate, Measure
 from tests.support.world import (
     NOW,
     QUASI_IDENTIFIERS,
@@ -25,8 +26,13 @@ from tests.support.world import (
 
 TERMS = {"loss": {"kind": "log-uniform", "low": 150, "high": 600}, "cost": {"low": 3, "high": 5}}
 UNSURE = {**UNIVERSITY, "id": "unsure", "uncertain": TERMS}
+RANGED = {**UNIVERSITY, "uncertain": {"benefit": {"low": 900, "high": 1500}}}
+"""Somebody whose uncertain term moves no gate."""
+PASSING = "uncertain.passing_probability"
+GATES = (*DEFAULT_GATES, Gate(measure=Measure(PASSING), at_least=0.05, because="The stakes are estimates."))
 BUDGET = {"reidentifications": 5, "attacked_share": 0.05, "least_people": 20}
 POLICY: Mapping[str, Any] = {
+    "gates": [gate.model_dump(mode="json", exclude_none=True) for gate in GATES],
     "sensitivity": {"points": 6, "draws": 64},
     "generalization": {"budget": BUDGET},
     "linkage": {"learned": False},
@@ -51,7 +57,7 @@ class Made:
 @pytest.fixture(scope="module")
 def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     world = make_world(tmp_path_factory.mktemp("uncertain") / "world")
-    world.ask(recipients=[UNSURE, UNIVERSITY], policy=POLICY)
+    world.ask(recipients=[UNSURE, RANGED], policy=POLICY)
     outcome = world.run(engine)
     for who in ("unsure", UNIVERSITY["id"]):
         assert (outcome.bundle / "report" / f"{who}.pdf").is_file()
@@ -63,8 +69,18 @@ def decided(made: Made) -> dict[str, DecisionRecord]:
     return made.records
 
 
-def test_the_verdict_is_that_of_the_declared_terms(decided: dict[str, DecisionRecord]) -> None:
+def test_all_gates_are_open_under_the_declared_terms_and_that_on_the_probability(
+    decided: dict[str, DecisionRecord],
+) -> None:
     assert decided["unsure"].decision is decided[UNIVERSITY["id"]].decision is Verdict.APPROVED
+    for record in decided.values():
+        assert record.risk is not None
+        assert record.risk.uncertainty is not None
+        approved = record.risk.uncertainty.approved
+        (gate,) = [gate for gate in record.gates if gate.id == PASSING]
+        assert gate.measured == approved.low
+        drawn = None if gate.interval is None else (gate.interval.low, gate.interval.high)
+        assert drawn == (None if approved.draws == 1 else (approved.low, approved.high))
 
 
 def test_the_record_tells_how_probable_it_is(decided: dict[str, DecisionRecord]) -> None:
@@ -75,9 +91,10 @@ def test_the_record_tells_how_probable_it_is(decided: dict[str, DecisionRecord])
     assert risk.uncertainty.approved.draws == 64
     assert risk.uncertainty.approved.count <= risk.uncertainty.possible.count
     assert [one.term for one in risk.uncertainty.deciding] == ["loss"]
-    certain = decided[UNIVERSITY["id"]].risk
-    assert certain is not None
-    assert certain.uncertainty is None
+    ranged = decided[UNIVERSITY["id"]].risk
+    assert ranged is not None
+    assert ranged.uncertainty is not None
+    assert (ranged.uncertainty.approved.draws, ranged.uncertainty.certain) == (1, True)
 
 
 def test_the_record_holds_the_map(decided: dict[str, DecisionRecord]) -> None:
@@ -101,10 +118,12 @@ def test_in_an_unchanged_world_budget_and_probability_are_those_of_the_decision(
             "budget.least_people",
         ]
         assert not any(gate.figure_changed or gate.changed for gate in again.gates)
+        assert again.uncertainty is not None
         assert record.risk is not None
-        then = None if record.risk.uncertainty is None else record.risk.uncertainty.approved
-        assert again.uncertainty_then == then
-        assert then == (None if again.uncertainty is None else again.uncertainty.approved)
+        assert record.risk.uncertainty is not None
+        assert again.uncertainty_then == record.risk.uncertainty.approved == again.uncertainty.approved
+        (gate,) = [gate for gate in again.gates if gate.id == PASSING]
+        assert gate.measured == gate.measured_then == again.uncertainty.approved.low
 
 
 def test_a_population_that_has_shrunk_breaks_the_budget_and_lowers_the_probability(made: Made, tmp_path: Path) -> None:
@@ -121,7 +140,7 @@ def test_a_population_that_has_shrunk_breaks_the_budget_and_lowers_the_probabili
         assert one.verdict is Again.BLOCKED
         assert one.record is not None
         closed = {gate.id for gate in one.record.gates if gate.open is False}
-        assert {"budget.reidentifications", "budget.attacked_share", "budget.least_people"} <= closed
+        assert {"budget.reidentifications", "budget.attacked_share", "budget.least_people", PASSING} <= closed
     again = found["unsure"].record
     assert again is not None
     assert again.uncertainty_then is not None
@@ -131,4 +150,6 @@ def test_a_population_that_has_shrunk_breaks_the_budget_and_lowers_the_probabili
     html = reassessment_html(again)
     assert "Budget: expected re-identifications" in html
     assert "Gates that depend on uncertain terms pass: today with probability" in html
-    assert found[UNIVERSITY["id"]].record.uncertainty is None  # type: ignore[union-attr]
+    assert "a gate judges its lower end" in html
+    (gate,) = [gate for gate in again.gates if gate.id == PASSING]
+    assert gate.measured == again.uncertainty.approved.low

@@ -109,7 +109,7 @@ def test_without_a_strategy_for_somebody_the_stage_fails(pair_world: World) -> N
     for method in NO_ATTACK:
         with pytest.raises(StageFailed, match="nobody would attack") as caught:
             play(table, method, eager, np.ones(2))
-        assert "10.05 people" in caught.value.expected
+        assert "at least 11 people" in caught.value.expected
     just_enough = Payoffs(benefit=90, loss=60, gain=100, cost=10)
     assert play(table, Method.NO_ATTACK, just_enough, np.ones(2)).people.tolist() == [10]
 

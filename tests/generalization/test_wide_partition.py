@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import StageFailed
@@ -246,6 +246,7 @@ AGES = crossing("age", [[0, 0, 0, 0], [1, 0, 0, 0], [2, 1, 0, 0], [3, 1, 1, 0], 
 
 
 @settings(deadline=None, max_examples=12)
+@example(counts=[0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0], rule=Rule.BASIC)
 @given(counts=st.lists(st.integers(0, 4), min_size=12, max_size=12), rule=RULES)
 def test_levels_that_cross(counts: list[int], rule: Rule) -> None:
     if sum(counts) < 3:

@@ -12,6 +12,7 @@ from reports.figures import figures
 from reports.references import cited
 from reports.sensitivity_figures import stakes_curves, stakes_map
 from reports.uncertainty_figures import verdict_chances
+from tasks.decision.gates import judge_gates
 from tasks.decision.record import DecisionRecord
 from tasks.decision.stakes_facts import ReachFact, StakesFact
 from tasks.decision.uncertainty_facts import UncertaintyFact
@@ -19,9 +20,10 @@ from tasks.decision.veil import nearest, veiled
 from tasks.errors import StageFailed
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, weights_of
-from tasks.request.model import UncertainTerms
+from tasks.request.model import Gate, Measure, UncertainTerms
 from tasks.risk.other_terms import with_other_terms
 from tasks.risk.score import Score, score
+from tasks.risk.uncertain.fact import gate_figures, gate_intervals
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, table
 
@@ -63,6 +65,38 @@ def told(
 
 def drawn(svg: bytes) -> str:
     return " | ".join(texts.drawn_texts(svg))
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "words"),
+    [
+        (UNCERTAIN, "that one judges the lower end of the interval below"),
+        ({"loss": {"low": 80, "high": 180}}, "where these are worst: 1 if they do, 0 if not"),
+    ],
+)
+def test_a_gate_on_the_probability_is_told_apart(uncertain: dict[str, Any], words: str) -> None:
+    _, fact = facts(uncertain=uncertain)
+    record = told(None, fact)
+    gate = Gate(measure=Measure.PASSING_PROBABILITY, at_least=0.5, because="a test")
+    judged = judge_gates([gate], gate_figures(fact), intervals=gate_intervals(fact))
+    html = determination_html(records.changed(record, gates=(*record.gates, *judged)))
+    assert words in html
+    assert ("its lower end is judged" in html) is (fact.approved.draws > 1)
+    assert "The gates above are judged under the terms of the request." not in html
+    assert "The gates above are judged under the terms of the request." in determination_html(record)
+
+
+def test_the_score_has_the_lower_end_of_the_probability_and_a_gate_may_close_by_it() -> None:
+    one = scored("no-attack-partition", {"loss": UNCERTAIN["loss"]}, points=None)
+    assert one.risk.uncertainty is not None
+    approved = one.risk.uncertainty.approved
+    assert one.figures[Measure.PASSING_PROBABILITY] == approved.low < approved.value
+    assert Measure.PASSING_PROBABILITY not in scored(points=None).figures
+    lenient, strict = (
+        Gate(measure=Measure.PASSING_PROBABILITY, at_least=limit, because="a test")
+        for limit in (approved.low, approved.value)
+    )
+    assert [gate.passed for gate in judge_gates([lenient, strict], one.figures)] == [True, False]
 
 
 def test_nothing_is_told_where_nothing_is_asked() -> None:

@@ -93,6 +93,43 @@ def test_a_mistake_is_explained_without_its_value(tmp_path: Path) -> None:
     assert "a low that is not below its high" in text
 
 
+GATED = {"measure": "uncertain.passing_probability", "at_least": 0.77, "because": "stakes are estimates"}
+
+
+def gated(uncertain: Mapping[str, Any] | None, *gates: dict[str, Any]) -> dict[str, Any]:
+    found = document(uncertain or {})
+    if uncertain is None:
+        del found["recipients"][0]["uncertain"]
+    found["policy"]["gates"] = [
+        {"measure": "transparent.attacked_share", "at_most": 0, "because": "none"},
+        *(gates or (GATED,)),
+    ]
+    return found
+
+
+def test_a_gate_on_the_probability_is_of_recipients_with_uncertain_terms() -> None:
+    ReleaseRequest.model_validate(gated({"loss": {"low": 1, "high": 2}}))
+    with pytest.raises(ValidationError, match="a recipient has no uncertain terms"):
+        ReleaseRequest.model_validate(gated(None))
+    for wrong, words in (
+        ({"at_most": 0.5, "at_least": None}, "takes at_least and only that"),
+        ({"at_least": 1.5}, "must lie between 0 and 1"),
+    ):
+        with pytest.raises(ValidationError, match=words):
+            ReleaseRequest.model_validate(gated({"loss": {"low": 1, "high": 2}}, GATED | wrong))
+
+
+def test_a_recipient_without_uncertain_terms_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "request.yaml"
+    YAML().dump(gated(None), path)
+    with pytest.raises(BadInput) as caught:
+        load_request(path)
+    text = str(caught.value)
+    assert "recipients[0].uncertain" in text
+    assert "declare under “uncertain” what is known of the recipient's terms, or remove the gate" in text
+    assert "0.77" not in text
+
+
 def test_draws_are_a_power_of_two() -> None:
     with pytest.raises(ValidationError):
         SensitivityPolicy.model_validate({"draws": 1000})

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tasks.request.unused import unused_terms
+from tasks.request.unused import OF_TERMS, unused_terms
+from tasks.risk.uncertain.terms import DEPENDENT
 from tests.support.tiny import Change, changed, tiny_request
 
 
@@ -95,6 +96,32 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
 def test_a_term_without_effect_is_named(tmp_path: Path, change: Change, told: str) -> None:
     (note,) = unused_terms(tiny_request(tmp_path, change).request)
     assert note.startswith(told)
+
+
+PASSING = {"measure": "uncertain.passing_probability", "because": "a test"}
+
+
+@pytest.mark.parametrize(
+    ("term", "other", "least", "told"),
+    [
+        ({"kind": "uniform", "low": 1, "high": 2}, "transparent.attacked_share", 0.99, None),
+        ({"kind": "uniform", "low": 1, "high": 2}, "transparent.attacked_share", 0.997, "stays closed; 1024 draws"),
+        ({"low": 1, "high": 2}, "transparent.attacked_share", 1, None),
+        ({"low": 1, "high": 2}, "transparent.maximum_risk", 1, "judges nothing; no other gate"),
+    ],
+)
+def test_a_gate_on_the_probability_that_cannot_do_anything_else_is_named(
+    tmp_path: Path, term: dict[str, Any], other: str, least: float, told: str | None
+) -> None:
+    gates = [{"measure": other, "at_most": 0.5, "because": "a test"}, {**PASSING, "at_least": least}]
+    changes = (changed("policy", "gates", to=gates), of_recipient("uncertain", {"loss": term}))
+    notes = unused_terms(tiny_request(tmp_path, *changes).request)
+    assert len(notes) == (told is not None)
+    assert told is None or told in notes[0]
+
+
+def test_measures_that_depend_on_terms_are_those_of_the_draws() -> None:
+    assert OF_TERMS == DEPENDENT
 
 
 def test_reviewers_who_are_enough_are_not_named_and_the_requester_is(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Unce
 from tasks.risk.uncertain.drawn import Case
 from tasks.risk.uncertain.file import released_file
 from tasks.risk.uncertain.terms import DEPENDENT, Term
-from tasks.risk.uncertain.verdict import Uncertainty, assess, chance
+from tasks.risk.uncertain.verdict import Uncertainty, assess, chance, estimated
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, prepared, table
 
 FINED = {"penalty": 1000.0, "detection_rate": 0.1}
@@ -188,6 +188,21 @@ def test_a_plan_that_cannot_be_solved_does_not_pass() -> None:
     assert np.isnan(found.figures[0].expectation)
     assert found.figures[0].guaranteed is None
     assert found.certain is None
+
+
+def test_fewer_draws_estimate_the_chance_that_as_many_as_asked_for_would_show() -> None:
+    # A group of 30 is left alone up to a loss of 120: four fifths of the distribution.
+    one = case({Term.LOSS: Uniform(80, 130)})
+    found = estimated(one, 1024, 64, np.random.default_rng(3))
+    assert found.draws == 1024
+    assert found.value == pytest.approx(0.8, abs=1 / 32)
+    assert found == chance(np.arange(1024) < found.count)
+    for known in (Between(80, 120), Between(80, 121)):
+        ranged = case({Term.LOSS: known})
+        assert (
+            estimated(ranged, 1024, 64, np.random.default_rng(3))
+            == assess(ranged, 16, np.random.default_rng(3)).approved
+        )
 
 
 def test_limits_of_the_exact_interval() -> None:

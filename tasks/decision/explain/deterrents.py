@@ -24,6 +24,7 @@ STATED_DETECTION = 0.01
 
 _DIGITS = 4
 _MOST_MONEY = 1e12
+_ORDERS = 13
 _LEAST_LIKELY = 1e-6
 _MOST_LIKELY = 0.9999
 _NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
@@ -103,6 +104,11 @@ def tried_around(term: Term, deterring: float | None) -> Term:
         values |= {enough, float(Context(prec=_DIGITS).next_minus(exact))}
         values |= {rounded(deterring / factor) for factor in FACTORS}
     return replace(term, also=tuple(sorted(values)))
+
+
+def tried_beyond(term: Term) -> Term:
+    """The term with powers of ten to try, where the recipient is deterred as it stands, and may not be for certain."""
+    return replace(term, also=tuple(10.0**power for power in range(_ORDERS)))
 
 
 def _penalty(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Term:

@@ -6,12 +6,13 @@ penalties are limited; nobody would make it less likely in order to be allowed a
 """
 
 from tasks.decision.explain import terms
-from tasks.decision.explain.deterrents import Deterrent, deterrents, tried_around
+from tasks.decision.explain.deterrents import Deterrent, deterrents, tried_around, tried_beyond
 from tasks.decision.explain.measuring import SEQUENTIAL
 from tasks.decision.explain.resolve import Judgement
 from tasks.decision.explain.result import Flip, NoFlip
 from tasks.decision.explain.trial import Trial, unsearched
 from tasks.errors import ParameterError
+from tasks.request.model import Measure
 from tasks.risk.profile import derive_profile
 
 
@@ -44,7 +45,7 @@ def _beyond_deterrence(now: Judgement) -> str:
     """Why the release stays blocked whatever the recipient does; empty where it need not."""
     if not now.figures:
         return "Nothing can be released under these terms."
-    names = {measure.value for measure in SEQUENTIAL}
+    names = {measure.value for measure in (*SEQUENTIAL, Measure.PASSING_PROBABILITY)}
     shut = [gate for gate in now.gates if not gate.passed and gate.measured is not None]
     return "Other gates are closed as well." if any(gate.id not in names for gate in shut) else ""
 
@@ -61,7 +62,8 @@ def _searched(trial: Trial, lever: Deterrent) -> list[Flip | NoFlip]:
         why = "What would deter is more than a request may state."
     else:
         why = ""
-    term = tried_around(lever.term, least)
+    deterred = not trial.passes and least is not None and least <= lever.term.current
+    term = tried_beyond(lever.term) if deterred else tried_around(lever.term, least)
     return trial.searched(term, (not trial.passes,), deterrent=True, why=why) or [unsearched(term, why)]
 
 

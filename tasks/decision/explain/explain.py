@@ -1,9 +1,9 @@
 """Explaining a verdict: for each lever of a request, the smallest change that turns it, found by re-solving.
 
 What is re-solved is what depends on terms: the game, its risk, the recipient who plans, the combined score, the loss,
-the attacks by record linkage, the policy's gates and the agreement's date. Reading the written file back belongs to a
-release itself; “would be approved” therefore means that nothing stands in the way of running it. Takes codes, numbers
-and a date; reads no file and no clock.
+the draws of uncertain terms, the attacks by record linkage, the policy's gates and the agreement's date. Reading the
+written file back belongs to a release itself; “would be approved” therefore means that nothing stands in the way of
+running it. Takes codes, numbers and a date; reads no file and no clock.
 """
 
 import math
@@ -15,8 +15,9 @@ from datetime import date
 from tasks.decision.explain import terms
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake
 from tasks.decision.explain.deterring import search_deterrents, trial_deterrents
-from tasks.decision.explain.linking import LINKAGE, TooManyAttacks
+from tasks.decision.explain.linking import TooManyAttacks
 from tasks.decision.explain.masking import search_masking
+from tasks.decision.explain.measuring import REMEMBERED
 from tasks.decision.explain.reasons import strongest_reasons
 from tasks.decision.explain.resolve import Judgement, Plays
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, NotByClass, Switch
@@ -75,7 +76,8 @@ def explain(
 
     1. Solve the recorded terms again; the figures must be the recorded ones, but where the release has decoys: which
        classes a copy misses for them is sealed, so that they count here. What the attacks of record linkage gave is
-       taken from the record; under other terms it is estimated (``linking``), with a bound on the work.
+       taken from the record; under other terms it is estimated (``linking``), with a bound on the work. So is the
+       probability under uncertain terms (``passing``).
     2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term
        can turn the verdict, and the explanation says so.
     3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
@@ -185,8 +187,9 @@ class _Inquiry:
         )
 
     def _remember(self) -> None:
-        """Keep what attacks gave at the decision, so that they are not made again on the same outcome."""
-        recorded = {measure: gate.measured for gate in self.decided.gates for measure in LINKAGE if measure == gate.id}
+        """Keep what draws and attacks gave at the decision, so that none are made again on the same outcome."""
+        gates = {gate.id: gate.measured for gate in self.decided.gates}
+        recorded = {measure: gates.get(measure.value) for measure in REMEMBERED}
         figures = {measure: figure for measure, figure in recorded.items() if figure is not None}
         measurements = self.plays.measurements
         measurements.linking.renew()

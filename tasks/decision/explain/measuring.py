@@ -2,8 +2,9 @@
 
 The risk of an identity depends on the outcome and the stakes; the recipient who plans on the sizes of the outcome's
 groups and on his profile; the combined score on the outcome, the maskings and the policy of that score; the loss on the
-outcome and the weights; what is linked on the outcome, the maskings and what is known. All but the first are measured
-only where a gate of the policy judges them.
+outcome and the weights; the probability under uncertain terms on the outcome, all terms and the gates that depend on
+them; what is linked on the outcome, the maskings and what is known. All but the first are measured only where a gate of
+the policy judges them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from tasks.decision.explain.at_stake import AtStake, Release, at_stake
 from tasks.decision.explain.linking import LINKAGE, Linking, MaskedFor, nothing_masked
+from tasks.decision.explain.passing import Passings
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
 from tasks.generalization.play import Played, Table
@@ -38,6 +40,9 @@ COMBINED = frozenset(measure for measure in Measure if measure.value.startswith(
 """Identity and attributes in one score."""
 UTILITY = frozenset(measure for measure in Measure if measure.value.startswith("utility."))
 """What generalization loses."""
+
+REMEMBERED = LINKAGE | {Measure.PASSING_PROBABILITY}
+"""What a release draws at random for: taken from its record, and estimated under other terms."""
 
 Figures = dict[Measure, float]
 _Key = tuple[object, ...]
@@ -67,6 +72,7 @@ class Measurements:
     def __init__(self, table: Table, prepared: Prepared | None = None, masked_for: MaskedFor = nothing_masked) -> None:
         self.table, self.prepared, self.masked_for = table, prepared, masked_for
         self.linking = Linking(table, prepared, masked_for)
+        self.passings = Passings(table)
         self._figures: dict[_Key, Figures] = {}
         self._deterring: dict[_Key, _Deterring] = {}
         self._held: dict[_Key, tuple[Hand, ...]] = {}
@@ -74,7 +80,9 @@ class Measurements:
     def measured(
         self, request: ReleaseRequest, recipient: Recipient, played: Played, *, exact: bool = True
     ) -> Iterator[Measured]:
-        """What gates judge of an outcome, stage by stage; attacks last, and only if no gate is closed by then.
+        """What gates judge of an outcome, stage by stage.
+
+        Attacks come last, before them the draws of uncertain terms; both only if no gate is closed by then.
 
         Parameters
         ----------
@@ -128,15 +136,26 @@ class Measurements:
             found = self._once(("utility", outcome, smallest, weights.tobytes()), lost)
             figures = figures | found
             yield Measured(found)
+        if Measure.PASSING_PROBABILITY in judged:
+            anew = not is_shut(request, figures)
+            passing = self.passings.passing(request, recipient, played, kept, outcome, anew=anew)
+            if passing is not None:
+                drawn = {Measure.PASSING_PROBABILITY: passing.figure}
+                figures = figures | drawn
+                yield Measured(drawn, frozenset(drawn) if passing.estimated else frozenset())
         if judged & LINKAGE:
             anew = not is_shut(request, figures)
             linked = self.linking.linked(request, recipient, played, kept, outcome, anew=anew, exact=exact)
             yield Measured(dict(linked.figures), linked.estimated)
 
     def remember(self, request: ReleaseRequest, recipient: Recipient, played: Played, figures: Figures) -> None:
-        """Keep what a decision recorded of attacks on its outcome, which are not made again for it."""
+        """Keep what a decision recorded of its outcome that is not measured again for it: ``REMEMBERED``."""
         kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
-        self.linking.remember(request, recipient, played, kept, _digest(played, kept), figures)
+        outcome = _digest(played, kept)
+        linked = {measure: figure for measure, figure in figures.items() if measure in LINKAGE}
+        self.linking.remember(request, recipient, played, kept, outcome, linked)
+        if Measure.PASSING_PROBABILITY in figures:
+            self.passings.remember(request, recipient, outcome, figures[Measure.PASSING_PROBABILITY])
 
     def deterring(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> _Deterring:
         """The least value of each term, the others as they are, at which no record is attacked; None where none is.

@@ -61,7 +61,8 @@ class Judgement:
     """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, the plan of
     the recipient cannot be solved, or no attack can be made."""
     estimated: frozenset[Measure] = frozenset()
-    """Which figures are estimates: what another draw of people is linked by, as in ``linking``."""
+    """Which figures are estimates: what another draw of people is linked by, or of uncertain terms passes; as in
+    ``linking`` and ``passing``."""
 
     @property
     def passes(self) -> bool:

@@ -66,7 +66,8 @@ class Flip:
     deterrent: bool = False
     """Whether it acts on the recipient's reasons to attack alone, so that the file stays as it is."""
     estimated: frozenset[Measure] = frozenset()
-    """Which of the figures are estimates: the attacks were made on other people than a release would draw."""
+    """Which of the figures are estimates: the attacks were made on other people than a release would draw, or other
+    and fewer sets of uncertain terms were judged."""
 
     @property
     def relative_change(self) -> float | None:

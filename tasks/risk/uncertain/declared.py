@@ -36,8 +36,8 @@ def uncertainty(
 ) -> UncertaintyFact | None:
     """What can be said of the verdict where terms are uncertain; None where none is.
 
-    Judged are the gates whose figures depend on the terms. The others say the same of every set of terms. A file that
-    may be laid beside others is judged so as well, as the gates do.
+    Judged are the gates whose figures depend on the terms. The others say the same of every set of terms; one on the
+    probability itself is no part of it. A file that may be laid beside others is judged so as well, as the gates do.
 
     Parameters
     ----------
@@ -52,9 +52,23 @@ def uncertainty(
     collected : int, optional
         As ``released_file`` takes it.
     """
+    case = case_of(table, request, recipient, played, kept, collected=collected)
+    return None if case is None else uncertainty_fact(case, assess(case, request.policy.sensitivity.draws, rng))
+
+
+def case_of(
+    table: Table,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    played: Played,
+    kept: NDArray[np.bool_],
+    *,
+    collected: int | None = None,
+) -> Case | None:
+    """What is judged, with the gates that depend on terms; None where no term is uncertain. As ``uncertainty``."""
     if recipient.uncertain is None:
         return None
-    case = Case(
+    return Case(
         request=request,
         recipient=recipient,
         file=released_file(table, played, kept, collected),
@@ -67,7 +81,6 @@ def uncertainty(
             for hand in hands_of(table, played, kept, request, recipient)
         ),
     )
-    return uncertainty_fact(case, assess(case, request.policy.sensitivity.draws, rng))
 
 
 def known(term: UncertainTerm) -> Uncertain:

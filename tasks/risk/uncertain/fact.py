@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from tasks.decision.record import Interval
 from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.generalization.setting import payoffs_of
+from tasks.request.model import Measure
 from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Triangular, TruncatedNormal, Uniform
 from tasks.risk.uncertain.drawn import Case
 from tasks.risk.uncertain.terms import Term
@@ -47,6 +49,22 @@ def uncertainty_fact(case: Case, found: Uncertainty) -> UncertaintyFact:
         for term, known in case.uncertain.items()
     ]
     return UncertaintyFact.model_validate({**document, "terms": terms, "confidence": CONFIDENCE})
+
+
+def gate_figures(fact: UncertaintyFact | None) -> dict[Measure, float]:
+    """What a gate judges of uncertain terms: the lower end of the probability's interval; nothing where none is.
+
+    It is of the worst case of terms of which only a range is known. Where nothing is drawn it is 0 or 1.
+    """
+    return {} if fact is None else {Measure.PASSING_PROBABILITY: fact.approved.low}
+
+
+def gate_intervals(fact: UncertaintyFact | None) -> dict[Measure, tuple[Interval, None]]:
+    """The interval whose lower end is judged; none where nothing is drawn."""
+    if fact is None or fact.approved.draws == 1:
+        return {}
+    around = Interval(low=fact.approved.low, high=fact.approved.high, level=fact.confidence)
+    return {Measure.PASSING_PROBABILITY: (around, None)}
 
 
 def _declared(case: Case, term: Term) -> float:

@@ -1,0 +1,97 @@
+"""How probable it is under other terms that the gates pass which depend on what is uncertain of a recipient.
+
+As recorded where nothing changes that the probability depends on; elsewhere estimated by fewer draws than a release
+makes, always the same ones, so that what differs between two sets of terms is due to the terms. Where only ranges are
+known nothing is drawn, and nothing is estimated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.generalization.play import Played, Table
+from tasks.request.model import Recipient, ReleaseRequest
+from tasks.risk.uncertain.declared import case_of
+from tasks.risk.uncertain.terms import DEPENDENT
+from tasks.risk.uncertain.verdict import estimated
+
+_FEWER = 64
+"""Sets of terms that are judged; as few as a policy may ask for."""
+_SEED = 20_260_311
+
+_Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Passing:
+    """The figure of a gate on the probability."""
+
+    figure: float
+    estimated: bool
+
+
+class Passings:
+    """Probabilities on outcomes of one table, each reckoned once.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._found: dict[_Key, Passing] = {}
+
+    def remember(self, request: ReleaseRequest, recipient: Recipient, outcome: bytes, figure: float) -> None:
+        """Keep what a decision recorded for its outcome."""
+        self._found[_scope(request, recipient, outcome)] = Passing(figure, estimated=False)
+
+    def passing(
+        self,
+        request: ReleaseRequest,
+        recipient: Recipient,
+        played: Played,
+        kept: NDArray[np.bool_],
+        outcome: bytes,
+        *,
+        anew: bool,
+    ) -> Passing | None:
+        """The figure of an outcome; None where it would take draws that may not be made, or no term is uncertain.
+
+        Parameters
+        ----------
+        request, recipient, played, kept, outcome
+            What is released, and a digest of it.
+        anew : bool
+            Whether terms may be drawn; else only a figure is given that is known.
+
+        Raises
+        ------
+        ParameterError
+            If terms are asked about that nothing can be solved with.
+        """
+        key = _scope(request, recipient, outcome)
+        if key not in self._found and anew:
+            case = case_of(self.table, request, recipient, played, kept)
+            if case is None:
+                return None
+            draws = request.policy.sensitivity.draws
+            found = estimated(case, draws, min(_FEWER, draws), np.random.default_rng(_SEED))
+            self._found[key] = Passing(found.low, estimated=bool(case.drawn))
+        return self._found.get(key)
+
+
+def _scope(request: ReleaseRequest, recipient: Recipient, outcome: bytes) -> _Key:
+    """All that the figure depends on; of an agreement not when it ends, of the gates none but those that are judged."""
+    policy = request.policy
+    return (
+        recipient.id,
+        outcome,
+        recipient.model_dump_json(include={"stakes", "adversary", "uncertain"}),
+        recipient.agreement.model_dump_json(exclude={"id", "expires"}),
+        tuple((gate.measure, gate.threshold) for gate in policy.gates if gate.measure in DEPENDENT),
+        policy.generalization.adversary,
+        policy.generalization.adversary_belief,
+        policy.sensitivity.draws,
+    )

@@ -1,0 +1,114 @@
+"""Verdicts on the probability under uncertain terms, explained: what is recorded, what is estimated, what is left out.
+
+Groups are those of ``tests.risk.test_uncertain_verdict``: one of 30 is attacked if the gain is above 30 times the cost.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tasks.decision.explain.explain import Decided, explain
+from tasks.decision.explain.measuring import Measurements
+from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.explain.terms import apply
+from tasks.decision.record import Verdict
+from tasks.request.model import Measure, ReleaseRequest
+from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, decided, table
+
+PASSING = Measure.PASSING_PROBABILITY
+LOSS = {"kind": "uniform", "low": 80, "high": 130}
+RANGE = {"low": 80, "high": 130}
+
+
+def request_for(
+    least: float, loss: dict[str, Any] | None = None, maximum: dict[str, Any] = MAXIMUM, **terms: Any
+) -> ReleaseRequest:
+    document = asked(gates=(maximum, ATTACKED), **terms).model_dump(exclude_unset=True)
+    document["policy"]["gates"] = (maximum, ATTACKED, {"measure": PASSING, "at_least": least, "because": "a test"})
+    for recipient in document["recipients"]:
+        recipient["uncertain"] = {"loss": loss or LOSS}
+    return ReleaseRequest.model_validate(document)
+
+
+def recorded(request: ReleaseRequest, figure: float) -> Decided:
+    """The decision with another figure of the probability, as other draws would have given it."""
+    found = decided(request, Plays(table()))
+    gates = tuple(gate.model_copy(update={"measured": figure}) if gate.id == PASSING else gate for gate in found.gates)
+    return replace(found, gates=gates)
+
+
+def test_the_figure_is_estimated_with_the_interval_of_all_draws() -> None:
+    judgement = judge(request_for(0.7), "institute", Plays(table()), TODAY)
+    assert judgement.verdict is Verdict.APPROVED
+    assert judgement.estimated == {PASSING}
+    # 0.8 of 1024 draws: 1.96 standard errors of 0.0125 below.
+    assert judgement.figures[PASSING] == pytest.approx(0.8 - 0.0245, abs=1 / 32)
+    assert judgement == judge(request_for(0.7), "institute", Plays(table()), TODAY)
+
+
+def test_what_is_not_drawn_is_no_estimate() -> None:
+    judgement = judge(request_for(0.7, RANGE), "institute", Plays(table()), TODAY)
+    assert (judgement.figures[PASSING], judgement.estimated) == (0, frozenset())
+    assert judgement.verdict is Verdict.BLOCKED
+
+
+def test_the_recorded_figure_is_taken_and_a_change_that_turns_it_is_estimated() -> None:
+    request = request_for(0.7)
+    found = explain(request, request.recipient("institute"), Plays(table()), recorded(request, 0.7531))
+    assert found.figures[PASSING] == 0.7531
+    cheaper = found.flips[0]
+    assert cheaper.lever == "cost of an attempt"
+    assert cheaper.estimated == {PASSING}
+    # The interval starts 0.028 below the share, and 0.728 of the losses are below 30 times 3.88.
+    assert float(cheaper.changes[-1].needed) == pytest.approx(3.88, abs=0.05)
+    again = judge(apply(request, cheaper.changes), "institute", Plays(table()), TODAY)
+    assert again.figures[PASSING] == cheaper.figures[PASSING] < 0.7
+    (own,) = [flip for flip in found.flips if "uncertain terms" in flip.lever]
+    assert own.changes[-1].needed == 0.7532
+    assert not own.estimated
+
+
+def test_a_blocked_release_is_told_what_would_make_it_likely_enough() -> None:
+    request = request_for(0.9)
+    found = explain(request, request.recipient("institute"), Plays(table()), recorded(request, 0.7531))
+    assert found.verdict is Verdict.BLOCKED
+    dearer = found.flips[0]
+    assert dearer.lever == "cost of an attempt"
+    assert dearer.estimated == {PASSING}
+    # The interval starts 0.018 below the share, and 0.918 of the losses are below 30 times 4.2.
+    assert float(dearer.changes[-1].needed) == pytest.approx(4.2, abs=0.05)
+    assert dearer.figures[PASSING] >= 0.9
+
+
+def test_what_deters_the_planner_under_the_declared_terms_is_raised_until_it_does_so_likely_enough() -> None:
+    """Who is caught once in four attempts and fined 100 gives up at a gain of 100, and not at all of 50 to 3000."""
+    agreement = {"penalty": 100.0, "detection_rate": 0.25, "ends_on_breach": False}
+    request = asked(gates=(MAXIMUM, SEQUENTIAL), agreement=agreement, adversary={"prior": 0.5})
+    document = request.model_dump(exclude_unset=True)
+    document["policy"]["gates"] = (MAXIMUM, SEQUENTIAL, {"measure": PASSING, "at_least": 0.9, "because": "a test"})
+    for recipient in document["recipients"]:
+        recipient["uncertain"] = {"gain": {"kind": "uniform", "low": 50, "high": 3000}}
+    request = ReleaseRequest.model_validate(document)
+    found = explain(request, request.recipient("institute"), Plays(table()), decided(request, Plays(table())))
+    assert [gate.id for gate in decided(request, Plays(table())).gates if not gate.passed] == [PASSING]
+    deterring = {flip.lever.partition(" ")[0]: flip for flip in found.flips if flip.deterrent}
+    assert {"penalty", "cost"} == deterring.keys()
+    for flip in deterring.values():
+        assert flip.estimated == {PASSING}
+        assert flip.figures[PASSING] >= 0.9
+        assert float(flip.changes[-1].needed) > float(flip.changes[-1].current)
+
+
+def test_nothing_is_drawn_behind_a_closed_gate() -> None:
+    request = request_for(0.7, maximum={**MAXIMUM, "at_most": 0.001})
+    plays = Plays(table())
+    recipient = request.recipient("institute")
+    played = plays.outcome(request, recipient)
+    measured: dict[Measure, float] = {}
+    for part in Measurements(plays.table).measured(request, recipient, played):
+        measured |= part.figures
+    assert PASSING not in measured
+    plays.measurements.remember(request, recipient, played, {PASSING: 0.5})
+    *_, last = plays.measurements.measured(request, recipient, played)
+    assert last.figures == {PASSING: 0.5}
