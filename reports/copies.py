@@ -33,6 +33,8 @@ class Copies:
     """Whether one pair's copies come together, and not all."""
     probability: str
     rows: tuple[HandRow, ...]
+    highest: str
+    """Highest risk of a record in any hand."""
     payoffs: str
     """What the copies pay; empty where that would tell how few records were left out."""
 
@@ -48,6 +50,7 @@ def copies(record: DecisionRecord) -> Copies | None:
         pairs=fact.who == "one pair",
         probability=numbers.percent(fact.probability),
         rows=tuple(_row(record, hand) for hand in fact.hands),
+        highest=numbers.risk(max(hand.maximum_risk for hand in fact.hands)),
         payoffs="" if few else _payoffs(fact),
     )
 

@@ -62,7 +62,9 @@ def test_record_by_record_as_every_combination(world: World, rule: Rule, sparse:
     colluders = data.draw(colluding(sum(world.people.values()), most=3 if len(strategies) <= 9 else 2))
     floor = data.draw(st.sampled_from([strategies[0], strategies[len(strategies) // 2]]))
     floors = np.array([floor] * len(values), dtype=np.int32)
-    nodes, payoffs = solve_separately(world.problem(sparse=sparse), world.codes(values), colluders, rule, floors)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "_FEW_COMBINATIONS", data.draw(st.sampled_from([0, 64])))
+        nodes, payoffs = solve_separately(world.problem(sparse=sparse), world.codes(values), colluders, rule, floors)
     for row, value in enumerate(values):
         tried = {}
         for combination in product(range(len(strategies)), repeat=len(colluders.members)):

@@ -47,6 +47,7 @@ def test_what_a_hand_sees_and_what_gates_judge() -> None:
         "2,146.75 if nobody colluded, and 2,050.25 as it is; one representation for all would pay 2,080.75."
     ) in text
     assert "the worst of this copy alone and of what copies beside each other show (section 13.1)" in told["gates"]
+    assert "who has others' copies as well" in told["decision"]
     assert "chosen together with those of 1 other recipient who may lay copies beside it" in told["method"]
 
 
