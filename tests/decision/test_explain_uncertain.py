@@ -89,9 +89,11 @@ def test_what_deters_the_planner_under_the_declared_terms_is_raised_until_it_doe
     document["policy"]["gates"] = (MAXIMUM, SEQUENTIAL, {"measure": PASSING, "at_least": 0.9, "because": "a test"})
     for recipient in document["recipients"]:
         recipient["uncertain"] = {"gain": {"kind": "uniform", "low": 50, "high": 3000}}
-    request = ReleaseRequest.model_validate(document)
-    found = explain(request, request.recipient("institute"), Plays(table()), decided(request, Plays(table())))
-    assert [gate.id for gate in decided(request, Plays(table())).gates if not gate.passed] == [PASSING]
+    document["policy"]["sensitivity"] = {"draws": 64}
+    request, plays = ReleaseRequest.model_validate(document), Plays(table())
+    decision = decided(request, plays)
+    assert [gate.id for gate in decision.gates if not gate.passed] == [PASSING]
+    found = explain(request, request.recipient("institute"), plays, decision)
     deterring = {flip.lever.partition(" ")[0]: flip for flip in found.flips if flip.deterrent}
     assert {"penalty", "cost"} == deterring.keys()
     for flip in deterring.values():
