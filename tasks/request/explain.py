@@ -551,7 +551,7 @@ RULES: dict[str, Callable[[Any], Explanation]] = {
     ),
     "under collusion a gate judges what is measured": lambda _: (
         ("policy", "gates"),
-        "a gate on combined.* or on linkage other than by masked numbers, which are measured of one copy alone",
+        "a gate on linkage other than by masked numbers, which is measured of one copy alone",
         "remove the gate, or give the recipients one representation (shared)",
     ),
     "dataset.record_id must name an attribute": _record_id,

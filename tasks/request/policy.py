@@ -220,9 +220,6 @@ class Measure(StrEnum):
 
 OF_ONE_COPY = frozenset(
     {
-        Measure.COMBINED_MAXIMUM,
-        Measure.COMBINED_QUANTILE,
-        Measure.COMBINED_ABOVE,
         Measure.LINKED_UNINFORMED,
         Measure.LINKED_INFORMED,
         Measure.CERTAIN_UNINFORMED,

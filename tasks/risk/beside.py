@@ -61,6 +61,8 @@ class Seen:
     """The latter in the external register; None without one."""
     kinds: NDArray[np.intp]
     """Equal for tuples with the same cells in all copies."""
+    cells: Codes
+    """The cell that lies in all of them, in axis positions; shape (n_tuples, n_attributes)."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Hand:
     """The recipient's copy, with the groups that are left: people, those whose own cell it is, and those listed."""
     classes: Counts
     """Records of the copy with the same cells in all copies, by data tuple; 0 where it has none."""
+    cells: Codes
+    """The cell that lies in all copies' cells of each data tuple: of each attribute the least general group."""
 
 
 def seen_together(table: Table, copies: Sequence[HeldCopy]) -> Seen:
@@ -89,19 +93,21 @@ def seen_together(table: Table, copies: Sequence[HeldCopy]) -> Seen:
     n_tuples, present = len(table.data), np.column_stack([copy.kept for copy in copies])
     people, effective = np.zeros(n_tuples, dtype=np.int64), np.zeros(n_tuples, dtype=np.int64)
     listed = None if table.listed is None else np.zeros(n_tuples, dtype=np.int64)
+    cells = np.zeros_like(copies[0].cells)
     patterns, pattern_of = np.unique(present, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(pattern_of.ravel() == number)
         having = [copies[place] for place in np.flatnonzero(pattern).tolist()]
         if not having:
             continue
-        people[rows] = matching_people(table, _intersection(table, [copy.cells[rows] for copy in having]))
+        cells[rows] = _intersection(table, [copy.cells[rows] for copy in having])
+        people[rows] = matching_people(table, cells[rows])
         released, own, counted = _joint(having, rows)
         effective[rows] = effective_sizes(released, own, np.where(counted, table.population.counts, 0))
         if listed is not None and table.listed is not None:
             listed[rows] = effective_sizes(released, own, np.where(counted, table.listed, 0))
     columns = [np.where(copy.kept, column + 1, 0).astype(np.intp) for copy in copies for column in copy.cells.T]
-    return Seen(people, effective, listed, fold(columns)[0])
+    return Seen(people, effective, listed, fold(columns)[0], cells)
 
 
 def _intersection(table: Table, cells: Sequence[Codes]) -> Codes:
@@ -165,7 +171,7 @@ def hands_of(
         classes = np.zeros(len(kept), dtype=np.int64)
         classes[kept] = class_sizes(seen.kinds[kept].astype(np.int64), table.data.counts[kept])
         copy = replace(played, people=seen.people, effective=seen.effective, listed=seen.listed)
-        found.append(Hand(tuple(member.id for member in members), probability, copy, classes))
+        found.append(Hand(tuple(member.id for member in members), probability, copy, classes, seen.cells))
     return tuple(found)
 
 

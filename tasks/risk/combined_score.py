@@ -1,6 +1,7 @@
 """Identity and attribute disclosure in one score, for one recipient's file before and after generalization."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from tasks.generalization.play import Played, Table
 from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import sensitivities
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
+from tasks.risk.beside import Hand
 from tasks.risk.combined import contributions, disclosure_risk, known_sets, mean_contributions
 from tasks.risk.known_sets import KnownSet
 from tasks.risk.score_table import Floats, ScoreTable, collected_table, released_table
@@ -116,6 +118,22 @@ def combine(  # noqa: PLR0917
         by_attribute=_shares(_alone(parts.attributes), parts.risk, after),
     )
     return Combined(fact, gate_figures(residual))
+
+
+def combined_beside(
+    request: ReleaseRequest, prepared: Prepared, table: Table, hands: Iterable[Hand], kept: NDArray[np.bool_]
+) -> tuple[dict[Measure, float], ...]:
+    """What gates judge of the records as each hand sees them; parameters and errors as of ``combine``."""
+    policy = request.policy.combined
+    found = (scores(table_beside(request, prepared, table, hand, kept), policy) for hand in hands)
+    return tuple(gate_figures(score_figure(risks, policy)) for risks in found)
+
+
+def table_beside(
+    request: ReleaseRequest, prepared: Prepared, table: Table, hand: Hand, kept: NDArray[np.bool_]
+) -> ScoreTable:
+    """The records as a hand sees them: of each attribute the least general group among its copies."""
+    return released_table(request, prepared, table, replace(hand.copy, cells=hand.cells), kept)
 
 
 def riskiest(  # noqa: PLR0917

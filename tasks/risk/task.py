@@ -16,7 +16,7 @@ from tasks.masking.masked_columns import with_masked
 from tasks.masking.masked_file import load_masked
 from tasks.request.load import load_request
 from tasks.risk.beside import hands_of, planned_beside, worst
-from tasks.risk.combined_score import combine, score_collected
+from tasks.risk.combined_score import combine, combined_beside, score_collected
 from tasks.risk.finding_file import load_figure, save_figure, save_finding
 from tasks.risk.frontier import frontier, with_frontier
 from tasks.risk.other_terms import with_other_terms
@@ -130,7 +130,8 @@ def combine_risks(  # noqa: PLR0917
 ) -> Artifact:
     """Score identity and attribute disclosure in one; parameters as in ``score_release``.
 
-    ``masked`` holds the masked columns, ``initial`` is what ``score_as_collected`` gave.
+    ``masked`` holds the masked columns, ``initial`` is what ``score_as_collected`` gave. The fact is of the copy alone;
+    where it may be laid beside others, gates judge what is then seen as well.
     """
     with guarded("combined risk"):
         asked = load_request(Path(request)).request
@@ -140,7 +141,9 @@ def combine_risks(  # noqa: PLR0917
         before = load_figure(checked(initial), ScoreFigure)
         hidden = with_masked(coded, asked, load_masked(checked(masked)))
         combined = combine(asked, hidden, table, outcome, kept, before)
+        hands = hands_of(table, outcome, kept, asked, asked.recipient(recipient))
+        figures = worst(combined.figures, combined_beside(asked, hidden, table, hands, kept))
         target = Path(folder) / f"combined-{recipient}.json"
         with written(target) as partial:
-            save_finding(combined.fact, combined.figures, partial)
+            save_finding(combined.fact, figures, partial)
         return artifact(target)

@@ -82,7 +82,11 @@ def gated(measure: str) -> Change:
         ((several(2), colluding("common")), "per-record methods and the partitions", "another method"),
         ((several(2, method="no-attack"), colluding()), "one method", "different methods"),
         ((several(2), colluding(), gated("linkage.informed_share")), "copies beside each other", "one copy alone"),
-        ((several(3), colluding(who="one pair"), gated("combined.maximum")), "beside each other", "one copy alone"),
+        (
+            (several(3), colluding(who="one pair"), gated("linkage.informed_certain")),
+            "beside each other",
+            "one copy alone",
+        ),
     ],
 )
 def test_who_cannot_collude(tmp_path: Path, changes: tuple[Change, ...], what: str, got: str) -> None:

@@ -26,16 +26,18 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import cells_at
 from tasks.request.model import BUDGETED, Gate, Measure, Method, ReleaseRequest
 from tasks.risk.beside import HeldCopy, hands_of, planned_beside, seen_together, worst
+from tasks.risk.combined_score import combined_beside, score_collected, scores
 from tasks.risk.groups import released_groups
 from tasks.risk.profile import recipient_profile
 from tasks.risk.released import released_tuples
 from tasks.risk.score import Score, score
+from tasks.risk.score_table import released_table
 from tasks.risk.sequential import beliefs, gate_figures
 from tasks.risk.uncertain.declared import uncertainty
 from tests.risk.test_played_against import against, beside
 from tests.support.tiny import Change, tiny_prepared, tiny_request
 
-PEOPLE = 27
+PEOPLE, THRESHOLD = 27, 1.2
 Levels = tuple[int, ...]
 EAGER = beside(stakes={"benefit": 90, "loss": 200, "gain": 100, "cost": 5})
 """The insurer, who leaves groups of 20 people alone, as the university does those of 6."""
@@ -122,6 +124,11 @@ def test_what_a_hand_sees_by_hand(tmp_path: Path) -> None:
     assert informed.people.tolist() == [3, 4, 8, 6, 7]
     assert informed.effective.tolist() == [3, 4, 3, 6, 7]
     assert len(set(informed.kinds.tolist())) == 5
+    least = cells_at(codes, np.array([(0, 0, 0), (0, 0, 0), (1, 0, 0), (0, 0, 0), (0, 0, 0)]), table.hierarchies)
+    finest = [tree.finest[least[:, axis]] for axis, tree in enumerate(table.hierarchies)]
+    assert [tree.finest[both.cells[:, axis]].tolist() for axis, tree in enumerate(table.hierarchies)] == [
+        column.tolist() for column in finest
+    ]
 
 
 def test_gates_judge_the_worst_of_copy_and_hand(tmp_path: Path) -> None:
@@ -201,6 +208,34 @@ def test_one_pair_of_three_who_plan(tmp_path: Path, method: str) -> None:
     expected = [hand.expected_reidentifications for hand in fact.hands]
     assert found.figures[Measure.TRANSPARENT_EXPECTED] == pytest.approx(
         max(*expected, found.risk.transparent.expected_reidentifications)
+    )
+
+
+def test_the_combined_score_is_judged_beside_other_copies(tmp_path: Path) -> None:
+    def weighed(document: dict[str, Any]) -> None:
+        document["attributes"]["diagnosis"]["sensitivity"] = {"attribute": 1}
+        judged = ["transparent.maximum_risk", "combined.maximum", "combined.share_above"]
+        document["policy"]["gates"] = [{"measure": one, "at_most": 1, "because": "a bound"} for one in judged]
+        document["policy"]["combined"] = {"threshold": THRESHOLD}
+        for name, chance in (("zip", 0.5), ("age", 0.25), ("sex", 1.0)):
+            document["attributes"][name]["known_probability"] = chance
+
+    made = Made(tmp_path, *colluding("basic-partition"), weighed)
+    table, copy, insurer = made.table, made.copy(1), made.request.recipients[1]
+    kept = released_tuples(table, copy, 1)
+    (hand,) = hands_of(table, copy, kept, made.request, insurer)
+    (beside_,) = combined_beside(made.request, made.prepared, table, [hand], kept)
+    # The university's copy is as collected, so that beside it the insurer's tells what was collected.
+    collected = score_collected(made.request, made.prepared, table)
+    assert beside_[Measure.COMBINED_ABOVE] == collected.share_above
+    assert beside_[Measure.COMBINED_MAXIMUM] == collected.maximum
+    risks = scores(released_table(made.request, made.prepared, table, copy, kept), made.request.policy.combined)
+    alone = float((risks > THRESHOLD).mean())
+    assert alone < collected.share_above
+    found = judge(made.request, "insurer", Plays(table, made.prepared), date(2028, 1, 1))
+    assert found.figures[Measure.COMBINED_ABOVE] == collected.share_above
+    assert found.figures[Measure.COMBINED_MAXIMUM] == risks.max() > collected.maximum, (
+        "a class of its own among more general ones"
     )
 
 

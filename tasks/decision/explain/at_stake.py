@@ -7,7 +7,7 @@ the one without which the group would grow most. Counts are exact here; whoever 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
@@ -23,7 +23,6 @@ from tasks.linkage.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.request.model import OF_ONE_COPY, Measure, Recipient, ReleaseRequest
-from tasks.risk.beside import Hand
 from tasks.risk.groups import released_groups
 from tasks.risk.profile import recipient_profile
 from tasks.risk.score import released_levels, released_tuples
@@ -115,16 +114,8 @@ class Release:
     table: Table
     played: Played
     scored: Scored
-    hands: tuple[Hand, ...] = ()
-    """Those that may hold the copy with others."""
     classes: Counts | None = None
     """Of the records that a hand sees as one class, their number by data tuple; None for the copy alone."""
-
-    @property
-    def views(self) -> tuple["Release", ...]:
-        """The copy alone, and as each hand sees it."""
-        seen = (replace(self, played=hand.copy, classes=hand.classes, hands=()) for hand in self.hands)
-        return (self, *seen)
 
     @property
     def kept(self) -> Flags:
@@ -132,7 +123,7 @@ class Release:
         return released_tuples(self.table, self.played, self.request.policy.generalization.minimum_class_size)
 
 
-def at_stake(release: Release, gate: GateResult) -> AtStake:
+def at_stake(release: Release, gate: GateResult, beside: Sequence[Release] = ()) -> AtStake:
     """The records that keep a gate closed, by class; of a copy that may be in hands with others, as most are seen.
 
     Parameters
@@ -140,6 +131,8 @@ def at_stake(release: Release, gate: GateResult) -> AtStake:
     release : Release
     gate : GateResult
         Of a measure in ``BY_CLASS``.
+    beside : sequence of Release
+        The same copy as each hand sees it that may hold it with others.
 
     Raises
     ------
@@ -149,7 +142,7 @@ def at_stake(release: Release, gate: GateResult) -> AtStake:
         If the plan of the recipient cannot be solved.
     """
     measure, kept = Measure(gate.id), release.kept
-    views = release.views if measure in BESIDE else (release,)
+    views = (release, *(beside if measure in BESIDE else ()))
     found_by = [_found(view, kept, measure, gate.threshold) for view in views]
     place = int(np.argmax([one.records.sum() for one in found_by]))
     release, found = views[place], found_by[place]

@@ -126,8 +126,8 @@ class Measurements:
             yield Measured(found)
         if judged & COMBINED:
             masking = tuple(one.model_dump_json() for one in request.masking)
-            key = ("combined", outcome, masking, policy.combined.model_dump_json())
-            found = self._once(key, partial(self._combined, request, played, kept))
+            key = ("combined", outcome, masking, policy.combined.model_dump_json(), *beside)
+            found = self._once(key, partial(self._combined, request, recipient, played, kept))
             figures = figures | found
             yield Measured(found)
         if judged & UTILITY:
@@ -189,15 +189,21 @@ class Measurements:
             As ``measured``.
         """
         kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
-        scored = partial(self._scored, request, played)
-        return at_stake(
-            Release(request, recipient, self.table, played, scored, self._hands(request, recipient, played, kept)), gate
-        )
+        alone = Release(request, recipient, self.table, played, partial(self._scored, request, played))
+        seen = [
+            Release(
+                request, recipient, self.table, hand.copy, partial(self._scored, request, played, hand), hand.classes
+            )
+            for hand in self._hands(request, recipient, played, kept)
+        ]
+        return at_stake(alone, gate, seen)
 
-    def _scored(self, request: ReleaseRequest, played: Played) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Tuple and combined score of each released record."""
+    def _scored(
+        self, request: ReleaseRequest, played: Played, hand: Hand | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Tuple and combined score of each released record, in the copy alone or as a hand sees it."""
         kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
-        scores = self._scores(request, played, kept)
+        scores = self._scores(request, played, kept, hand)
         if self.prepared is None:
             raise ValueError("the combined score needs the records")
         tuples = self.prepared.tuple_of_record
@@ -240,16 +246,29 @@ class Measurements:
         game = follower_of(request, recipient, self.table.population.total)
         return (game, request.method_for(recipient), policy.cell_weights, policy.minimum_class_size, k, weights)
 
-    def _combined(self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> Figures:
+    def _combined(
+        self, request: ReleaseRequest, recipient: Recipient, played: Played, kept: NDArray[np.bool_]
+    ) -> Figures:
         figure = combined_score.score_figure(self._scores(request, played, kept), request.policy.combined)
-        return combined_score.gate_figures(figure)
+        hands = self._hands(request, recipient, played, kept)
+        beside = combined_score.combined_beside(request, self._hidden(request), self.table, hands, kept)
+        return worst(combined_score.gate_figures(figure), beside)
 
-    def _scores(self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _scores(
+        self, request: ReleaseRequest, played: Played, kept: NDArray[np.bool_], hand: Hand | None = None
+    ) -> NDArray[np.float64]:
+        hidden = self._hidden(request)
+        if hand is None:
+            table = released_table(request, hidden, self.table, played, kept)
+        else:
+            table = combined_score.table_beside(request, hidden, self.table, hand, kept)
+        return combined_score.scores(table, request.policy.combined)
+
+    def _hidden(self, request: ReleaseRequest) -> Prepared:
+        """The records with their masked columns."""
         if self.prepared is None:
             raise ValueError("the combined score needs the records")
-        hidden = with_masked(self.prepared, request, self.masked_for(request))
-        table = released_table(request, hidden, self.table, played, kept)
-        return combined_score.scores(table, request.policy.combined)
+        return with_masked(self.prepared, request, self.masked_for(request))
 
     def _lost(self, played: Played, kept: NDArray[np.bool_], weights: NDArray[np.float64], smallest: int) -> Figures:
         lost = generalization_loss(

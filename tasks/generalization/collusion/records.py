@@ -144,7 +144,7 @@ class _Search:
         rows = np.flatnonzero(np.isfinite(tops).all(axis=0))
         own = np.stack([alone.argmax(axis=1) for alone in self._alone])
         least = np.maximum(self._incumbent, self._pays(np.arange(n_tuples), own)) - TIE
-        possible = self._possible(tops, least, rows)
+        possible, least = self._possible(tops, least, rows)
         chosen, sums = np.empty((0, len(rows)), dtype=np.intp), np.zeros(len(rows))
         for member, (alone, open_) in enumerate(zip(self._alone, possible, strict=True)):
             tuples, strategies = np.nonzero(open_)
@@ -157,8 +157,8 @@ class _Search:
             rows, sums, chosen = rows[worth], sums[worth], chosen[:, worth]
         return self._chosen(rows, chosen, sums, n_tuples)
 
-    def _possible(self, tops: Floats, least: Floats, rows: NDArray[np.intp]) -> list[NDArray[np.bool_]]:
-        """Whether each strategy of each tuple can be part of what pays most, by recipient; raises ``least``.
+    def _possible(self, tops: Floats, least: Floats, rows: NDArray[np.intp]) -> tuple[list[NDArray[np.bool_]], Floats]:
+        """Whether each strategy of each tuple can be part of what pays most, by recipient; and what that pays at least.
 
         The others at their best are a bound that is soon reckoned. Where it leaves many combinations, another is.
         """
@@ -176,11 +176,12 @@ class _Search:
         hard = np.flatnonzero(combinations_left > _FEW_COMBINATIONS)
         if len(hard) and self._costs:
             above = [_extreme(alone[hard], self._lattice.heights, general=True) for alone in self._alone]
+            least = least.copy()
             least[hard] = np.maximum(least[hard], self._around_one_cell(hard, above) - TIE)
             for member, open_ in enumerate(left):
                 bounds = self._bounds(member, hard, above, tops)
                 open_[hard] = np.isfinite(bounds) & (bounds >= least[hard, None])
-        return left
+        return left, least
 
     def _bounds(self, member: int, rows: NDArray[np.intp], above: Sequence[Floats], tops: Floats) -> Floats:
         """What no combination with each strategy for one recipient pays more than; shape (n_rows, n_nodes).
