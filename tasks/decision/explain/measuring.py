@@ -138,7 +138,7 @@ class Measurements:
             yield Measured(found)
         if Measure.PASSING_PROBABILITY in judged:
             anew = not is_shut(request, figures)
-            passing = self.passings.passing(request, recipient, played, kept, outcome, anew=anew)
+            passing = self.passings.passing(request, recipient, played, kept, (outcome, *beside), anew=anew)
             if passing is not None:
                 drawn = {Measure.PASSING_PROBABILITY: passing.figure}
                 figures = figures | drawn
@@ -155,7 +155,8 @@ class Measurements:
         linked = {measure: figure for measure, figure in figures.items() if measure in LINKAGE}
         self.linking.remember(request, recipient, played, kept, outcome, linked)
         if Measure.PASSING_PROBABILITY in figures:
-            self.passings.remember(request, recipient, outcome, figures[Measure.PASSING_PROBABILITY])
+            released = (outcome, *self._beside(request, recipient))
+            self.passings.remember(request, recipient, released, figures[Measure.PASSING_PROBABILITY])
 
     def deterring(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> _Deterring:
         """The least value of each term, the others as they are, at which no record is attacked; None where none is.

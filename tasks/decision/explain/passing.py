@@ -43,7 +43,7 @@ class Passings:
         self.table = table
         self._found: dict[_Key, Passing] = {}
 
-    def remember(self, request: ReleaseRequest, recipient: Recipient, outcome: bytes, figure: float) -> None:
+    def remember(self, request: ReleaseRequest, recipient: Recipient, outcome: _Key, figure: float) -> None:
         """Keep what a decision recorded for its outcome."""
         self._found[_scope(request, recipient, outcome)] = Passing(figure, estimated=False)
 
@@ -53,7 +53,7 @@ class Passings:
         recipient: Recipient,
         played: Played,
         kept: NDArray[np.bool_],
-        outcome: bytes,
+        outcome: _Key,
         *,
         anew: bool,
     ) -> Passing | None:
@@ -62,7 +62,7 @@ class Passings:
         Parameters
         ----------
         request, recipient, played, kept, outcome
-            What is released, and a digest of it.
+            What is released, and what tells it, and the copies it may be laid beside, from others.
         anew : bool
             Whether terms may be drawn; else only a figure is given that is known.
 
@@ -82,12 +82,12 @@ class Passings:
         return self._found.get(key)
 
 
-def _scope(request: ReleaseRequest, recipient: Recipient, outcome: bytes) -> _Key:
+def _scope(request: ReleaseRequest, recipient: Recipient, outcome: _Key) -> _Key:
     """All that the figure depends on; of an agreement not when it ends, of the gates none but those that are judged."""
     policy = request.policy
     return (
         recipient.id,
-        outcome,
+        *outcome,
         recipient.model_dump_json(include={"stakes", "adversary", "uncertain"}),
         recipient.agreement.model_dump_json(exclude={"id", "expires"}),
         tuple((gate.measure, gate.threshold) for gate in policy.gates if gate.measure in DEPENDENT),
