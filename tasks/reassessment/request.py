@@ -117,8 +117,7 @@ def _check(asked: ReleaseRequest, then: LoadedRequest, made: ReleaseRequest) -> 
     """Let the rules that relate several parts of a request judge the new whole, its paths as they were."""
     document = asked.model_dump(mode="json", exclude_defaults=True)
     document["population"]["path"] = made.population.path
-    for others in ("shared", "collusion"):  # name recipients beside the one whose copy it is
-        document["policy"].get("generalization", {}).pop(others, None)
+    document["policy"].get("generalization", {}).pop("collusion", None)  # it names recipients who are left out
     if "external_data" in document:
         document["external_data"]["path"] = "register" if made.external_data is None else made.external_data.path
     try:

@@ -21,7 +21,9 @@ def test_one_copy_of_recipients_who_are_named_together(tmp_path: Path, terms: st
     name = "collusion" if terms == "collusion" else "shared"
     loaded = tiny_request(tmp_path, beside(), *against((name, TERMS[terms])))
     asked = asked_today(loaded, "insurer", Wanted()).request
-    (insurer,) = asked.recipients
+    insurer, *others = asked.recipients
     assert insurer.id == "insurer"
-    assert asked.sharing(insurer) == asked.colluding(insurer) == asked.hands(insurer) == ()
+    assert [one.id for one in others] == ([] if terms == "collusion" else ["university"])
+    assert bool(asked.sharing(insurer)) is (terms != "collusion"), "whoever shares the copy has a say in its budget"
+    assert asked.colluding(insurer) == asked.hands(insurer) == ()
     assert digest(asked.policy) == digest(loaded.request.policy), "no policy of today that is another"
