@@ -23,8 +23,6 @@ from tests.support.world import (
     recipient,
 )
 
-WHOLE_REPORTS = True
-
 CLINIC = recipient("clinic", method="k-anonymity")
 DEMANDS = {
     "k": 5,
