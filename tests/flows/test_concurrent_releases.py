@@ -15,7 +15,7 @@ from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.postgres import running_server
 from tests.support.world import UNIVERSITY, World, make_world
 
-AT_ONCE = 5
+AT_ONCE = 3
 QUICK = {"id": "standard", "version": "1", "linkage": {"learned": False, "individuals": 100}}
 EACH = Counter([Event.REQUESTED, Event.DECIDED, Event.RELEASED, Event.PUBLISHED])
 
@@ -51,7 +51,7 @@ def all_are_there(roots: list[Path], at_once: int) -> None:
         assert {path.suffix for path in (root / ".releasegate" / "runs").rglob("*")} == {".lock"}
 
 
-def test_five_at_once_in_one_workspace(commands: Commands, tmp_path: Path) -> None:
+def test_three_at_once_in_one_workspace(commands: Commands, tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     worlds = [asked(tmp_path, number) for number in range(AT_ONCE)]
     running = [commands.start("release", world.request, "--workspace", root) for world in worlds]
@@ -60,13 +60,13 @@ def test_five_at_once_in_one_workspace(commands: Commands, tmp_path: Path) -> No
     all_are_there([root], AT_ONCE)
 
 
-def test_three_workspaces_at_once_with_one_ledger_in_a_database(
+def test_two_workspaces_at_once_with_one_ledger_in_a_database(
     commands: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_server() as server:
         environment = {VARIABLE: server.new_database()}
         monkeypatch.setenv(VARIABLE, environment[VARIABLE])
-        roots = [tmp_path / f"workspace{number}" for number in range(3)]
+        roots = [tmp_path / f"workspace{number}" for number in range(2)]
         running = [
             commands.start(
                 "release",

@@ -1,4 +1,4 @@
-"""SIGKILL at every stage, one after the other on one release: each run goes on where the last one ended."""
+"""SIGKILL along a release, again and again: each run goes on where the last one ended."""
 
 import os
 import signal
@@ -43,18 +43,21 @@ if point == "after the ledger":
 """Lets a command kill itself at a point: the beginning of a step, or one of two moments between steps."""
 
 STEPS = {
-    "validating": {"prepared.npz"},
-    "generalizing": {"validation-fact.json", "validation-positions.json", "masked.npz", "combined.json"},
-    "linking": {f"{stage}-university.json" for stage in ("score", "sequential", "combined")}
+    "generalizing": {
+        "prepared.npz",
+        "validation-fact.json",
+        "validation-positions.json",
+        "masked.npz",
+        "combined.json",
+    },
+    "writing": {f"{stage}-university.json" for stage in ("score", "sequential", "combined", "linkage", "utility")}
     | {"played-university.npz"},
-    "measuring": {"linkage-university.json"},
-    "writing": {"utility-university.json"},
     "deciding": {"released-university.csv"},
     "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
     "after sealing": set(),
     "after the ledger": set(),
 }
-"""Points to be killed at, and the files of the run that the step before must have finished."""
+"""Points to be killed at, and the files of the run that the steps before must have finished."""
 ALL_EVENTS = [Event.REQUESTED, Event.DECIDED, Event.RELEASED, Event.PUBLISHED]
 MADE_ANEW = {"decision-university.json", "report-university.pdf", "certificate-university.pdf"}
 """A decision bears its own date, so it is made again, and what renders it too."""
@@ -114,9 +117,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make_world(tmp_path_factory.mktemp("killed") / "world")
 
 
-def test_a_release_killed_at_every_stage_is_finished_by_the_same_command(world: World) -> None:
+def test_a_release_killed_along_its_way_is_finished_by_the_same_command(world: World) -> None:
     with forked_commands() as commands:
-        killed_at_every_stage(world, commands)
+        killed_along_its_way(world, commands)
 
     workspace = world.workspace
     told = releasegate(*line(world))
@@ -133,7 +136,7 @@ def test_a_release_killed_at_every_stage_is_finished_by_the_same_command(world: 
     assert not [path for path in workspace.root.rglob("*") if "partial" in path.name or path.name.startswith(".ledger")]
 
 
-def killed_at_every_stage(world: World, commands: Commands) -> None:
+def killed_along_its_way(world: World, commands: Commands) -> None:
     """Stages that were finished are not repeated, and nothing leaves."""
     workspace = world.workspace
     killed_from_outside("starting", 1.0, world, commands)

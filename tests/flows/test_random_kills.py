@@ -1,4 +1,4 @@
-"""A kill at a random moment of the kinds of release that are not killed at every stage; ``make crashes`` does fifty."""
+"""A kill at a random moment of the kinds of release that nothing else kills along their way; more by ``make crashes``."""
 
 import os
 import sys

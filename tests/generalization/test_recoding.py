@@ -305,7 +305,7 @@ def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
     played = play(raised_table, Method.BASIC_PARTITION, adult.PAYOFFS, adult.weights())
     own = np.column_stack([tree.axis_levels[base.cells[:, axis]] for axis, tree in enumerate(table.hierarchies)])
     tops = np.array([tree.n_levels - 1 for tree in table.hierarchies])
-    found = []
+    sizes, found = [tree.axis_length for tree in table.hierarchies], []
     for node in product(*(range(tree.n_levels) for tree in table.hierarchies)):
         levels = np.maximum(own, node)
         cells = np.column_stack(
@@ -314,8 +314,8 @@ def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
                 for axis, tree in enumerate(table.hierarchies)
             ]
         )
-        _, number = np.unique(cells, axis=0, return_inverse=True)
-        out = np.bincount(number.ravel(), table.data.counts)[number.ravel()] < 5
+        _, number = np.unique(np.ravel_multi_index(cells.T, sizes), return_inverse=True)
+        out = np.bincount(number, table.data.counts)[number] < 5
         if table.data.counts[out].sum() <= 0.02 * table.data.total:
             lost = np.where(out, 1.0, (levels / tops).mean(axis=1))
             found.append((float(lost @ table.data.counts / table.data.total), node, out))
