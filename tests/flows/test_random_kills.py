@@ -1,4 +1,4 @@
-"""A kill at a random moment of the kinds of release that nothing else kills along their way; more by ``make crashes``."""
+"""Kills at random moments of the kinds of release that nothing else kills on their way; more by ``make crashes``."""
 
 import os
 import sys
