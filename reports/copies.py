@@ -16,7 +16,7 @@ class HandRow:
     """Whose copies it holds beside the recipient's."""
     probability: str
     smallest: str
-    """Smallest group of a record; as all other figures to somebody who knows the rules."""
+    """Smallest group of a record, hidden where it is small; as all other figures to somebody who knows the rules."""
     attacked: str
     expected: str
     mean: str
@@ -56,13 +56,13 @@ def copies(record: DecisionRecord) -> Copies | None:
 
 
 def _row(record: DecisionRecord, hand: HandFact) -> HandRow:
-    share = SmallCellRule(record.policy.small_cell).share(hand.attacked_share, released_records(record))
+    cells = SmallCellRule(record.policy.small_cell)
     others = [one for one in hand.recipients if one != record.recipient.id]
     return HandRow(
         recipients=", ".join(others),
         probability=numbers.percent(hand.probability),
-        smallest=numbers.integer(hand.smallest_group),
-        attacked=share,
+        smallest=cells.count(hand.smallest_group),
+        attacked=cells.share(hand.attacked_share, released_records(record)),
         expected=numbers.amount(hand.expected_reidentifications),
         mean=numbers.risk(hand.mean_reidentification),
         highest=numbers.risk(hand.maximum_reidentification),
@@ -71,9 +71,9 @@ def _row(record: DecisionRecord, hand: HandFact) -> HandRow:
 
 def _payoffs(fact: CollusionFact) -> str:
     own = [payoff for payoff in fact.own.values() if payoff is not None]
-    told = [
-        f"The copies of all {len(fact.recipients)} recipients together pay {numbers.amount(fact.payoff)} units a record"
-    ]
+    number = len(fact.recipients)
+    everybody = "both recipients" if number == 2 else f"all {number} recipients"
+    told = [f"The copies of {everybody} together pay {numbers.amount(fact.payoff)} units a record"]
     if len(own) == len(fact.own):
         told.append(f"each recipient's own optimum would pay {numbers.amount(sum(own))} if nobody colluded")
         if fact.own_under_collusion is not None:

@@ -43,7 +43,7 @@ def test_what_a_hand_sees_and_what_gates_judge() -> None:
     assert "The gates judge the worst of the copy alone and of this, however improbable" in text
     assert "The gates judge the right-hand column, and what copies beside each other show." in text
     assert (
-        "The copies of all 2 recipients together pay 2,100.50 units a record; each recipient's own optimum would pay "
+        "The copies of both recipients together pay 2,100.50 units a record; each recipient's own optimum would pay "
         "2,146.75 if nobody colluded, and 2,050.25 as it is; one representation for all would pay 2,080.75."
     ) in text
     assert "the worst of this copy alone and of what copies beside each other show (section 13.1)" in told["gates"]
@@ -56,7 +56,7 @@ def test_pairs_and_what_cannot_be_had() -> None:
     update = {"who": "one pair", "hands": (HAND, third), "own": {"insurer": None}, "shared": None}
     text = document(collusion=COLLUSION.model_copy(update=update))["transparency"]
     assert "one pair of them, each as likely, lays its copies beside each other" in text
-    assert "clinic 10% 9" in text
+    assert "clinic 10% <11" in text, "a small group is not counted out"
     assert "together pay 2,100.50 units a record. " in text + " "
 
 
