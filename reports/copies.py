@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.gates import released_records
 from reports.smallcell import SmallCellRule
-from tasks.decision.record import CollusionFact, DecisionRecord, HandFact
+from tasks.decision.record import CopiesFact, DecisionRecord, HandFact
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class HandRow:
 class Copies:
     """What the determination prints of copies beside each other."""
 
-    fact: CollusionFact
+    fact: CopiesFact
     pairs: bool
     """Whether one pair's copies come together, and not all."""
     probability: str
@@ -69,7 +69,7 @@ def _row(record: DecisionRecord, hand: HandFact) -> HandRow:
     )
 
 
-def _payoffs(fact: CollusionFact) -> str:
+def _payoffs(fact: CopiesFact) -> str:
     own = [payoff for payoff in fact.own.values() if payoff is not None]
     number = len(fact.recipients)
     everybody = "both recipients" if number == 2 else f"all {number} recipients"

@@ -34,7 +34,7 @@ from tasks.request.model import Measure, Recipient, ReleaseRequest
 from tasks.risk.combined_score import combine, riskiest, score_collected
 from tasks.risk.policies import Comparison
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.risk.sequential import external_fact, plan
 
 

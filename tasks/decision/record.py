@@ -303,7 +303,7 @@ class HandFact(Fact):
     maximum_reidentification: float
 
 
-class CollusionFact(Fact):
+class CopiesFact(Fact):
     """A copy for each of several recipients who may lay them beside each other; payoffs are means of a record.
 
     Payoffs are the publisher's, over the copies of all of them, by the people who match, as the methods claim.
@@ -345,7 +345,7 @@ class GameFact(Fact):
         default="one-shot", description="Whom the game was played against: one attempt a record, or one who plans."
     )
     sharing: SharingFact | None = Field(default=None, description="None where the representation is this recipient's.")
-    collusion: CollusionFact | None = Field(default=None, description="None where nobody is taken to collude.")
+    collusion: CopiesFact | None = Field(default=None, description="None where nobody is taken to collude.")
     division: DivisionFact | None = Field(
         default=None,
         description="None where no partition was played, or within a budget, which has its own bound, or for several "

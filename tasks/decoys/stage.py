@@ -41,7 +41,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes, check_trees
 from tasks.request.model import DecoyTerms, Recipient, ReleaseRequest
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 
 _TRIALS = (30, 60)
 """Fewest and most decoy classes that detection is measured on."""

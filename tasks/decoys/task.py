@@ -24,7 +24,7 @@ from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import ReleaseRequest
 from tasks.risk.finding_file import save_figure
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.shared_table import shared_table
 
 _SECRET_BYTES = 32

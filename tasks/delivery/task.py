@@ -28,7 +28,7 @@ from tasks.reassessment.kept import keep, kept_key, names_of, packed
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.risk.finding_file import load_figure, save_figure
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.shared_table import shared_table
 
 

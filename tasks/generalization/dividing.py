@@ -54,7 +54,16 @@ def recursion_fits(table: Table) -> bool:
 
 def cells_fit(table: Table) -> bool:
     """Whether all cells can be counted: densely, or those that the population has, strategy by strategy."""
+    return table.people.form == "dense" or most_cells(table) * _BYTES_A_CELL <= sparse_memory(table)
+
+
+def most_cells(table: Table) -> int:
+    """Cells of the cube where it is dense; else the most that the population has, strategy by strategy."""
     if table.people.form == "dense":
-        return True
-    strategies = prod(hierarchy.n_levels for hierarchy in table.hierarchies)
-    return strategies * len(table.population) * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+        return table.cube_cells
+    return len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
+
+
+def sparse_memory(table: Table) -> int:
+    """Bytes that may be taken by what is kept of cells."""
+    return max(table.memory_limit, _SPARSE_AT_LEAST)

@@ -10,7 +10,7 @@ from tasks.generalization.collusion.colluder import Colluder
 from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import Table
+from tasks.generalization.play import Played, Table, play
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower
@@ -133,6 +133,12 @@ def colluders_of(request: ReleaseRequest, members: Sequence[Recipient], people: 
     probability = 0.0 if terms is None else terms.probability
     made = Colluders.one_pair if terms is not None and terms.who == "one pair" else Colluders.all_or_none
     return made([own_follower(request, one, people) for one in members], probability)
+
+
+def played_against(table: Table, request: ReleaseRequest, recipient: Recipient, follower: Follower) -> Played:
+    """A recipient's method against a follower, with the weights of the request; errors as of ``play``."""
+    cells = request.policy.generalization.cell_weights
+    return play(table, request.method_for(recipient), follower, weights_of(request), cells)
 
 
 def weights_of(request: ReleaseRequest) -> Floats:

@@ -6,9 +6,8 @@ from prefect import task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
 from tasks.artifact import Artifact, artifact, written
-from tasks.generalization.play import play
 from tasks.generalization.played_file import save_played
-from tasks.generalization.setting import follower_of, weights_of
+from tasks.generalization.setting import follower_of, played_against
 from tasks.guard import guarded
 from tasks.request.load import load_request
 from tasks.shared_table import shared_table
@@ -39,9 +38,7 @@ def generalize(
         asked = load_request(Path(request)).request
         who = asked.recipient(recipient)
         _, table = shared_table(asked, prepared)
-        weights = asked.policy.generalization.cell_weights
-        game = follower_of(asked, who, table.population.total)
-        played = play(table, asked.method_for(who), game, weights_of(asked), weights)
+        played = played_against(table, asked, who, follower_of(asked, who, table.population.total))
         target = Path(folder) / f"played-{recipient}.npz"
         with written(target) as partial:
             save_played(played, partial)

@@ -36,7 +36,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 
 _LEARNED_FROM = 200
 _MOST_CHOQUET = 5

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.errors import StageFailed
-from tasks.generalization.play import Played, Table, play, population_cells
+from tasks.generalization.play import Played, Table, population_cells
 from tasks.generalization.problem import fold
 from tasks.generalization.raised import matching_people
-from tasks.generalization.setting import follower_of, table_under, weights_of
+from tasks.generalization.setting import follower_of, played_against, table_under, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.linkage.transparency import effective_sizes
 from tasks.microdata.hierarchy import Codes
@@ -179,7 +179,7 @@ def _of_another(table: Table, request: ReleaseRequest, recipient: Recipient) -> 
     """Another recipient's copy, as the gate makes it; None where all of its records are suppressed."""
     policy = request.policy.generalization
     under, game = table_under(table, request), follower_of(request, recipient, table.population.total)
-    played = play(under, request.method_for(recipient), game, weights_of(request), policy.cell_weights)
+    played = played_against(under, request, recipient, game)
     try:
         kept = released_tuples(table, played, policy.minimum_class_size)
     except StageFailed:

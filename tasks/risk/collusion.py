@@ -4,21 +4,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.decision.record import CollusionFact, HandFact
+from tasks.decision.record import CopiesFact, HandFact
 from tasks.errors import StageFailed
 from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.game import Follower
-from tasks.generalization.play import Played, Table, play
-from tasks.generalization.setting import colluders_of, follower_of, own_follower, weights_of
+from tasks.generalization.play import Played, Table
+from tasks.generalization.setting import colluders_of, follower_of, own_follower, played_against
 from tasks.request.model import Recipient, ReleaseRequest
 from tasks.risk.beside import Flags, Hand, HeldCopy, seen_together
 from tasks.risk.identity import transparent_risk
-from tasks.risk.sharing import mean_payoff
+from tasks.risk.sharing import mean_payoff, played_if_possible
 
 
 def collusion_fact(  # noqa: PLR0917
     table: Table, played: Played, kept: Flags, request: ReleaseRequest, recipient: Recipient, hands: Sequence[Hand]
-) -> CollusionFact | None:
+) -> CopiesFact | None:
     """What each hand sees that may hold a recipient's copy, and the payoffs; None where he is not taken to collude.
 
     Payoffs are means over the records that came in, as the methods claim them (n_p), with none for those that
@@ -47,20 +47,21 @@ def collusion_fact(  # noqa: PLR0917
     if terms is None or not members:
         return None
     colluders = colluders_of(request, members, people.total)
-    copies = [_made(table, request, one, follower_of(request, one, people.total)) for one in members]
-    own = [_possible(table, request, one, follower) for one, follower in zip(members, colluders.members, strict=True)]
+    copies = [played_against(table, request, one, follower_of(request, one, people.total)) for one in members]
+    alone = zip(members, colluders.members, strict=True)
+    own = [played_if_possible(table, request, one, follower) for one, follower in alone]
     known = [copy for copy in own if copy is not None]
-    shared = _possible(table, request, recipient, colluders.shared)
+    shared = played_if_possible(table, request, recipient, colluders.shared)
     follower = own_follower(request, recipient, people.total)
-    return CollusionFact(
+    return CopiesFact(
         recipients=tuple(one.id for one in members),
         probability=terms.probability,
         who=terms.who,
         hands=tuple(_hand_fact(table, played, kept, hand, follower) for hand in hands),
         payoff=payoff_of_copies(table, colluders, copies),
         own={
-            one.id: None if copy is None else mean_payoff(table, copy, alone)
-            for one, copy, alone in zip(members, own, colluders.members, strict=True)
+            one.id: None if copy is None else mean_payoff(table, copy, member)
+            for one, copy, member in zip(members, own, colluders.members, strict=True)
         },
         own_under_collusion=payoff_of_copies(table, colluders, known) if len(known) == len(members) else None,
         shared=None if shared is None else mean_payoff(table, shared, colluders.shared),
@@ -98,22 +99,10 @@ def _own(copy: Played) -> np.ndarray:
     return copy.own
 
 
-def _made(table: Table, request: ReleaseRequest, recipient: Recipient, follower: Follower) -> Played:
-    cell_weights = request.policy.generalization.cell_weights
-    return play(table, request.method_for(recipient), follower, weights_of(request), cell_weights)
-
-
-def _possible(table: Table, request: ReleaseRequest, recipient: Recipient, follower: Follower) -> Played | None:
-    try:
-        return _made(table, request, recipient, follower)
-    except StageFailed:
-        return None
-
-
 def _hand_fact(table: Table, played: Played, kept: Flags, hand: Hand, follower: Follower) -> HandFact:
     records, people, effective = table.data.counts[kept], hand.copy.people[kept], hand.copy.effective[kept]
     seen, released = transparent_risk(people, effective, records, follower), int(records.sum())
-    reidentified = np.where(follower.attacked(effective), follower.reidentified(effective), 0.0)
+    reidentified = follower.reidentified(effective)
     return HandFact(
         recipients=hand.recipients,
         probability=hand.probability,

@@ -22,7 +22,8 @@ from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import Played, Table, play
 from tasks.generalization.setting import follower_of, own_follower, payoffs_of, weights_of
 from tasks.request.model import Method, Recipient, ReleaseRequest
-from tasks.risk.score import Score, released_tuples
+from tasks.risk.released import released_tuples
+from tasks.risk.score import Score
 
 FINE = (0.25, 0.5, 1.0, 2.0, 4.0)
 COARSE = (0.25, 1.0, 4.0)

@@ -10,7 +10,8 @@ from tasks.generalization.play import Played, Table
 from tasks.generalization.sensitivity.robustness import Tolerances
 from tasks.request.model import Recipient, ReleaseRequest
 from tasks.risk.penalties import penalties_fact
-from tasks.risk.score import Score, released_tuples
+from tasks.risk.released import released_tuples
+from tasks.risk.score import Score
 from tasks.risk.stakes import stakes_fact
 from tasks.risk.uncertain.declared import uncertainty
 from tasks.risk.uncertain.fact import gate_figures

@@ -32,7 +32,8 @@ from tasks.risk.groups import released_groups
 from tasks.risk.identity import transparent_risk
 from tasks.risk.outcome import division_fact, policy_outcome
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import adversary_of, released_tuples
+from tasks.risk.released import released_tuples
+from tasks.risk.score import adversary_of
 from tasks.risk.sequential import beliefs, judged_risks
 
 _EXACT = 1 - 1e-12

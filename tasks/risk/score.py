@@ -30,19 +30,6 @@ from tasks.risk.outcome import division_fact, policy_outcome
 from tasks.risk.released import released_tuples
 from tasks.risk.sharing import sharing_fact
 
-__all__ = [
-    "THREATS",
-    "Score",
-    "adversary_of",
-    "compare_methods",
-    "gate_figures",
-    "identity_figures",
-    "released_levels",
-    "released_tuples",
-    "residual_risk",
-    "score",
-]
-
 THREATS = (
     "Prosecutor: knows that the target is in the file.",
     "Journalist: picks any target in the population.",

@@ -5,8 +5,8 @@ import numpy as np
 from tasks.decision.record import SharingFact
 from tasks.errors import StageFailed
 from tasks.generalization.game import Follower
-from tasks.generalization.play import Played, Table, play
-from tasks.generalization.setting import own_follower, weights_of
+from tasks.generalization.play import Played, Table
+from tasks.generalization.setting import own_follower, played_against
 from tasks.generalization.shared_follower import price_of_sharing
 from tasks.request.model import Recipient, ReleaseRequest
 
@@ -30,21 +30,27 @@ def sharing_fact(table: Table, played: Played, request: ReleaseRequest, recipien
     sharing = request.sharing(recipient)
     if not sharing:
         return None
-    cells, weights = request.policy.generalization.cell_weights, weights_of(request)
     own: dict[str, float | None] = {}
     shared, apart = 0.0, list[float]()
     for one, weight in sharing:
         follower = own_follower(request, one, table.population.total)
         shared += weight * mean_payoff(table, played, follower)
-        try:
-            alone = mean_payoff(table, play(table, request.method_for(one), follower, weights, cells), follower)
-        except StageFailed:
-            own[one.id] = None
-            continue
-        own[one.id] = alone
-        apart.append(weight * alone)
+        played_alone = played_if_possible(table, request, one, follower)
+        own[one.id] = alone = None if played_alone is None else mean_payoff(table, played_alone, follower)
+        if alone is not None:
+            apart.append(weight * alone)
     price = price_of_sharing(apart, shared) if len(apart) == len(sharing) else None
     return SharingFact(recipients={one.id: weight for one, weight in sharing}, own=own, shared=shared, price=price)
+
+
+def played_if_possible(
+    table: Table, request: ReleaseRequest, recipient: Recipient, follower: Follower
+) -> Played | None:
+    """``played_against``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
+    try:
+        return played_against(table, request, recipient, follower)
+    except StageFailed:
+        return None
 
 
 def mean_payoff(table: Table, played: Played, follower: Follower) -> float:

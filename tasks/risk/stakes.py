@@ -28,7 +28,7 @@ from tasks.generalization.sensitivity.sweep import Means, sweep
 from tasks.generalization.sensitivity.terms import Stakes, around
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.request.model import Method, Recipient, ReleaseRequest
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 
 MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""

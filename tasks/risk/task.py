@@ -21,7 +21,8 @@ from tasks.risk.finding_file import load_figure, save_figure, save_finding
 from tasks.risk.frontier import frontier, with_frontier
 from tasks.risk.other_terms import with_other_terms
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import released_tuples, score
+from tasks.risk.released import released_tuples
+from tasks.risk.score import score
 from tasks.risk.score_file import save_score
 from tasks.risk.sequential import external_fact, plan
 from tasks.shared_table import shared_table

@@ -125,7 +125,7 @@ def released(table: Table, played: Played, kept: NDArray[np.bool_]) -> Released:
     table : Table
     played : Played
     kept : array of shape (n_tuples,)
-        Whether each tuple's records are released, as ``tasks.risk.score.released_tuples`` tells.
+        Whether each tuple's records are released, as ``tasks.risk.released.released_tuples`` tells.
     """
     return Released(
         names=tuple(hierarchy.name for hierarchy in table.hierarchies),

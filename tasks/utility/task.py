@@ -15,7 +15,7 @@ from tasks.masking.masked_file import load_masked
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.risk.finding_file import save_finding
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.shared_table import shared_table
 from tasks.utility.analyses import Case
 from tasks.utility.measure import measure

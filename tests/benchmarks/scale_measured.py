@@ -78,7 +78,8 @@ def count(request: Path) -> dict[str, Any]:
     from tasks.microdata.row_groups import pieces
     from tasks.request.load import load_request
     from tasks.risk.identity import risk_view
-    from tasks.risk.score import released_tuples, residual_risk
+    from tasks.risk.released import released_tuples
+    from tasks.risk.score import residual_risk
 
     watch, loaded = Stopwatch(), load_request(request)
     asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")

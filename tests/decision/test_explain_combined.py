@@ -19,7 +19,7 @@ from tasks.decision.record import Verdict
 from tasks.errors import StageFailed
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tests.support.explaining import MAXIMUM, TODAY, asked, decided, prepared, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 

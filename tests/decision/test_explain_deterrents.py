@@ -29,7 +29,7 @@ from tasks.request.model import Measure, Method, ReleaseRequest
 from tasks.risk import exploiting
 from tasks.risk.groups import released_groups
 from tasks.risk.profile import derive_profile, recipient_profile
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.risk.sequential import beliefs, gate_figures
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, decided, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tasks.decision.budget_fact import BudgetFact, LimitFact
 from tasks.decision.division_fact import DivisionFact
-from tasks.decision.record import CollusionFact, HandFact, SharingFact
+from tasks.decision.record import CopiesFact, HandFact, SharingFact
 from tasks.decision.veil import bound, count, downward, nearest, upward, veiled
 from tests.support import decoy_records, records
 
@@ -138,7 +138,7 @@ def test_what_hands_see_has_three_digits_and_the_probabilities_are_the_policys()
         mean_reidentification=0.0,
         maximum_reidentification=0.0,
     )
-    collusion = CollusionFact(
+    collusion = CopiesFact(
         recipients=("a", "b"),
         probability=0.012345,
         who="everybody",

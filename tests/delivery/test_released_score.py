@@ -25,7 +25,8 @@ from tasks.microdata.prepared import prepare
 from tasks.request.load import LoadedRequest
 from tasks.risk.combined_score import combine, score_collected
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import released_tuples, residual_risk
+from tasks.risk.released import released_tuples
+from tasks.risk.score import residual_risk
 from tasks.risk.score_table import scored_names
 from tasks.risk.sequential import external_fact, plan
 from tests.support.silence import CANARY, assert_silent

@@ -34,7 +34,7 @@ from tasks.request.model import (
 )
 from tasks.risk.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.risk.outcome import policy_outcome
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tests.support import adult
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -1,6 +1,6 @@
 """What a determination says of copies that may be laid beside each other."""
 
-from tasks.decision.record import CollusionFact, HandFact
+from tasks.decision.record import CopiesFact, HandFact
 from tests.reports.test_played_against_report import document
 from tests.support import records
 
@@ -19,7 +19,7 @@ HAND = HandFact(
     mean_reidentification=0.00123,
     maximum_reidentification=1 / 76,
 )
-COLLUSION = CollusionFact(
+COLLUSION = CopiesFact(
     recipients=(RECIPIENT, "insurer"),
     probability=0.1,
     who="everybody",

@@ -29,7 +29,7 @@ from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest
 from tasks.request.model import CombinedPolicy, Measure
 from tasks.risk.combined_score import Combined, RecordScore, combine, riskiest, score_collected, score_figure
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")

@@ -20,7 +20,7 @@ from tasks.request.model import Method, Recipient
 from tasks.risk import exploiting
 from tasks.risk.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
 from tasks.risk.profile import derive_profile, recipient_profile
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.risk.sequential import external_fact, plan
 from tests.support.tiny import POPULATION, Change, changed, tiny_prepared, tiny_request
 

@@ -16,7 +16,7 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Recipient, ReleaseRequest
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.utility.analyses import Case
 from tasks.utility.measure import Utility, measure
 

@@ -16,7 +16,7 @@ from tasks.generalization.play import play
 from tasks.generalization.setting import game_table
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import Method
-from tasks.risk.score import released_tuples
+from tasks.risk.released import released_tuples
 from tasks.utility.generalization_loss import Released, generalization_loss, released
 from tests.support.tiny import changed, tiny_prepared, tiny_request
 

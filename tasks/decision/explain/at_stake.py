@@ -25,7 +25,8 @@ from tasks.microdata.tuples import Counts
 from tasks.request.model import OF_ONE_COPY, Measure, Recipient, ReleaseRequest
 from tasks.risk.groups import released_groups
 from tasks.risk.profile import recipient_profile
-from tasks.risk.score import released_levels, released_tuples
+from tasks.risk.released import released_tuples
+from tasks.risk.score import released_levels
 from tasks.risk.sequential import judged_risks
 
 EDGES = (0, 1, 2, 3, 5, 11, 20, 50, 100, 200, 500, *(step * 10**power for power in range(3, 17) for step in (1, 2, 5)))

@@ -31,6 +31,7 @@ from tasks.risk.beside import Hand, hands_of, planned_beside, worst
 from tasks.risk.groups import Groups, released_groups
 from tasks.risk.planning.terms import Term
 from tasks.risk.profile import recipient_profile
+from tasks.risk.released import released_tuples
 from tasks.risk.score_table import released_table
 from tasks.utility.generalization_loss import generalization_loss, released
 
@@ -105,7 +106,7 @@ class Measurements:
             If it would take more attacks than may be made for one explanation.
         """
         policy = request.policy
-        kept = score.released_tuples(self.table, played, policy.generalization.minimum_class_size)
+        kept = released_tuples(self.table, played, policy.generalization.minimum_class_size)
         outcome, beside = _digest(played, kept), self._beside(request, recipient)
         payoffs = own_follower(request, recipient, self.table.population.total)
         threshold, small_cell = policy.risk_threshold, policy.small_cell
@@ -150,7 +151,7 @@ class Measurements:
 
     def remember(self, request: ReleaseRequest, recipient: Recipient, played: Played, figures: Figures) -> None:
         """Keep what a decision recorded of its outcome that is not measured again for it: ``REMEMBERED``."""
-        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        kept = released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
         outcome = _digest(played, kept)
         linked = {measure: figure for measure, figure in figures.items() if measure in LINKAGE}
         self.linking.remember(request, recipient, played, kept, outcome, linked)
@@ -168,7 +169,7 @@ class Measurements:
         StageFailed, ParameterError
             As ``measured``.
         """
-        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        kept = released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
         profile = recipient_profile(recipient, played, kept).profile
         key = (_digest(played, kept), profile, *self._beside(request, recipient))
         if key not in self._deterring:
@@ -189,7 +190,7 @@ class Measurements:
         StageFailed, ParameterError
             As ``measured``.
         """
-        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        kept = released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
         alone = Release(request, recipient, self.table, played, partial(self._scored, request, played))
         seen = [
             Release(
@@ -203,7 +204,7 @@ class Measurements:
         self, request: ReleaseRequest, played: Played, hand: Hand | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Tuple and combined score of each released record, in the copy alone or as a hand sees it."""
-        kept = score.released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
+        kept = released_tuples(self.table, played, request.policy.generalization.minimum_class_size)
         scores = self._scores(request, played, kept, hand)
         if self.prepared is None:
             raise ValueError("the combined score needs the records")

@@ -6,7 +6,6 @@ of splits (``nested``). Where one representation for all is optimal anyway (``Co
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.collusion.nested import nested_partitions
 from tasks.generalization.collusion.records import solve_separately
-from tasks.generalization.dividing import cells_fit
+from tasks.generalization.dividing import cells_fit, most_cells, sparse_memory
 from tasks.generalization.exact import Rule
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem, all_attacked
@@ -28,7 +27,6 @@ n_attributes)."""
 _WHERE = "policy.generalization.collusion"
 _BYTES_A_CELL = 4
 """What the recursion keeps of a cell for each set of recipients: its choice, and for a while its best sum."""
-_LEAST_MEMORY = 2**26
 
 
 def copies_by_record(
@@ -93,8 +91,5 @@ def copies_by_cell(table: Table, problem: Problem, colluders: Colluders, rule: R
 
 def _choices_fit(table: Table, number: int) -> bool:
     """Whether what is kept of each cell for every set of recipients fits in memory."""
-    cells = table.cube_cells
-    if table.people.form != "dense":
-        cells = len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
-    taken: int = cells * (2**number - 1) * _BYTES_A_CELL
-    return taken <= max(table.memory_limit, _LEAST_MEMORY)
+    taken: int = most_cells(table) * (2**number - 1) * _BYTES_A_CELL
+    return taken <= sparse_memory(table)
