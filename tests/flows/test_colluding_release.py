@@ -1,18 +1,16 @@
 """A release to two recipients who may lay their copies beside each other, from request to copies and what is left."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from flows.gate import Outcome
 from flows.reassessing import reassess
 from tasks.decision.gates import RESCORED_EQUAL
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import Verdict
 from tasks.reassessment.record import Again
-from tests.support.world import NOW, QUASI_IDENTIFIERS, World, make_world, recipient
+from tests.support.made_release import Made
+from tests.support.world import NOW, QUASI_IDENTIFIERS, make_world, recipient
 
 INFORMED = "transparent.maximum_risk"
 CAREFUL = recipient("insurer", stakes={"benefit": 1200, "loss": 9000, "gain": 300, "cost": 4})
@@ -24,21 +22,6 @@ POLICY = {
     ],
     "generalization": {"method": "basic-partition", "collusion": {"recipients": "all", "probability": 0.01}},
 }
-
-
-@dataclass(frozen=True)
-class Made:
-    """One release to the two recipients."""
-
-    world: World
-    outcome: Outcome
-
-    def record(self, who: str) -> DecisionRecord:
-        return next(record for record in self.outcome.records if record.recipient.id == who)
-
-    def cells(self, who: str) -> pd.DataFrame:
-        data = pd.read_csv(self.outcome.bundle / "delivery" / who / "data.csv", dtype=str)
-        return data[list(QUASI_IDENTIFIERS)]
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +53,10 @@ def test_gates_judge_a_copy_by_what_the_hand_sees(made: Made) -> None:
 
 
 def test_each_gets_his_copy(made: Made) -> None:
-    assert not {"*", "372**", "381**"} & set(made.cells("clinic").to_numpy().ravel()), "as collected"
-    assert {"*", "372**", "381**"} <= set(made.cells("insurer").to_numpy().ravel())
+    assert not {"*", "372**", "381**"} & set(made.data("clinic")[list(QUASI_IDENTIFIERS)].to_numpy().ravel()), (
+        "as collected"
+    )
+    assert {"*", "372**", "381**"} <= set(made.data("insurer")[list(QUASI_IDENTIFIERS)].to_numpy().ravel())
 
 
 def test_what_has_left_is_judged_in_one_hand_again(made: Made) -> None:

@@ -1,19 +1,18 @@
 """A release with ages in five-year bands and, above them, groups that divide some bands: from request to copies."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
 from flows.reassessing import reassess
 from flows.reassessing_copy import Options
 from tasks.decision.gates import RESCORED_EQUAL
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import Verdict
 from tasks.microdata.arx import read_arx
 from tasks.reassessment.record import Again
+from tests.support.made_release import Made
 from tests.support.world import AGES, NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, UNIVERSITY, World, make_world, recipient
 
 
@@ -32,20 +31,6 @@ ASKED: dict[str, Any] = {
     "recipients": [UNIVERSITY, BY_RECORD],
     "policy": POLICY,
 }
-
-
-@dataclass(frozen=True)
-class Made:
-    """One release: whole cells to one recipient, each record by itself to another."""
-
-    world: World
-    outcome: Outcome
-
-    def record(self, who: str) -> DecisionRecord:
-        return next(record for record in self.outcome.records if record.recipient.id == who)
-
-    def data(self, who: str) -> pd.DataFrame:
-        return pd.read_csv(self.outcome.bundle / "delivery" / who / "data.csv", dtype=str)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A release whose game is played against recipients who plan and share one representation, from request to copies."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,29 +7,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
 from flows.reassessing import reassess
 from tasks.decision.gates import RESCORED_EQUAL
-from tasks.decision.record import DecisionRecord, Verdict
-from tests.support.world import NOW, QUASI_IDENTIFIERS, UNIVERSITY, World, make_world, recipient
+from tasks.decision.record import Verdict
+from tests.support.made_release import Made
+from tests.support.world import NOW, QUASI_IDENTIFIERS, UNIVERSITY, make_world, recipient
 
 CLINIC = recipient("clinic", agreement={"id": "DUA-clinic", "expires": "2030-12-31"})
 GAME = {"adversary": "sequential", "shared": {"recipients": ["clinic", "university"]}}
-
-
-@dataclass(frozen=True)
-class Made:
-    """One release to the two recipients."""
-
-    world: World
-    outcome: Outcome
-
-    def record(self, who: str) -> DecisionRecord:
-        return next(record for record in self.outcome.records if record.recipient.id == who)
-
-    def cells(self, who: str) -> pd.DataFrame:
-        data = pd.read_csv(self.outcome.bundle / "delivery" / who / "data.csv", dtype=str)
-        return data[list(QUASI_IDENTIFIERS)].sort_values(list(QUASI_IDENTIFIERS), ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +25,7 @@ def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def test_both_get_one_representation_that_nobody_attacks(made: Made) -> None:
+    names = list(QUASI_IDENTIFIERS)
     for who in ("clinic", UNIVERSITY["id"]):
         record = made.record(who)
         assert record.decision is Verdict.APPROVED, record.reasons
@@ -50,7 +35,10 @@ def test_both_get_one_representation_that_nobody_attacks(made: Made) -> None:
         assert all(one.attacked_share == 0 for one in record.risk.sequential.residual)
         (rescored,) = (gate for gate in record.gates if gate.id == RESCORED_EQUAL)
         assert rescored.passed
-    pd.testing.assert_frame_equal(made.cells("clinic"), made.cells(UNIVERSITY["id"]))
+    clinic, university = (
+        made.data(who)[names].sort_values(names, ignore_index=True) for who in ("clinic", UNIVERSITY["id"])
+    )
+    pd.testing.assert_frame_equal(clinic, university)
 
 
 def test_the_record_says_whom_the_game_was_played_against(made: Made) -> None:
