@@ -166,16 +166,14 @@ def thresholds_figure(record: Reassessment) -> Figure | None:
             marks.append(("today, in one hand", ALARM, ALARM, "D"))
         for label, face, edge, marker in marks:
             ax.scatter([], [], label=label, facecolor=face, edgecolor=edge, marker=marker, s=20)
-        ax.legend(
-            loc="upper left", bbox_to_anchor=(0, 1.0 + 0.9 / max(len(gates), 2)), ncols=3, frameon=False, fontsize=7
-        )
+        canvas.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=7)
 
     beyond = [gate.title for gate in gates if max(_part(gate, then=False) or 0, together[gate.id] or 0) > 1]
     told = f"Beyond what is allowed today: {'; '.join(beyond)}." if beyond else "None is beyond what is allowed today."
     return Figure(
         name="reassessment-thresholds",
         draw=draw,
-        height=0.9 + 0.27 * len(gates),
+        height=1.1 + 0.27 * len(gates),
         alt=f"For {len(gates)} gates the part of the threshold that is used, when released and today. {told}",
         caption="What part of each threshold is used: hollow when it was released, filled today"
         + (", a diamond where several copies are in one hand." if judged else ".")
