@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. `make setup` puts everything else into .venv.
 .POSIX:
 .SUFFIXES:
-.PHONY: help setup demo browser test crashes lint dependencies advisories format bench scale docs schemas lock clean
+.PHONY: help setup demo browser test test-all golden crashes lint dependencies advisories format bench scale docs schemas lock clean
 
 BIN = .venv/bin
 READY = .venv/.ready
@@ -9,8 +9,10 @@ READY = .venv/.ready
 help:
 	@echo "make setup    install everything into .venv, by hash"
 	@echo "make demo     take the Adult-TN example through the gate: decision, bundle and PDF in build/demo"
-	@echo "make test     run the tests"
+	@echo "make test     run the quick tests: no service process, browser, PostgreSQL or kill"
+	@echo "make test-all run every test, those marked slow too, properties at full counts"
 	@echo "make browser  see to a Chromium, for the tests of the reviewer's page that need one"
+	@echo "make golden   compare what small requests come to with what they came to (python -m tests.golden --update rewrites)"
 	@echo "make crashes  kill releases and votes fifty times at random moments; some 20 minutes (TIMES=50 SEED=1)"
 	@echo "make outages  kill the service, its Prefect server, its runner, a run or PostgreSQL at random moments (TIMES=50 SEED=1)"
 	@echo "make lint     style, types, direction of imports"
@@ -35,7 +37,13 @@ demo: setup
 	@$(BIN)/releasegate release examples/adult-tn/request.yaml --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+
+test-all: setup
+	RELEASEGATE_FULL_TESTS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+golden: setup
+	@$(BIN)/python -m tests.golden
 
 browser:
 	@sh deployments/browser.sh
@@ -82,7 +90,7 @@ docs: setup
 	$(BIN)/pytest tests/docs
 
 schemas: setup
-	$(BIN)/python -m tasks.request.schema
+	$(BIN)/python -m flows.schemas
 
 lock: setup
 	settings=$$($(BIN)/python deployments/pip_settings.py --locking) && eval "$$settings" && \

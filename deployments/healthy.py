@@ -1,7 +1,7 @@
-"""Exit code 0 if the service in this container is well: what a health check of the image asks.
+"""Health check of the image: exit code 0 if the service in this container is healthy.
 
 ``python -P deployments/healthy.py [ADDRESS]``; the address is http://127.0.0.1:8600/health where none is given. Nothing
-is printed but the parts that are not well, which the service names without values.
+is printed but the unhealthy parts, which the service names without values.
 """
 
 import json
@@ -14,7 +14,7 @@ _SECONDS = 8.0
 
 
 def unwell(address: str) -> list[str]:
-    """Say what is not well; nothing if all is."""
+    """Unhealthy parts with their problems; empty if all is well."""
     if not address.startswith(("http://", "https://")):
         return ["the address begins with neither http:// nor https://"]
     try:

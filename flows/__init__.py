@@ -1,1 +1,1 @@
-"""What happens, in order, and nothing else; and the command line."""
+"""Order of the steps, and nothing else; and the command line."""

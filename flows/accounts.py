@@ -1,6 +1,6 @@
-"""Accounts of the reviewer's page: who may sign in, as which person of the policies, and in which roles.
+"""Accounts of the reviewer's page: logins, the people they stand for, and their roles.
 
-They are one file of the private folder, of mode 0600 and replaced as a whole. Of a password it holds an Argon2id hash.
+They are in one file of the private folder, of mode 0600 and replaced as a whole, with Argon2id hashes of passwords.
 """
 
 import hashlib
@@ -11,28 +11,25 @@ import stat
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from pathlib import Path
 from typing import Literal
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
 
 from flows.actor import Clock, utc_now
 from flows.locking import alone
 from flows.workspace import Workspace
-from tasks.decision.people import same_person
-from tasks.decision.states import Role
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.files import write_whole
+from tasks.core.people import WorkflowRole, same_person
 from tasks.ledger.signing import is_name
 
 SHORTEST_PASSWORD = 15
-"""Characters; a password is all that stands before the page."""
+"""Characters; a password is the only protection of the page."""
 LONGEST_PASSWORD = 256
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
@@ -45,56 +42,51 @@ _AT_ONCE = threading.BoundedSemaphore(2)
 
 
 class Duty(StrEnum):
-    """What an account is for. What its holder may do with one release, the policy of that release says."""
+    """Roles of an account; the policy of each release says what its holder may do with that release."""
 
-    REQUESTER = Role.REQUESTER.value
-    """Sees the releases that he has asked for, and may revoke them."""
-    REVIEWER = Role.REVIEWER.value
-    """Sees all releases, and votes where a policy names him."""
-    OFFICER = Role.OFFICER.value
-    """Sees all releases and audits, and revokes where a policy names him."""
+    REQUESTER = WorkflowRole.REQUESTER.value
+    """Sees the releases that they requested, and may revoke them."""
+    REVIEWER = WorkflowRole.REVIEWER.value
+    """Sees all releases, and votes where a policy names them."""
+    OFFICER = WorkflowRole.OFFICER.value
+    """Sees all releases and audits, and revokes where a policy names them."""
     REGULATOR = "regulator"
-    """Sees all releases and audits, and changes nothing."""
+    """Sees all releases and audits; changes nothing."""
 
 
-@dataclass(frozen=True)
-class Account:
-    """Somebody who may sign in."""
+class Account(BaseModel):
+    """A person who may sign in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     login: str
     name: str
     """The person, as policies spell the name."""
-    duties: frozenset[Duty]
-    password: str | None = field(repr=False)
-    """Hash; None for whom only a proxy signs in."""
+    duties: frozenset[Duty] = Field(alias="roles")
+    password: str | None = Field(repr=False)
+    """Hash; None if only a proxy signs them in."""
     since: datetime
+
+    @field_serializer("duties")
+    def _sorted(self, duties: frozenset[Duty]) -> list[str]:
+        return sorted(duties)
 
     @property
     def stamp(self) -> str:
-        """Changes whenever the account does; what was begun under another one has ended."""
+        """Changes with the account, which ends its earlier sessions."""
         parts = (self.login, self.name, *sorted(self.duties), self.password or "", self.since.isoformat())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    login: str
-    name: str
-    roles: tuple[Duty, ...]
-    password: str | None
-    since: datetime
-
-
-class _File(BaseModel):
+class _AccountsFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal["releasegate/accounts/1"] = "releasegate/accounts/1"
-    accounts: tuple[_Stored, ...] = ()
+    accounts: tuple[Account, ...] = ()
 
 
 class Accounts:
-    """The accounts of a workspace; each look reads the file anew."""
+    """The accounts of a workspace; every call reads the file."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._path = workspace.private / "accounts.json"
@@ -116,14 +108,14 @@ class Accounts:
         return tuple(sorted(self._read(), key=lambda account: account.login))
 
     def find(self, login: str) -> Account | None:
-        """The account of a login, whatever the case of its letters."""
+        """The account of a login, in any case of letters."""
         wanted = login.casefold()
         return next((account for account in self._read() if account.login == wanted), None)
 
     def check(self, login: str, password: str) -> Account | None:
-        """The account, if the password is its own; it takes as long where there is no such account.
+        """The account if the password is right; takes as long if there is no such account.
 
-        A hash that was made with weaker parameters than today's is made anew.
+        A hash with weaker parameters than the present ones is replaced.
         """
         account, decoy = self.find(login), self._decoy
         kept = account.password if account is not None else None
@@ -138,24 +130,24 @@ class Accounts:
     def add(
         self, login: str, name: str, duties: Iterable[Duty], password: str | None, *, clock: Clock = utc_now
     ) -> Account:
-        """Make an account.
+        """Add an account.
 
         Parameters
         ----------
         login : str
-            Small letters, digits and ``._@+-``.
+            Lower-case letters, digits and ``._@+-``.
         name : str
             The person, as policies spell the name.
         duties : iterable of Duty
             At least one.
         password : str or None
-            None for an account that only a proxy signs in.
+            None if only a proxy signs them in.
         clock : callable
 
         Raises
         ------
         BadInput
-            If login, name or password cannot be one, or login or person have an account already.
+            If login, name or password is not valid, or login or person have an account already.
         """
         wanted = login.casefold()
         if not LOGIN.fullmatch(wanted):
@@ -165,17 +157,18 @@ class Accounts:
         chosen = frozenset(duties)
         if not chosen:
             raise _unfit("--role", "at least one role")
-        made = Account(wanted, name, chosen, None if password is None else self._hash(password), clock())
+        hashed = None if password is None else self._hash(password)
+        made = Account(login=wanted, name=name, duties=chosen, password=hashed, since=clock())
 
         def added(accounts: list[Account]) -> list[Account]:
             for account in accounts:
                 if account.login == wanted or same_person(account.name, name):
                     raise BadInput(
-                        "there is such an account already",
+                        "the account exists already",
                         where=account.login,
-                        expected="one account a login, and one a person",
-                        got="a second",
-                        fix="remove the first one: releasegate account remove LOGIN",
+                        expected="one account per login and per person",
+                        got="a second account",
+                        fix="remove the first: releasegate account remove LOGIN",
                     )
             return [*accounts, made]
 
@@ -183,23 +176,15 @@ class Accounts:
         return made
 
     def set_password(self, login: str, password: str) -> Account:
-        """Give an account another password, which ends its sessions.
+        """Change the password of an account, which ends its sessions.
 
         Raises
         ------
         BadInput
-            If there is no such account, or the password cannot be one.
+            If there is no such account, or the password is not valid.
         """
-        if self.find(login) is None:
-            raise _unknown()
-        wanted, hashed = login.casefold(), self._hash(password)
-        self._change(
-            lambda accounts: [replace(one, password=hashed) if one.login == wanted else one for one in accounts]
-        )
-        changed = self.find(login)
-        if changed is None:
-            raise _unknown()
-        return changed
+        hashed = self._hash(password)
+        return self._replace(login, lambda one: one.model_copy(update={"password": hashed}))
 
     def remove(self, login: str) -> Account:
         """Remove an account, which ends its sessions.
@@ -207,17 +192,31 @@ class Accounts:
         Raises
         ------
         BadInput
-            If there is none of this login.
+            If there is no such account.
         """
-        account = self.find(login)
-        if account is None:
-            raise _unknown()
-        self._change(lambda accounts: [one for one in accounts if one.login != account.login])
-        return account
+        return self._replace(login, lambda _: None)
+
+    def _replace(self, login: str, replacement: Callable[[Account], Account | None]) -> Account:
+        """Replace or remove an account; returns the new one, or the removed one."""
+        found: list[Account] = []
+
+        def changed(accounts: list[Account]) -> list[Account]:
+            others = [one for one in accounts if one.login != login.casefold()]
+            for one in accounts:
+                if one.login == login.casefold():
+                    new = replacement(one)
+                    found.append(new or one)
+                    others += [new] if new is not None else []
+            if not found:
+                raise _unknown()
+            return others
+
+        self._change(changed)
+        return found[0]
 
     def _rehashed(self, account: Account, password: str) -> Account:
-        """The account with a new hash of the same password, unless the account was changed meanwhile."""
-        changed = replace(account, password=self._hash(password))
+        """The account with a new hash of the same password, unless it has changed meanwhile."""
+        changed = account.model_copy(update={"password": self._hash(password)})
         self._change(lambda accounts: [changed if one == account else one for one in accounts])
         return changed
 
@@ -231,10 +230,10 @@ class Accounts:
         normal = _normal(password)
         if not SHORTEST_PASSWORD <= len(normal) <= LONGEST_PASSWORD:
             raise BadInput(
-                "this cannot be a password",
+                "the password is not valid",
                 where="password",
                 expected=f"{SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters",
-                got=f"{len(normal)}",
+                got=f"{len(normal)} characters",
                 fix="choose several words",
             )
         with _AT_ONCE:
@@ -248,14 +247,13 @@ class Accounts:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise self._damaged(error.strerror or "the system refused") from None
+            raise self._damaged(error.strerror or "a refusal by the system") from None
         if mode & 0o077:
             raise self._damaged(f"permissions {mode:04o}")
         try:
-            stored = _File.model_validate_json(content).accounts
+            return list(_AccountsFile.model_validate_json(content).accounts)
         except ValidationError:
-            raise self._damaged("something else") from None
-        return [Account(one.login, one.name, frozenset(one.roles), one.password, one.since) for one in stored]
+            raise self._damaged("a file of another form") from None
 
     def _change(self, change: Callable[[list[Account]], list[Account]]) -> None:
         refused = WorkspaceError(
@@ -265,64 +263,44 @@ class Accounts:
             fix="wait until it ends, and try again",
         )
         with alone(self._lock, refused, wait_seconds=_WAIT, waiting="waiting for another change of the accounts"):
-            stored = [
-                _Stored(
-                    login=one.login,
-                    name=one.name,
-                    roles=tuple(sorted(one.duties)),
-                    password=one.password,
-                    since=one.since,
-                )
-                for one in change(self._read())
-            ]
-            _write(self._path, _File(accounts=tuple(stored)).model_dump_json(indent=1).encode() + b"\n")
+            changed = _AccountsFile(accounts=tuple(change(self._read())))
+            try:
+                write_whole(self._path, changed.model_dump_json(indent=1, by_alias=True).encode() + b"\n")
+            except OSError as error:
+                raise WorkspaceError(
+                    "the accounts cannot be written",
+                    where=str(self._path),
+                    expected="a folder that you may create files in, with room on its disk",
+                    got=error.strerror or "a refusal by the system",
+                    fix="correct its permissions, or free space",
+                ) from None
 
     def _damaged(self, got: str) -> WorkspaceError:
         return WorkspaceError(
-            "the accounts cannot be relied on",
+            "the accounts file cannot be trusted",
             where=str(self._path),
-            expected="the file that releasegate account wrote, readable by its owner only",
+            expected="the file written by releasegate account, readable by its owner only",
             got=got,
             fix="correct its permissions, or restore it from a backup; until then nobody can sign in",
         )
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file as a whole."""
-    draft = path.with_name(f".accounts-{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise WorkspaceError(
-            "the accounts cannot be written",
-            where=str(path),
-            expected="a folder that you may create files in, with room on its disk",
-            got=error.strerror or "the system refused",
-            fix="correct its permissions, or free space",
-        ) from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
-
-
 def _normal(password: str) -> str:
-    """The same characters, however they were typed."""
+    """The password in Unicode normalization form C."""
     return unicodedata.normalize("NFC", password)
 
 
 def _unfit(where: str, expected: str) -> BadInput:
-    return BadInput("this cannot be an account", where=where, expected=expected, got="something else", fix="correct it")
+    return BadInput(
+        "the account is not valid", where=where, expected=expected, got="a value of another form", fix="correct it"
+    )
 
 
 def _unknown() -> BadInput:
     return BadInput(
         "there is no such account",
         where="LOGIN",
-        expected="a login that releasegate account list shows",
-        got="another",
-        fix="check it",
+        expected="a login listed by releasegate account list",
+        got="an unknown login",
+        fix="check the spelling",
     )

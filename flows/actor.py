@@ -1,4 +1,4 @@
-"""Who acts, and when: what every entry of the ledger carries."""
+"""Actor and time, which every entry of the ledger carries."""
 
 import getpass
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ def utc_now() -> datetime:
 
 @contextmanager
 def acting_as(name: str) -> Iterator[None]:
-    """Name somebody else than the process's own login as the actor, for as long as the block runs.
+    """Set a person other than the process's own login as the actor, while the block runs.
 
     For a service that acts for people whom it has signed in.
     """
@@ -30,7 +30,7 @@ def acting_as(name: str) -> Iterator[None]:
 
 
 def actor() -> str:
-    """Login name of whoever runs the gate; the ledger's own note, not a proof of identity."""
+    """Login name under which the gate runs; a note for the ledger, not a proof of identity."""
     acting = _ACTING.get()
     if acting is not None:
         return acting

@@ -1,7 +1,7 @@
-"""Collecting what documents say of the ledger: the workspace's own bundles, and what auditors have kept elsewhere.
+"""Collecting anchors of the ledger: from the workspace's own bundles, and from documents kept elsewhere.
 
-A bundle in the workspace can be rewritten by whoever can rewrite the ledger; a determination in an auditor's hands, and
-signed, cannot.
+A person who can rewrite the ledger can also rewrite the workspace's bundles, but not a signed determination in an
+auditor's hands.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ from cryptography.x509 import Certificate
 
 from flows.pdf_checking import read_pdf
 from flows.workspace import Workspace
+from tasks.core.errors import SignatureRefused, TamperingFound, WorkspaceError
 from tasks.decision.record import SCHEMA_VERSION
 from tasks.delivery.signed import SIGNED
 from tasks.delivery.verification import DECISIONS, RELEASE_ID
-from tasks.errors import SignatureRefused, TamperingFound, WorkspaceError
 from tasks.ledger.anchors import Anchor
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -27,19 +27,19 @@ _HEAD = re.compile(rb'"prev_record_sha256":"([0-9a-f]{64})"')  # in canonical JS
 
 @dataclass(frozen=True)
 class Collected:
-    """Anchors, and what they were taken from."""
+    """Anchors, with counts of the documents that they come from."""
 
     anchors: tuple[Anchor, ...]
     signed: int
-    """Documents with a signature that fits their bytes."""
+    """Documents with a signature that matches their bytes."""
     unsigned: int
-    """Documents without, which prove less: whoever can write them can change them."""
+    """Documents without a signature; they prove less, since they can be changed unnoticed."""
     passed_over: int
     """Other files of the folders that were named."""
 
 
 def anchors_of_bundles(workspace: Workspace) -> tuple[Anchor, ...]:
-    """What the decisions and the signed determinations of a workspace's bundles say.
+    """Anchors from the decisions and signed determinations of a workspace's bundles.
 
     Raises
     ------
@@ -56,16 +56,16 @@ def _bundles(releases: Path) -> list[Path]:
 
 
 def _of_bundle(bundle: Path) -> Iterator[Anchor]:
-    """What a bundle says, by its names and the one place that names a head: there may be thousands."""
+    """Anchors of a bundle, read without parsing its records: there may be thousands."""
     for path in sorted((bundle / DECISIONS).glob("*.json")):
         content = path.read_bytes()
         heads = _HEAD.findall(content)
         if len(heads) != 1:
             raise TamperingFound(
-                "a decision in the workspace cannot be read, so that it says nothing of the ledger",
+                "a decision in the workspace cannot be read, and so cannot be compared with the ledger",
                 where=str(path),
                 expected="a decision record",
-                got="something else",
+                got="other content",
                 fix="verify this bundle; restore it from a backup",
             )
         anchor = Anchor(str(path), bundle.name, path.stem, heads[0].decode(), _sha256(content))
@@ -75,21 +75,21 @@ def _of_bundle(bundle: Path) -> Iterator[Anchor]:
 
 
 def anchors_of_documents(paths: Sequence[Path], roots: Sequence[Certificate] | None) -> Collected:
-    """What documents say that were kept elsewhere: determinations as PDF, and decision records.
+    """Anchors from documents that were kept elsewhere: determinations as PDF, and decision records.
 
     Parameters
     ----------
     paths : sequence of Path
         Files, or folders that hold some.
     roots : sequence of certificates, or None
-        Who is trusted to say whose a certificate is, as of the time when it was signed; None to leave that open.
+        Root certificates that are trusted, as of the time of signing; None to skip the check of trust.
 
     Raises
     ------
     SignatureRefused
         If a PDF was changed after it was signed or cannot be read, or its signer is not trusted.
     WorkspaceError
-        If there is no such file, a file says nothing of a ledger, or a folder holds no document that does.
+        If there is no such file, a file names no entry of a ledger, or a folder holds no document that does.
     """
     anchors: list[Anchor] = []
     signed = passed_over = 0
@@ -104,7 +104,7 @@ def anchors_of_documents(paths: Sequence[Path], roots: Sequence[Certificate] | N
             signed += is_signed
         if not found:
             raise WorkspaceError(
-                "this says nothing of the ledger",
+                "no document here names the ledger",
                 where=str(path),
                 expected="determinations as PDF, or decision records (JSON), or a folder with some",
                 got="neither",
@@ -121,26 +121,26 @@ def _files(path: Path) -> Iterable[Path]:
 
 
 def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | None, bool]:
-    """What a file says, and whether it is signed."""
+    """Anchor of a file, and whether the file is signed."""
     content = read_pdf(path)
     if path.suffix.lower() == ".json":
         return _of_record(content, str(path)), False
-    from tasks.signature.findings import Finding, refuse_unless_sound, told  # noqa: PLC0415  pyHanko takes a second
+    from tasks.signature.findings import SignatureFinding, description, refuse_unless_sound  # noqa: PLC0415  pyHanko takes a second
     from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415
 
     found = inspect_pdf(content)
-    if not found.is_whole and found.finding is not Finding.UNSIGNED:
+    if not found.is_whole and found.finding is not SignatureFinding.UNSIGNED:
         raise SignatureRefused(
-            f"a document cannot be relied on to verify the ledger: {told(found)}",
+            f"a document cannot be relied on to verify the ledger: {description(found)}",
             where=str(path),
             expected="a determination as it was signed",
             got=found.finding.value,
             fix="restore it from where it was kept, or leave it out",
         )
-    is_signed = found.finding is not Finding.UNSIGNED
+    is_signed = found.finding is not SignatureFinding.UNSIGNED
     if roots is not None:
         judged = inspect_pdf(content, roots, found.claimed_at)
-        if judged.finding is not Finding.EXTENDED:
+        if judged.finding is not SignatureFinding.EXTENDED:
             refuse_unless_sound(judged, str(path))
     anchor = _of_record(found.record, str(path)) if found.record is not None else None
     if anchor is not None and found.head is not None:
@@ -149,7 +149,7 @@ def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | 
 
 
 def _of_record(content: bytes, source: str) -> Anchor | None:
-    """What a decision record says; None for anything else."""
+    """Anchor of a decision record; None for anything else."""
     try:
         document = json.loads(content)
         named = (document["schema_version"], document["release_id"], document["prev_record_sha256"])

@@ -1,8 +1,8 @@
 """The audit of a period: the ledger examined, the report computed, PDF, JSON and CSV written.
 
-What one call does, in order:
+The steps of one call:
 
-1. Check the days, and that nothing stands in the way of the folder.
+1. Check the days and the folder to write.
 2. Examine the ledger: verify all of it, and read it, of one state. A broken ledger is audited too; the report says so.
 3. Compute the report from the rows alone; no bundle is opened.
 4. Write the files into a hidden folder beside the target, then move it to its place.
@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -23,15 +23,17 @@ from pathlib import Path
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
-from tasks.audit.build import Verified, audit_report, checked_period
+from tasks.audit.build import audit_report, checked_period
 from tasks.audit.history import Period
-from tasks.audit.report import AuditReport, Problem
-from tasks.decision.record import canonical_json
-from tasks.errors import BadInput, WorkspaceError
-from tasks.guard import guarded
-from tasks.ledger.store import Examined
+from tasks.audit.report import AuditReport
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.files import sync_folder
+from tasks.core.guard import guarded
+from tasks.ledger.chain import Checkpoints
 
 PDF, JSON = "audit.pdf", "audit.json"
+_NO_CHECKPOINTS = Checkpoints()
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -52,8 +54,7 @@ def run_audit(
     output: Path,
     *,
     force: bool = False,
-    anchors: Mapping[int, str] | None = None,
-    fingerprints: Collection[str] = (),
+    checkpoints: Checkpoints = _NO_CHECKPOINTS,
     clock: Clock = utc_now,
 ) -> Audited:
     """Write the audit of a period into the folder ``audit-<first>-<last>``.
@@ -67,15 +68,15 @@ def run_audit(
     output : Path
         Folder that the audit's folder is made in.
     force : bool
-        Replace an audit of the same days that is there already.
-    anchors, fingerprints
-        Heads and keys noted outside the ledger, as in ``Ledger.verify``.
+        Replace an existing audit of the same days.
+    checkpoints : Checkpoints
+        Heads and keys noted outside the ledger.
     clock : callable
 
     Raises
     ------
     BadInput
-        If the days are none, or no period that has begun.
+        If the days cannot be read, or are not a period that has begun.
     WorkspaceError
         If there is no ledger, or the folder is there already or cannot be written.
     TamperingFound
@@ -86,7 +87,7 @@ def run_audit(
     folder = output.resolve() / f"audit-{period.first}-{period.last}"
     with guarded("audit"):
         _check_free(folder, force=force)
-        report = _examined(workspace, period, now, anchors or {}, fingerprints)
+        report = _examined(workspace, period, now, checkpoints)
         files = {PDF: as_pdf(report), **as_data(report)}
         with _replacing(folder) as draft:
             for name, content in files.items():
@@ -105,25 +106,18 @@ def audit_of(workspace: Workspace, first_day: str, last_day: str, *, clock: Cloc
     now = clock()
     period = _period(first_day, last_day, now)
     with guarded("audit"):
-        return _examined(workspace, period, now, {}, ())
+        return _examined(workspace, period, now, _NO_CHECKPOINTS)
 
 
 def _period(first_day: str, last_day: str, now: datetime) -> Period:
     return checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
 
 
-def _examined(
-    workspace: Workspace, period: Period, now: datetime, anchors: Mapping[int, str], fingerprints: Collection[str]
-) -> AuditReport:
+def _examined(workspace: Workspace, period: Period, now: datetime, checkpoints: Checkpoints) -> AuditReport:
     with open_ledger(workspace) as ledger:
-        examined = ledger.examine(anchors, fingerprints)
-    return audit_report(
-        examined.rows,
-        _verified(examined, len(anchors) + len(fingerprints)),
-        period,
-        made_at=now,
-        program=metadata.version("releasegate"),
-    )
+        examined = ledger.examine(checkpoints)
+    program = metadata.version("releasegate")
+    return audit_report(examined, period, noted_outside=len(checkpoints), made_at=now, program=program)
 
 
 def _day(text: str, option: str) -> date:
@@ -133,7 +127,7 @@ def _day(text: str, option: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            "this is no day", where=option, expected="a day as 2026-03-31", got="something else", fix="correct it"
+            "this is not a day", where=option, expected="a day as 2026-03-31", got="other text", fix="correct it"
         ) from None
 
 
@@ -149,27 +143,19 @@ def _check_free(folder: Path, *, force: bool) -> None:
         return
     if not force:
         raise WorkspaceError(
-            "there is an audit of this period already",
+            "an audit of this period already exists",
             where=str(folder),
             expected="nothing in its place",
-            fix="keep it elsewhere, name another folder with --output, or replace it with --force",
+            fix="move it, name another folder with --output, or replace it with --force",
         )
     if folder.is_symlink() or not (folder / JSON).is_file():
         raise WorkspaceError(
-            "what is in the place of the audit is none",
+            "the folder of the audit holds something else",
             where=str(folder),
             expected=f"a folder with {JSON}, which --force replaces",
             got="something else",
             fix="move it away",
         )
-
-
-def _verified(examined: Examined, noted_outside: int) -> Verified:
-    problem = examined.problem
-    told = None
-    if problem is not None:
-        told = Problem(entry=examined.broken_at, what=problem.what, expected=problem.expected, got=problem.got)
-    return Verified(len(examined.rows), examined.head, examined.signatures, examined.keys, noted_outside, told)
 
 
 def as_pdf(report: AuditReport) -> bytes:
@@ -193,13 +179,13 @@ def as_data(report: AuditReport) -> dict[str, bytes]:
 
 @contextmanager
 def _replacing(folder: Path) -> Iterator[Path]:
-    """A new folder that takes its place when the block ends, and is gone after an error."""
+    """A new folder that is moved to its place when the block ends, and removed after an error."""
     draft = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
     old = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
     draft.mkdir(mode=0o750)
     try:
         yield draft
-        _sync(draft)
+        sync_folder(draft)
         if folder.exists():
             folder.rename(old)
         try:
@@ -208,7 +194,7 @@ def _replacing(folder: Path) -> Iterator[Path]:
             if old.exists():
                 old.rename(folder)
             raise
-        _sync(folder.parent)
+        sync_folder(folder.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
@@ -219,11 +205,3 @@ def _write(path: Path, content: bytes) -> None:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Opening a published release to act on it: its ledger, its lock, and where it stands for each recipient."""
+"""Opening a published release to act on it: its ledger, its lock, and its standing for each recipient."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from flows.actor import actor
+from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle, read_records
-from flows.signing import PASSPHRASE
+from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.core.files import file_sha256
+from tasks.core.guard import guarded
+from tasks.core.seed import derive_seed
+from tasks.decision.changes import Author, Step, change, read_standing
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, recorded_hashes
 from tasks.delivery.ballot_box import BallotBox
-from tasks.delivery.seed import derive_seed
 from tasks.delivery.signed_additions import finish_signed, since_publication
 from tasks.delivery.verification import DECISIONS, verify_bundle
-from tasks.errors import BadInput, TamperingFound, WorkspaceError
-from tasks.ledger.changes import Step, change, read_standing
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
 
 _LONGEST_WAIT = 30.0
 """Seconds to wait for another process that acts on the same release."""
@@ -34,7 +35,7 @@ _LONGEST_WAIT = 30.0
 
 @dataclass(frozen=True)
 class Case:
-    """One recipient's release."""
+    """One recipient's part of a release."""
 
     record: DecisionRecord
     record_sha256: str
@@ -48,13 +49,15 @@ class Case:
 
 @dataclass(frozen=True)
 class OpenRelease:
-    """A verified release that nobody else acts on meanwhile."""
+    """A verified release, locked against other processes."""
 
     release_id: str
     workspace: Workspace
     ledger: Ledger
     cases: Mapping[str, Case]
     """By recipient."""
+    now: datetime
+    """Time of what is done to it."""
 
     @property
     def bundle(self) -> Path:
@@ -75,42 +78,78 @@ class OpenRelease:
                 "the release has no such recipient",
                 where="--recipient",
                 expected=" or ".join(sorted(self.cases)),
-                got="another id",
+                got="a different id",
                 fix="check the id; the request lists its recipients",
             )
         return found
 
     def one_case(self, recipient: str | None) -> Case:
-        """The case of a recipient, or the only one; BadInput as above where there are several and none is named."""
-        if recipient is None and len(self.cases) == 1:
-            return next(iter(self.cases.values()))
-        return self.case(recipient or "")
+        """The case of a recipient, or the only one.
 
-    def append(self, case: Case, steps: Sequence[Step], at: datetime, signer: Signer | None = None) -> Standing:
-        """Write a change of a case to the ledger, if it still stands where it stood and may be changed so."""
-        return change(
-            self.ledger,
-            case.record,
-            case.record_sha256,
-            steps,
-            actor=actor(),
-            at=at,
-            expected=case.standing,
-            signer=signer,
-        )
+        Raises
+        ------
+        BadInput
+            If the release has no such recipient, or several and none is named.
+        """
+        if recipient is not None:
+            return self.case(recipient)
+        if len(self.cases) > 1:
+            raise BadInput(
+                "the release has several recipients",
+                where="--recipient",
+                expected=" or ".join(sorted(self.cases)),
+                got="none",
+                fix="name the recipient",
+            )
+        return next(iter(self.cases.values()))
+
+    def append(self, case: Case, steps: Sequence[Step], signer: Signer | None = None) -> Standing:
+        """Write a change of a case to the ledger, if the case has not changed since and the change is allowed."""
+        author = Author(actor(), self.now, signer)
+        return change(self.ledger, case.record, case.record_sha256, steps, author, expected=case.standing)
 
     def ballots(self, recipient: str) -> BallotBox:
         """The sealed votes of a recipient's release."""
         return ballot_box(self.workspace, self.release_id, recipient)
 
     def staged(self, recipient: str) -> Path:
-        """Where an addition is staged."""
+        """Folder in which an addition is staged."""
         return self.workspace.additions(self.release_id) / recipient
+
+
+@dataclass(frozen=True)
+class ReleaseAction:
+    """An action of a person on a published release: vote, revoke, override or sign."""
+
+    reference: str
+    """Release id, its first digits, or the bundle's folder."""
+    workspace: Workspace
+    by: str = ""
+    """Name as the policy spells it."""
+    reason: str = ""
+    """Kept in the ledger for good."""
+    recipient: str | None = None
+    """Recipient concerned; may be left out where there is only one."""
+    key: PrivateKey | None = None
+    """Private key for the ledger, where one is registered; in its usual place where not given."""
+    ask: Ask = nobody_to_ask
+    """Asks for the key's passphrase, where the environment gives none."""
+    clock: Clock = utc_now
+
+    @contextmanager
+    def opened(self, stage: str) -> Iterator[OpenRelease]:
+        """The release, verified and locked; errors as of `open_release`, internal ones named after the stage."""
+        with guarded(stage), open_release(self.reference, self.workspace, self.clock()) as release:
+            yield release
+
+    def signer(self, release: OpenRelease, name: str) -> Signer | None:
+        """The person who acts, with their private key; None where they have no key in force."""
+        return signer_of(release.ledger, name, self.key, self.ask)
 
 
 @contextmanager
 def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterator[OpenRelease]:
-    """Open a release, finish what an interrupted command has left of it, verify it, and note what has expired.
+    """Open a release: finish what an interrupted command left undone, verify it, and record expiries.
 
     Parameters
     ----------
@@ -123,7 +162,7 @@ def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterato
     Raises
     ------
     WorkspaceError
-        If there is no such release, it lies outside its workspace, or another process acts on it.
+        If there is no such release, it is outside its workspace, or another process acts on it.
     TamperingFound
         If the bundle or the ledger is not as recorded.
     StageFailed
@@ -142,11 +181,11 @@ def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterato
     with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
         finish_additions(home, ledger, bundle.name)
         verify_bundle(bundle, ledger)
-        yield OpenRelease(bundle.name, home, ledger, settled_cases(home, ledger, bundle.name, now))
+        yield OpenRelease(bundle.name, home, ledger, settled_cases(home, ledger, bundle.name, now), now)
 
 
 def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> dict[str, Case]:
-    """Where a verified release stands, its expiry recorded, and nothing kept of what can no longer be delivered."""
+    """Standing of a verified release by recipient; records expiries, removes what can no longer be delivered."""
     cases = cases_of(workspace.bundle(release_id), ledger, now)
     late = [
         case for case in cases.values() if case.standing.state is State.EXPIRED and not case.standing.expiry_recorded
@@ -154,7 +193,7 @@ def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: da
     if late:
         with ledger.transaction():
             for case in late:
-                change(ledger, case.record, case.record_sha256, [], actor=actor(), at=now)
+                change(ledger, case.record, case.record_sha256, [], Author(actor(), now))
         cases = cases_of(workspace.bundle(release_id), ledger, now)
     for case in cases.values():
         if _is_past_delivery(case, now):
@@ -163,7 +202,7 @@ def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: da
 
 
 def _is_past_delivery(case: Case, now: datetime) -> bool:
-    """Whether no vote and no officer can bring about a delivery any more."""
+    """Whether neither votes nor an officer can bring about a delivery any more."""
     ended = case.standing.state in {State.EXPIRED, State.REVOKED, State.SUPERSEDED}
     blocked = case.standing.state is State.BLOCKED and case.record.decision is not Verdict.BLOCKED
     return ended or (blocked and is_over(case.record.valid_until, utc_day(now)))
@@ -172,7 +211,7 @@ def _is_past_delivery(case: Case, now: datetime) -> bool:
 def forget(workspace: Workspace, release_id: str, recipient: str) -> None:
     """Remove the sealed delivery and the sealed votes of a release that has ended; repeating is harmless.
 
-    What is kept to assess it again stays if it has left.
+    Material for re-assessment stays if the copy was delivered.
     """
     drop_pending(workspace, release_id, recipient)
     ballot_box(workspace, release_id, recipient).clear()
@@ -182,7 +221,7 @@ def forget(workspace: Workspace, release_id: str, recipient: str) -> None:
 
 
 def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:
-    """Where a verified release stands for each recipient."""
+    """Standing of a verified release by recipient."""
     cases = {}
     for record in read_records(bundle):
         sha256 = file_sha256(bundle / DECISIONS / f"{record.recipient.id}.json")
@@ -191,9 +230,9 @@ def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:
 
 
 def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
-    """Move additions that are recorded into their bundle, and remove staged ones that are not; repeating is harmless.
+    """Move recorded additions into their bundle, and remove staged ones that are not recorded; repeating is harmless.
 
-    Additions are what reviews add, and determinations that experts have signed.
+    Additions are deliveries after review, and determinations that experts have signed.
 
     Raises
     ------
@@ -213,7 +252,7 @@ def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> N
                     "an interrupted delivery cannot be finished: it is not what was recorded",
                     where=str(staged),
                     expected=f"the files that ledger entry {released.sequence} names",
-                    got="others",
+                    got="different files",
                     fix="find out what changed them; restore the workspace's private folder from a backup",
                 )
             finish(staged, bundle, staged.name)
@@ -246,33 +285,17 @@ def pending_key(workspace: Workspace, release_id: str) -> bytes:
 
 
 def drop_pending(workspace: Workspace, release_id: str, recipient: str) -> None:
-    """Remove a sealed delivery that nobody waits for any more."""
-    path = workspace.pending(release_id, recipient)
-    path.unlink(missing_ok=True)
-    if path.parent.is_dir() and not any(path.parent.iterdir()):
-        path.parent.rmdir()
+    """Remove a sealed delivery that is no longer needed."""
+    _drop(workspace.pending(release_id, recipient))
 
 
 def drop_kept(workspace: Workspace, release_id: str, recipient: str) -> None:
-    """Remove what was kept to assess a copy again that will never leave."""
-    path = workspace.kept(release_id, recipient)
+    """Remove what was kept to re-assess a copy that will never be delivered."""
+    _drop(workspace.kept(release_id, recipient))
+
+
+def _drop(path: Path) -> None:
+    """Remove a file, and its folder once that is empty."""
     path.unlink(missing_ok=True)
     if path.parent.is_dir() and not any(path.parent.iterdir()):
         path.parent.rmdir()
-
-
-def nobody_to_ask() -> str:
-    """In place of asking for a passphrase.
-
-    Raises
-    ------
-    WorkspaceError
-        Always.
-    """
-    raise WorkspaceError(
-        "the passphrase of the key is needed",
-        where=f"environment variable {PASSPHRASE}",
-        expected="the passphrase",
-        got="none, and nobody to ask",
-        fix=f"set {PASSPHRASE}",
-    )

@@ -1,8 +1,8 @@
-"""Going back to what has left: which copies did, their bytes, what was kept of them, and which are of the same people.
+"""Earlier releases: which copies were released, their bytes, what was kept of them, and which share their people.
 
 That two releases are of the same people is known where their data are the same by SHA-256, or where one continues or
 supersedes the other or names it among the recipient's earlier releases. Record ids are then taken to mean the same. The
-ledger tells all of this; of decisions that an earlier version recorded, the earlier releases are read in the bundle.
+ledger states all of this; of decisions that an earlier version recorded, the earlier releases are read in the bundle.
 """
 
 import hashlib
@@ -16,17 +16,17 @@ import pyarrow as pa
 
 from flows.cases import finish_additions
 from flows.workspace import Workspace
+from tasks.core.errors import StageFailed, TamperingFound
+from tasks.core.files import file_sha256
+from tasks.core.seed import derive_seed
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.vault import Vault
+from tasks.delivery.kept import Kept, kept_key, unpacked
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import open_members
-from tasks.delivery.seed import derive_seed
 from tasks.delivery.verification import DECISIONS, verify_bundle
-from tasks.errors import StageFailed, TamperingFound
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
-from tasks.reassessment.kept import Kept, kept_key, unpacked
 from tasks.reassessment.scoring import Delivered
 from tasks.request.load import LoadedRequest, request_of_bytes
 
@@ -36,12 +36,12 @@ _LONGEST_WAIT = 30.0
 
 @dataclass(frozen=True)
 class Left:
-    """A copy that has left."""
+    """A copy that was released."""
 
     release_id: str
     recipient: str
     released: Entry
-    """The entry with which it left."""
+    """The ledger entry of its release."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Left:
 
 
 class Departures:
-    """Every copy that has left, as the ledger tells."""
+    """Every copy that was released, by the ledger."""
 
     def __init__(self, workspace: Workspace, ledger: Ledger) -> None:
         self._workspace = workspace
@@ -62,7 +62,7 @@ class Departures:
 
     @cached_property
     def copies(self) -> tuple[Left, ...]:
-        """In the order in which they left; one that left twice, as after an override, counts once."""
+        """In the order of release; one that was released twice, as after an override, counts once."""
         found = {(str(one.release_id), str(one.recipient)): one for one in self._released}
         return tuple(Left(release, recipient, entry) for (release, recipient), entry in found.items())
 
@@ -70,7 +70,7 @@ class Departures:
         """The copies of one release."""
         return tuple(one for one in self.copies if one.release_id == release_id)
 
-    def hands(self, copy: Left) -> frozenset[str]:
+    def same_recipient(self, copy: Left) -> frozenset[str]:
         """Ids of the recipients that are one with a copy's: the same id, or the same organisation under another."""
         own = self._organisation(copy)
         return frozenset(
@@ -79,8 +79,8 @@ class Departures:
             if one.recipient == copy.recipient or (own and self._organisation(one) == own)
         )
 
-    def beside(self, copy: Left) -> tuple[Left, ...]:
-        """Other copies that have left of the same people, as far as is known (see ``silent``)."""
+    def of_the_same_people(self, copy: Left) -> tuple[Left, ...]:
+        """Other released copies of the same people, as far as is known (see ``silent``)."""
         found, waiting = {copy.release_id}, [copy.release_id]
         while waiting:
             for other in self._edges.get(waiting.pop(), set()) - found:
@@ -90,9 +90,9 @@ class Departures:
 
     @cached_property
     def silent(self) -> frozenset[str]:
-        """Copies whose bundle does not have the record that was decided on, and the ledger does not tell what it named.
+        """Copies whose bundle lacks the record that was decided on, where the ledger does not state what it named.
 
-        Nobody knows which earlier releases these continue.
+        It is not known which earlier releases these continue.
         """
         return frozenset(one.name for one in self.copies if self._named(one) is None)
 
@@ -136,7 +136,7 @@ class Departures:
 
 
 def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]:
-    """Where the request of a release lay, and the folders that it could name files in; it need not be there still."""
+    """Path of a release's request, and the folders that it could name files in; they need not exist any more."""
     entries = ledger.entries(release_id=release_id, event=Event.REQUESTED)
     body = entries[0].body if entries else {}
     roots = body.get("roots")
@@ -151,7 +151,7 @@ def request_of(kept: Kept, path: Path, roots: Sequence[Path]) -> LoadedRequest:
 
 
 def kept_of(workspace: Workspace, copy: Left) -> Kept:
-    """What was kept of a copy.
+    """Data kept of a copy.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def kept_of(workspace: Workspace, copy: Left) -> Kept:
 
 
 def delivered_of(workspace: Workspace, copy: Left, record: DecisionRecord) -> Delivered:
-    """A copy as it left: its bytes, checked against record and ledger, and what was kept of it.
+    """A copy as it was released: its bytes, checked against record and ledger, and what was kept of it.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def delivered_of(workspace: Workspace, copy: Left, record: DecisionRecord) -> De
 
 
 def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
-    """Let a process that works on a release end, and finish what an interrupted one has left.
+    """Wait for a process that works on a release, and finish the work of an interrupted one.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def record_of(workspace: Workspace, ledger: Ledger, copy: Left) -> DecisionRecor
 
 
 def left_at(copy: Left) -> datetime:
-    """When a copy left."""
+    """When a copy was released."""
     return copy.released.at
 
 

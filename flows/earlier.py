@@ -1,8 +1,8 @@
-"""Earlier releases of the same data: what a release with decoys must continue, and what forbids it.
+"""Earlier releases of the same data: those that a release with decoys must continue, and those that forbid it.
 
-Whoever holds copies of two releases compares them. Decoys withstand that within one lineage of versions alone: later
-versions keep what the first one planned. So a release of data of which copies are out already is refused where either
-of the two has decoys and the new one does not continue the other. That data are the same is told by their SHA-256.
+A holder of copies of two releases can compare them. Decoys withstand that within one lineage of versions alone: later
+versions keep what the first one planned. So a release of data that were released before is refused where either of the
+two has decoys and the new one does not continue the other. Equal SHA-256 show that data are the same.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from flows.identity import Inputs
 from flows.recall import read_records
 from flows.workspace import Workspace
+from tasks.core.errors import RequestError, StageFailed
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import RequestError, StageFailed
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest
@@ -22,7 +22,7 @@ _SHOWN = 12
 
 
 def what_was_asked(request: ReleaseRequest, inputs: Inputs) -> dict[str, object]:
-    """What the ledger keeps of a request so that later ones can be compared with it."""
+    """Facts of a request that the ledger keeps for comparison with later ones."""
     return {
         "dataset_sha256": inputs.dataset_sha256,
         "decoys": _with_decoys(request),
@@ -38,8 +38,8 @@ def decoys_to_continue(
     Raises
     ------
     RequestError
-        If the version that is named cannot be continued, or copies of the same data are out that the release would
-        have to continue.
+        If the version that is named cannot be continued, or copies of the same data were released that the release
+        would have to continue.
     TamperingFound
         If that version's bundle is not as recorded.
     """
@@ -64,15 +64,15 @@ def decoys_to_continue(
 
 
 def check_still_apart(ledger: Ledger, release_id: str) -> None:
-    """Refuse that a release leaves after another one left with which its copies would give decoys away.
+    """Refuse a release whose copies would give decoys away beside another release made since.
 
-    Reviews take time, so that what the request was compared with is no longer all that is out.
+    Reviews take time, so that other releases may follow those that the request was compared with.
 
     Raises
     ------
     StageFailed
-        If a version has left meanwhile that continues the same one, or copies of the same data that this release does
-        not continue, where either of the two has decoys.
+        If a version was released meanwhile that continues the same one, or copies of the same data that this release
+        does not continue, where either of the two has decoys.
     """
     asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
     out = {str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)} - {release_id}

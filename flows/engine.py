@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 
 _HERE = Path(__file__).resolve().parent
 _STOP_SECONDS = 10.0
@@ -291,8 +291,8 @@ def make_template_database() -> None:
 def discard_foreign_results(storage: Path) -> None:
     """Remove stored results that could run code when Prefect reads them.
 
-    A stored result names the serializer that reads it, and the JSON one builds any class that the text names. Whoever
-    could plant a file here, or hands over a workspace, must not gain more than a stage that is run again.
+    A stored result names the serializer that reads it, and the JSON one builds any class that the text names. Anyone
+    who could plant a file here, or hands over a workspace, must not gain more than a stage that is run again.
     """
     for path in storage.rglob("*") if storage.is_dir() else ():
         if path.is_symlink() or (path.is_file() and not _is_plain_json(path)):

@@ -1,13 +1,13 @@
 """The gate itself: from a request on disk to a published bundle, with every step in the ledger.
 
-What one call does, in order:
+The steps of one call, in order:
 
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used.
 2. Name the release by its inputs, and by overrides of its gates that are in force. One that is published already is
    verified and returned as it was decided, with the reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
-4. Run the flow on an embedded Prefect server; stages that an interrupted run has finished are not repeated. Request,
-   data, population and hierarchies must still be those that the release is named by when it ends.
+4. Copy every input into the run's private folder; each must still be the one that the release is named by. Run the
+   pipeline on the copies; stages that an interrupted run has finished are not repeated.
 5. Lay out and seal the bundle in the private folder.
 6. Record decisions, releases, what they supersede and the seal in one ledger transaction; then move the bundle to its
    place.
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,41 +35,44 @@ from flows.cases import (
     settled_cases,
 )
 from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
-from flows.engine import Engine, prefect_server
+from flows.engine import prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.overriding import Named, check_unused, last_decided, named
+from flows.pipeline.run import Asked, Run, Take
 from flows.progress import step
 from flows.superseding import forget_superseded, supersede, what_is_superseded
 from flows.workspace import Workspace, open_workspace
-from tasks.artifact import checked, written
-from tasks.decision.assemble import Circumstances
+from tasks.core.artifact import checked, written
+from tasks.core.canonical import digest
+from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.files import file_sha256
+from tasks.core.guard import disk_full, guarded
+from tasks.core.seed import seed_commitment
+from tasks.decision import bodies
+from tasks.decision.changes import Author, Step, change
+from tasks.decision.context import CONTEXT, DecisionContext
 from tasks.decision.overrides import is_of
-from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.bundle import publish, recover, seal
 from tasks.delivery.manifest import printable
 from tasks.delivery.pending import seal_folder
-from tasks.delivery.seed import seed_commitment
 from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
-from tasks.guard import disk_full, guarded
-from tasks.ledger import bodies
-from tasks.ledger.changes import Step, change
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.counting.by_dask import check_cluster
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import load
-from tasks.microdata.read import file_sha256
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import ReleaseRequest
+from tasks.request.snapshot import take_snapshot
 
-EngineFor = Callable[[Path, Path], AbstractContextManager[object]]
-"""Gives, for the orchestrator's home and the folder of a run's results, a context in which flows can run."""
+Engine = Callable[[Path, Path], AbstractContextManager[Take]]
+"""Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
 
 _LONGEST_TEXT = 2000
 _LONGEST_WAIT = 3600.0
@@ -78,7 +82,7 @@ _LEAST_ROOM = 1024 * 1024
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a release came to."""
+    """Outcome of a release."""
 
     release_id: str
     bundle: Path
@@ -94,10 +98,14 @@ class Outcome:
 
 
 @contextmanager
-def embedded_engine(home: Path, results: Path) -> Iterator[Engine]:
-    """A Prefect server of our own for as long as one release runs."""
-    with prefect_server(home, results=results, meanwhile=_slow_imports) as engine:
-        yield engine
+def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
+    """A Prefect server of our own, and worker processes, for as long as one release runs."""
+    from flows.pipeline.workers import working  # noqa: PLC0415
+
+    with working() as workers, prefect_server(home, results=results, meanwhile=_slow_imports):
+        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
+
+        yield partial(take_with, workers)
 
 
 def run_release(
@@ -106,7 +114,7 @@ def run_release(
     roots: Sequence[Path] = (),
     *,
     clock: Clock = utc_now,
-    engine: EngineFor = embedded_engine,
+    engine: Engine = embedded_engine,
     dask: str | None = None,
 ) -> Outcome:
     """Run the gate on a request.
@@ -122,7 +130,7 @@ def run_release(
     clock : callable
         Gives the time of request and decision, in UTC.
     engine : callable
-        What the flow runs on; several releases of one process may share a server.
+        Runs the pipeline: on a Prefect server with worker processes, or in this process.
     dask : str, optional
         Address of a running Dask scheduler whose workers code and count the records; not a bit of the release depends
         on it.
@@ -135,9 +143,9 @@ def run_release(
     Raises
     ------
     BadInput
-        If request or data cannot be used, or change meanwhile; only a ledger entry is written.
+        If request or data cannot be used, or change before they are copied; only a ledger entry is written.
     StageFailed
-        If a stage fails that all recipients share; nothing leaves, and the ledger says so.
+        If a stage fails that all recipients share; nothing is released, and the ledger says so.
     TamperingFound
         If the ledger or an earlier bundle of this release is not as recorded.
 
@@ -159,7 +167,7 @@ def run_release(
         while True:
             now = named(ledger, of_inputs, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
-                # Whoever was waited for may have used the overrides that name this release.
+                # The process that was waited for may have used the overrides that name this release.
                 if named(ledger, of_inputs, utc_day(clock())) == now:
                     return _settled(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine, dask=dask)
 
@@ -172,7 +180,7 @@ def _settled(
     now: Named,
     *,
     clock: Clock,
-    engine: EngineFor,
+    engine: Engine,
     dask: str | None,
 ) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
@@ -199,7 +207,7 @@ def _run(
     identity: Named,
     *,
     clock: Clock,
-    engine: EngineFor,
+    engine: Engine,
     dask: str | None,
 ) -> Outcome:
     name = identity.release_id
@@ -211,7 +219,7 @@ def _run(
             check_open(ledger.entries(release_id=name))
             if dask is not None:
                 check_cluster(dask)
-            circumstances = Circumstances(
+            circumstances = DecisionContext(
                 release_id=name,
                 request_sha256=loaded.sha256,
                 dataset_sha256=inputs.dataset_sha256,
@@ -225,9 +233,14 @@ def _run(
                 overrides=identity.overrides,
                 supersedes=what_is_superseded(workspace, ledger, loaded, name, clock()),
             )
-            decoys = decoys_to_continue(workspace, ledger, loaded, inputs)
-            finished = _flow(workspace, loaded, circumstances, decoys, identity, engine, dask)
-            _check_unchanged(loaded, inputs)
+            everybody = tuple(recipient.id for recipient in loaded.request.recipients)
+            asked = Asked(
+                recipients=everybody,
+                decided=tuple(sorted(identity.recipients)) or everybody,
+                decoys=decoys_to_continue(workspace, ledger, loaded, inputs),
+                context=CONTEXT.dump_python(circumstances, mode="json"),
+            )
+            finished = _taken(workspace, loaded, inputs, asked, identity, engine=engine, dask=dask)
             decoys_to_continue(workspace, ledger, loaded, inputs)
             outcome = _publish(workspace, ledger, loaded, finished, circumstances)
     except ReleasegateError as error:
@@ -250,65 +263,36 @@ def _drop_undecided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest,
                 drop_kept(workspace, name, recipient.id)
 
 
-def _flow(  # noqa: PLR0917
+def _taken(
     workspace: Workspace,
     loaded: LoadedRequest,
-    circumstances: Circumstances,
-    decoys: dict[str, str] | None,
+    inputs: Inputs,
+    asked: Asked,
     identity: Named,
-    engine: EngineFor,
+    *,
+    engine: Engine,
     dask: str | None,
 ) -> dict[str, Any]:
+    """Make the private copies of all inputs, and run the pipeline on them."""
+    folder = workspace.run(identity.release_id)
+    run = Run(identity.release_id, identity.inputs, str(folder), str(workspace.key_file), dask)
+    take_snapshot(loaded, inputs.by_place, run.snapshot)
     step("starting the orchestrator")
-    folder = workspace.run(circumstances.release_id)
-    with engine(workspace.orchestrator, folder / "results"):
-        # These read Prefect's settings, which the engine has just made.
-        from flows.release import release  # noqa: PLC0415
-        from tasks.decision.task import circumstances_document  # noqa: PLC0415
-
-        return release(
-            circumstances.release_id,
-            identity.inputs,
-            str(loaded.path.resolve()),
-            [str(root) for root in loaded.roots],
-            [recipient.id for recipient in loaded.request.recipients],
-            sorted(identity.recipients) or [recipient.id for recipient in loaded.request.recipients],
-            decoys,
-            circumstances_document(circumstances),
-            str(workspace.key_file),
-            str(folder),
-            dask,
-        )
-
-
-def _check_unchanged(loaded: LoadedRequest, inputs: Inputs) -> None:
-    """Stages read the files again, so a file that was written to meanwhile may be another than the one named."""
-    now = load_request(loaded.path, loaded.roots)
-    if now.sha256 != loaded.sha256:
-        changed = "the request"
-    elif read_inputs(now) != inputs:
-        changed = "the data, the population, a hierarchy or the external register"
-    else:
-        return
-    raise BadInput(
-        f"{changed} was changed while the gate was at work",
-        where=str(loaded.path),
-        expected="the bytes that the release is named by, until it is decided",
-        got="others",
-        fix="wait until nothing writes to these files, then run the command again",
-    )
+    with engine(workspace.orchestrator, folder / "results") as take:
+        return take(run, asked)
 
 
 def _slow_imports() -> None:
-    """What the flow needs anyway, imported while the server starts."""
-    import great_expectations  # noqa: F401, PLC0415
-
-    import flows.release  # noqa: F401, PLC0415
-    import reports.determination  # noqa: F401, PLC0415
+    """Import the modules that the flow needs, while the server starts."""
+    import flows.pipeline.orchestrated  # noqa: F401, PLC0415
 
 
 def _publish(
-    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, finished: dict[str, Any], circumstances: Circumstances
+    workspace: Workspace,
+    ledger: Ledger,
+    loaded: LoadedRequest,
+    finished: dict[str, Any],
+    circumstances: DecisionContext,
 ) -> Outcome:
     from reports.validation_page import render_validation_page  # noqa: PLC0415
 
@@ -387,7 +371,7 @@ def _keep_sealed(
 
 
 def _keep_for_reassessment(workspace: Workspace, record: DecisionRecord, files: dict[str, Any]) -> None:
-    """Keep what it takes to assess a copy again, before it can leave; it was sealed where it was made."""
+    """Keep what it takes to assess a copy again, before it can be released; it was sealed where it was made."""
     if files["kept"] is None:
         raise StageFailed(
             "nothing is kept of a release to assess it again",
@@ -443,7 +427,7 @@ def _positions(workspace: Workspace, name: str) -> Path:
 
 
 def _decided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, now: Named, at: datetime) -> Outcome:
-    """What was decided before: for each recipient, in the last release of these inputs that decided for it."""
+    """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
     name = now.release_id
     last = last_decided(ledger, now.inputs)
     cases: dict[str, Case] = {}
@@ -461,7 +445,7 @@ def _decided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, now: N
 
 
 def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
-    """Where a decided release stands, as the ledger has it; nothing is decided, whichever program is installed by now.
+    """State of a decided release by the ledger; nothing is decided, whichever program is installed by now.
 
     Raises
     ------
@@ -481,7 +465,7 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
 def _as_it_stands(
     name: str, workspace: Workspace, cases: Sequence[Case], at: datetime, positions: Path | None
 ) -> Outcome:
-    """What was decided before, and where it stands today."""
+    """Earlier decisions, and where they stand today."""
     return Outcome(
         name,
         workspace.bundle(name),
@@ -559,7 +543,7 @@ def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, now: Named
 
 
 def _append(ledger: Ledger, record: DecisionRecord, steps: Sequence[Step]) -> Standing:
-    return change(ledger, record, digest(record), steps, actor=actor(), at=record.decided_at)
+    return change(ledger, record, digest(record), steps, Author(actor(), record.decided_at))
 
 
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:
@@ -574,7 +558,7 @@ def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at:
 
 
 def _disk_full_instead(error: ReleasegateError, workspace: Workspace) -> ReleasegateError:
-    """What to say of a failure: a disk that has run full shows in many ways, most of them in the orchestrator."""
+    """Error to report for a failure: a disk that has run full shows in many ways, most of them in the orchestrator."""
     if isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM:
         return disk_full(str(workspace.root))
     return error

@@ -1,16 +1,18 @@
-"""What a release is: the hash of its request, data, population, hierarchies and the program that decides."""
+"""Identity of a release: the hash of its request, data, population, hierarchies and the program that decides."""
 
 import hashlib
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from tasks.decision.record import CodeFact, digest
-from tasks.errors import StageFailed
-from tasks.microdata.read import file_sha256
+from tasks.core.canonical import digest
+from tasks.core.errors import StageFailed
+from tasks.core.files import file_sha256
+from tasks.decision.record import CodeFact
 from tasks.request.load import LoadedRequest
+from tasks.request.snapshot import named_files
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = ("flows", "tasks", "reports", "templates")
@@ -26,7 +28,9 @@ class Inputs:
     hierarchies: dict[str, str]
     """SHA-256 of each hierarchy file, by attribute."""
     external_data_sha256: str | None = None
-    """Of the external register, where the request names one."""
+    """SHA-256 of the external register, where the request names one."""
+    by_place: dict[str, str] = field(default_factory=dict, compare=False)
+    """All of them, by the place in the request that names the file."""
 
 
 def read_inputs(loaded: LoadedRequest) -> Inputs:
@@ -37,18 +41,18 @@ def read_inputs(loaded: LoadedRequest) -> Inputs:
     WorkspaceError
         If one of them cannot be used.
     """
-    request = loaded.request
+    hashes = {name: file_sha256(loaded.resolve(relative, name)) for name, relative in named_files(loaded)}
+    start, end = "attributes.", ".hierarchy.file"
     return Inputs(
-        dataset_sha256=file_sha256(loaded.resolve(request.dataset.path, "dataset.path")),
-        population_sha256=file_sha256(loaded.resolve(request.population.path, "population.path")),
+        dataset_sha256=hashes["dataset.path"],
+        population_sha256=hashes["population.path"],
         hierarchies={
-            name: file_sha256(loaded.resolve(attribute.hierarchy.file, f"attributes.{name}.hierarchy.file"))
-            for name, attribute in request.attributes.items()
-            if attribute.hierarchy is not None and attribute.hierarchy.file is not None
+            name.removeprefix(start).removesuffix(end): sha256
+            for name, sha256 in hashes.items()
+            if name.startswith(start)
         },
-        external_data_sha256=None
-        if request.external_data is None
-        else file_sha256(loaded.resolve(request.external_data.path, "external_data.path")),
+        external_data_sha256=hashes.get("external_data.path"),
+        by_place=hashes,
     )
 
 

@@ -1,6 +1,6 @@
 """Reading an incident: a leaked file, tuples, or re-identified people, by themselves or by a register that has them.
 
-Nothing here knows the manifest. Messages name files, columns and row positions, never a value or an id.
+Nothing here reads the manifest. Messages name files, columns and row positions, never a value or an id.
 """
 
 from collections.abc import Collection
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from tasks.core.errors import DataError, row_positions
+from tasks.core.files import file_sha256
 from tasks.decoys.incident import Kind
-from tasks.errors import DataError, row_positions
-from tasks.microdata.read import file_sha256, read_text
+from tasks.microdata.read import read_text
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,13 @@ class RegisterSource:
 
 @dataclass(frozen=True)
 class IncidentSource:
-    """Where an incident lies, and in which form."""
+    """File and form of an incident."""
 
     path: Path
     kind: Kind = "rows"
     delimiter: str = ","
     register: RegisterSource | None = None
-    """Where the incident holds ids; the kind is people then."""
+    """Given where the incident holds ids; its kind is then people."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class IncidentTable:
     """An incident as text; shows none of it."""
 
     sha256: str
-    """Of the incident's file."""
+    """SHA-256 of the incident's file."""
     frame: pd.DataFrame = field(repr=False)
     """One row a person or a row of the file, with those quasi-identifiers that it has."""
     unknown: int = 0
@@ -78,7 +79,7 @@ def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTab
             "none of the ids is in the register",
             where=source.path.name,
             expected=f"ids as in the register's column {source.register.identifier}",
-            got=f"{len(asked)} others",
+            got=f"{len(asked)} unknown ids",
             fix="check --register-id, and that ids are written alike in both, leading zeros included",
         )
     return IncidentTable(
@@ -120,7 +121,7 @@ def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
 
 def _remedy(error: DataError, option: str) -> str:
     if "dataset." in error.fix:
-        return f"save it as UTF-8, and name what stands between its cells with {option}"
+        return f"save it as UTF-8, and name the character between its cells with {option}"
     return f"{error.fix}, or leave these rows out" if "row" in error.where else error.fix
 
 
@@ -135,7 +136,7 @@ def _check_register(register: pd.DataFrame, source: RegisterSource, names: Colle
             got=f"missing: {', '.join(missing)}"
             if missing
             else f"{source.identifier} {columns.count(source.identifier)} times",
-            fix="write it with commas between cells, or name what stands there with --register-delimiter"
+            fix="write it with commas between cells, or name the character with --register-delimiter"
             if len(columns) == 1
             else "name the column of ids with --register-id, and the others as in the release",
         )
@@ -173,7 +174,7 @@ def _people(rows: pd.DataFrame, register: RegisterSource, names: Collection[str]
     several = ids[distinct][ids[distinct].duplicated(keep=False)]
     if len(several):
         raise DataError(
-            "an id of the incident stands for several people of the register",
+            "an id of the incident belongs to several people of the register",
             where=f"{register.path.name}, {row_positions(several.index)}",
             expected="each person once, or with the same values",
             got=f"{several.nunique()} ids with different values",

@@ -1,17 +1,17 @@
-"""Which ledger a workspace has, and opening it: the only way to a ledger for every flow and command.
+"""Finding and opening the ledger of a workspace; every flow and command goes through this module.
 
 Without the environment variable ``RELEASEGATE_LEDGER`` it is the file ``ledger.sqlite`` in the workspace; with it, the
-PostgreSQL database of that address. A workspace notes, without the password, that its ledger is in a database: whoever
-forgets the variable would otherwise begin a second ledger beside the first.
+PostgreSQL database of that address. A workspace notes, without the password, that its ledger is in a database;
+otherwise a forgotten variable would begin a second ledger.
 """
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
 from flows.workspace import Workspace
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
+from tasks.core.files import write_new
 from tasks.ledger.postgresql import SCHEMES
 from tasks.ledger.store import Ledger, database_at
 
@@ -26,7 +26,7 @@ def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
     ----------
     workspace : Workspace
     create : bool
-        Begin a ledger where the workspace has none yet. One that is noted and gone is never begun again.
+        Begin a ledger where the workspace has none yet. A ledger that is noted and missing is never begun again.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def has_ledger(workspace: Workspace) -> bool:
 
 
 def recorder_of(bundle: Path, workspace: Workspace) -> Workspace:
-    """The workspace whose ledger records a bundle: the one that it lies in, or else the one given."""
+    """The workspace whose ledger records a bundle: the one that holds the bundle, or else the one given."""
     own = Workspace(bundle.resolve().parent.parent)
     return own if has_ledger(own) else workspace
 
@@ -95,22 +95,16 @@ def _noted(workspace: Workspace) -> str | None:
             "the note of the workspace's ledger cannot be read",
             where=str(_note(workspace)),
             expected="a line with the address of a database, without its password",
-            got="something else, or no permission to read it",
+            got="other content, or no permission to read it",
             fix="correct the file or its permissions",
         ) from None
 
 
 def _write_note(workspace: Workspace, place: str) -> None:
-    """Write the note, whole or not at all; of several processes that do so at once, one wins."""
     path = _note(workspace)
-    draft = path.with_name(f".ledger-{secrets.token_hex(8)}")
     try:
-        with draft.open("x", encoding="utf-8") as stream:
-            stream.write(place + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
         with suppress(FileExistsError):
-            os.link(draft, path)
+            write_new(path, f"{place}\n".encode())
     except OSError as error:
         raise WorkspaceError(
             "the workspace cannot be written",
@@ -119,8 +113,6 @@ def _write_note(workspace: Workspace, place: str) -> None:
             got=error.strerror or "no permission to write",
             fix="correct its permissions, or free space",
         ) from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _mismatch(workspace: Workspace, expected: str, got: str, fix: str) -> WorkspaceError:

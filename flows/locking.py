@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flows.progress import step
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 
 _POLL_SECONDS = 0.1
 
@@ -26,7 +26,7 @@ def alone(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, wai
     wait_seconds : float
         How long to wait for it.
     waiting : str
-        What to tell whoever watches, once, if there is something to wait for.
+        Progress message, shown once if the lock is held by another process.
 
     Raises
     ------
@@ -35,13 +35,13 @@ def alone(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, wai
     """
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
         deadline = time.monotonic() + wait_seconds
-        told = False
+        shown = False
         while not _taken(lock.fileno()):
             if time.monotonic() >= deadline:
                 raise refused
-            if not told:
+            if not shown:
                 step(waiting)
-                told = True
+                shown = True
             time.sleep(_POLL_SECONDS)
         yield
 

@@ -1,35 +1,32 @@
-"""Overriding gates: an officer answers for figures of a blocked release; the same inputs may then be decided once more.
+"""Overrides: an officer answers for failed gates of a blocked release, or reopens one that its reviewers rejected.
 
-Nothing of the blocked release changes, and no file is made here. ``releasegate release`` of the same request makes a
-release of its own, named by inputs and overrides, and decides it for the recipients whose gates were overridden.
+An override of gates changes nothing of the blocked release and makes no file. ``releasegate release`` of the same
+request then makes a separate release, named by inputs and overrides, and decides it for the recipients concerned.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from pathlib import Path
 
-from flows.actor import Clock, utc_now
-from flows.cases import Case, OpenRelease, nobody_to_ask, open_release
-from flows.signing import Ask, signer_of
-from flows.workspace import Workspace
+from flows.cases import Case, OpenRelease, ReleaseAction
+from flows.revoking import ChangedRelease
+from tasks.core.errors import StageFailed
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
 from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridable, overridden_id
 from tasks.decision.people import officer_of
 from tasks.decision.record import GateResult, Verdict
 from tasks.decision.standing import Standing
-from tasks.decision.states import Change, Role, after
-from tasks.decision.verdict import utc_day
+from tasks.decision.states import Change, after
+from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
-from tasks.errors import StageFailed
-from tasks.guard import guarded
-from tasks.ledger import bodies
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 
 
 @dataclass(frozen=True)
 class Overridden:
-    """What was overridden, and until when it can be used."""
+    """An override of gates, and the last day on which it can be used."""
 
     release_id: str
     recipient: str
@@ -41,7 +38,7 @@ class Overridden:
 
 @dataclass(frozen=True)
 class Named:
-    """Which release a request stands for today."""
+    """The release that a request identifies today."""
 
     release_id: str
     inputs: str
@@ -55,66 +52,72 @@ class Named:
         return frozenset(one.recipient for one in self.overrides)
 
 
-def override_gates(
-    reference: str,
-    workspace: Workspace,
-    *,
-    officer: str,
-    reason: str,
-    gates: Collection[str],
-    recipient: str | None = None,
-    key_file: Path | None = None,
-    ask: Ask = nobody_to_ask,
-    clock: Clock = utc_now,
-) -> Overridden:
-    """Record that an officer answers for closed gates of a blocked release.
+def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
+    """Record that an officer answers for failed gates of a blocked release.
 
     Parameters
     ----------
-    reference : str
-        Release id, its first digits, or the bundle's folder.
-    workspace : Workspace
-    officer : str
-        Name in policy.review.officers; not whoever asked for the release.
-    reason : str
-        Kept for good, and printed in the determination of a release that rests on it.
+    action : ReleaseAction
+        By a person in policy.review.officers who did not ask for the release; names the recipient where there are
+        several. The reason is printed in the determination of a release that rests on the override.
     gates : collection of str
-        Ids of closed gates that policy.review.overridable lists.
-    recipient : str, optional
-        Whose release; needed where it has several.
-    key_file : Path, optional
-        The officer's private key, where one is registered; the usual place where not given.
-    ask : callable
-        Asks for its passphrase, where the environment gives none.
-    clock : callable
+        Ids of failed gates that policy.review.overridable lists.
 
     Raises
     ------
     BadInput
-        If this person is no officer or asked for the release, or the reason cannot be kept.
+        If this person is not an officer or asked for the release, or the reason cannot be kept.
     StageFailed
-        If the release was not blocked by gates, one of them may not be overridden, another would stay closed, a later
-        release of the same inputs has been decided, or copies with decoys are out or may leave yet.
+        If the release was not blocked by gates, one of them may not be overridden, another would still fail, a later
+        release of the same inputs has been decided, or copies with decoys were delivered or may yet be.
     TamperingFound
         If bundle or ledger is not as recorded.
     """
-    kept, now = checked_reason(reason), clock()
-    with guarded("override"), open_release(reference, workspace, now) as release:
-        case = release.one_case(recipient)
-        name = officer_of(case.record, officer)
-        after(case.standing.state, Change.OVERRIDE, Role.OFFICER)
+    reason = checked_reason(action.reason)
+    with action.opened("override") as release:
+        case = release.one_case(action.recipient)
+        name = officer_of(case.record, action.by)
+        after(case.standing.state, Change.OVERRIDE, WorkflowRole.OFFICER)
         results = _checked(release, case, gates)
-        last = utc_day(now) + timedelta(days=case.record.override_days)
-        signer = signer_of(release.ledger, name, key_file, ask)
-        body = bodies.gates_overridden(name, kept, case.record, case.record_sha256, results, last)
+        last = utc_day(release.now) + timedelta(days=case.record.override_days)
+        signer = action.signer(release, name)
+        body = bodies.gates_overridden(name, reason, case.record, case.record_sha256, results, last)
         with release.ledger.transaction():
             _check_latest(release.ledger, case)
-            standing = release.append(case, [(Event.OVERRIDDEN, body)], now, signer)
+            standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)
         return Overridden(release.release_id, case.recipient, name, results, last, standing)
 
 
+def reopen(action: ReleaseAction) -> ChangedRelease:
+    """Put a release that its reviewers have rejected before them again; they vote anew, and may reject it again.
+
+    A release that a gate has blocked cannot be reopened: no file was written for it. See `override_gates`.
+
+    Parameters
+    ----------
+    action : ReleaseAction
+        As for `override_gates`; the reason is shown with the approval if one follows.
+
+    Raises
+    ------
+    BadInput, TamperingFound
+        As `override_gates`.
+    StageFailed
+        If the release is not blocked, was blocked by a gate, or its last day has passed.
+    """
+    reason = checked_reason(action.reason)
+    with action.opened("override") as release:
+        case = release.one_case(action.recipient)
+        name = officer_of(case.record, action.by)
+        after(case.standing.state, Change.REOPEN, WorkflowRole.OFFICER)
+        _check_rejected(case, utc_day(release.now))
+        step = (Event.OVERRIDDEN, bodies.overridden(name, reason))
+        standing = release.append(case, [step], action.signer(release, name))
+        return ChangedRelease(release.release_id, {case.recipient: standing})
+
+
 def named(ledger: Ledger, inputs: str, today: date) -> Named:
-    """The release that a request stands for: one under overrides in force, or else the last one that was decided."""
+    """The release that a request identifies: one under overrides in force, or else the last one decided."""
     overrides = [entry for entry in ledger.entries(event=Event.OVERRIDDEN) if entry.body.get("inputs") == inputs]
     if not overrides:
         return Named(inputs, inputs)
@@ -132,7 +135,7 @@ def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetim
     Raises
     ------
     StageFailed
-        If one was used, or its last day has passed, while the gate was at work.
+        If one was used, or its last day has passed, while the gate was running.
     """
     wanted = {one.entry_sha256: one.inputs for one in overrides}
     if not wanted:
@@ -146,8 +149,8 @@ def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetim
             "an override that the release rests on is no longer in force",
             where="ledger",
             expected="overrides that are neither used nor past their last day",
-            got="one that was used, or has ended, while the gate was at work",
-            fix="run the command again; an officer may override the gates anew",
+            got="one that was used, or has ended, while the gate was running",
+            fix="run the command again; an officer may override the gates again",
         )
 
 
@@ -181,14 +184,14 @@ def _checked(release: OpenRelease, case: Case, gates: Collection[str]) -> tuple[
 
 
 def _check_decoys(release: OpenRelease) -> None:
-    """Decoys are drawn anew for another release; beside copies of this one they would give each other away."""
+    """Refuse if copies with decoys may be in use: those of another release would expose them by comparison."""
     asked = release.ledger.entries(release_id=release.release_id, event=Event.REQUESTED)
     if not any(entry.body.get("decoys") for entry in asked):
         return
     out = sorted(case.recipient for case in release.cases.values() if case.record.decision is not Verdict.BLOCKED)
     if out:
         raise StageFailed(
-            "gates of a release with decoys cannot be overridden once a copy of it is out or may leave",
+            "gates of a release with decoys cannot be overridden once a copy was delivered or may be",
             where=f"release {release.release_id[:12]}",
             expected="a release with decoys that was blocked for every recipient",
             got=f"one that was not blocked for {', '.join(out)}",
@@ -205,4 +208,25 @@ def _check_latest(ledger: Ledger, case: Case) -> None:
             expected="the last one",
             got=f"one after which {last} was decided",
             fix="look at that release: releasegate review --show",
+        )
+
+
+def _check_rejected(case: Case, today: date) -> None:
+    """Refuse to reopen a release that a gate has blocked, or whose last day has passed."""
+    if case.record.decision is Verdict.BLOCKED:
+        raise StageFailed(
+            "a release that a gate has blocked cannot be put before reviewers",
+            where=f"release to {case.recipient}",
+            expected="a release that passed its gates and was rejected by its reviewers",
+            got=case.standing.why,
+            fix="name the gates with --gate, where the policy lets an officer override them; releasegate explain says "
+            "what would pass",
+        )
+    if is_over(case.record.valid_until, today):
+        raise StageFailed(
+            "the last day of this release has passed",
+            where=f"release to {case.recipient}",
+            expected="a release that is still valid",
+            got=lapsed(case.record, today),
+            fix="a new request is a new release",
         )

@@ -1,7 +1,7 @@
-"""Verifying one signed determination as a file: its bytes, its signer, and that it is what was recorded.
+"""Verifying a signed determination as a file: its bytes, its signer, and that it is the recorded one.
 
-When a certificate is judged: as of the day that is asked for; or else as of the ledger's entry of this signature, which
-was written when the certificate was in force; or else as of now, since nobody but the signer tells when it was signed.
+Certificates are checked as of the day that is asked for; or else of the ledger's entry of this signature, which was
+written while the certificate was in force; or else as of now, since only the signer states when it was signed.
 """
 
 import hashlib
@@ -18,18 +18,56 @@ from pydantic import ValidationError
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
+from tasks.core.errors import SignatureRefused, WorkspaceError
+from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.signed import report_path
 from tasks.delivery.signed_additions import since_publication
 from tasks.delivery.verification import DECISIONS, BundleReport, verify_bundle
-from tasks.errors import SignatureRefused, WorkspaceError
-from tasks.guard import guarded
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.signature.findings import Inspection, refuse_unless_sound
 from tasks.signature.inspection import inspect_pdf
 
-JudgedBy = Literal["asked for", "ledger", "now"]
+TimeSource = Literal["asked for", "ledger", "now"]
+
+
+@dataclass(frozen=True)
+class CheckedSignature:
+    """A signature whose signer is trusted."""
+
+    inspection: Inspection
+    checked_at: datetime
+    """Time as of which certificates were checked."""
+    source: TimeSource
+    """Source of that time."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Trusted root certificates, and the time as of which certificates are checked."""
+
+    roots: Sequence[Certificate]
+    as_of: datetime | None = None
+    clock: Clock = utc_now
+
+    def checked(self, content: bytes, entry: Entry | None, where: str) -> CheckedSignature:
+        """Check the signature of a PDF, with the ledger's entry of it where there is one.
+
+        Raises
+        ------
+        SignatureRefused
+            If it is not sound.
+        """
+        moment, source = self._moment(entry)
+        found = inspect_pdf(content, self.roots, moment)
+        refuse_unless_sound(found, where)
+        return CheckedSignature(found, moment, source)
+
+    def _moment(self, entry: Entry | None) -> tuple[datetime, TimeSource]:
+        if self.as_of is not None:
+            return self.as_of, "asked for"
+        return (entry.at, "ledger") if entry is not None else (self.clock(), "now")
 
 
 @dataclass(frozen=True)
@@ -37,41 +75,25 @@ class CheckedPdf:
     """A signed determination that is in order."""
 
     record: DecisionRecord
-    inspection: Inspection
-    judged_at: datetime
-    """As of when certificates were judged."""
-    judged_by: JudgedBy
-    """Where that time comes from."""
+    signature: CheckedSignature
     compared: bool
     """Whether it was compared with bundle and ledger."""
     entry: int | None
-    """Sequence of the ledger's entry of this signature; None where none is, or nothing was compared."""
+    """Sequence of the ledger's entry of this signature; None where there is none, or nothing was compared."""
 
 
-def check_pdf(
-    path: Path,
-    roots: Sequence[Certificate],
-    recorder: Workspace | None,
-    *,
-    bundle: Path | None = None,
-    as_of: datetime | None = None,
-    clock: Clock = utc_now,
-) -> CheckedPdf:
+def check_pdf(path: Path, trust: Trust, recorder: Workspace | None, *, bundle: Path | None = None) -> CheckedPdf:
     """Verify a signed determination.
 
     Parameters
     ----------
     path : Path
         The PDF.
-    roots : sequence of certificates
-        Who is trusted to say whose a certificate is.
+    trust : Trust
     recorder : Workspace or None
-        Whose ledger and bundle it is compared with; None for the file by itself.
+        Workspace whose ledger and bundle it is compared with; None to check the file by itself.
     bundle : Path, optional
-        The release's bundle; where not given, the recorder's.
-    as_of : datetime, optional
-        As of when certificates are judged.
-    clock : callable
+        The release's bundle; where not given, the one in the workspace.
 
     Raises
     ------
@@ -91,47 +113,28 @@ def check_pdf(
         with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
             entries, place = _recorded(ledger, recorder, bundle, record, path)
             entry = _signature_of(entries, record, found)
-            moment, judged_by = _moment(as_of, entry, clock)
-            judged = inspect_pdf(content, roots, moment)
-            refuse_unless_sound(judged, str(path))
+            signature = trust.checked(content, entry, str(path))
             if place is not None:
-                _compare(path, content, judged, place, record, entry)
-        return CheckedPdf(record, judged, moment, judged_by, recorder is not None, entry.sequence if entry else None)
+                _compare(path, content, signature.inspection, place, entry)
+        return CheckedPdf(record, signature, recorder is not None, entry.sequence if entry else None)
 
 
-@dataclass(frozen=True)
-class JudgedPdf:
-    """A signed determination of a bundle, and who signed it."""
-
-    inspection: Inspection
-    judged_at: datetime
-    judged_by: JudgedBy
-
-
-def judge_signed(  # noqa: PLR0917
-    bundle: Path,
-    report: BundleReport,
-    recorder: Workspace | None,
-    roots: Sequence[Certificate],
-    as_of: datetime | None,
-    clock: Clock = utc_now,
-) -> dict[str, JudgedPdf]:
-    """Judge who signed the determinations of a bundle that was verified.
+def check_signed(bundle: Path, report: BundleReport, recorder: Workspace | None, trust: Trust) -> dict[str, str]:
+    """Check the signers of the determinations of a verified bundle.
 
     Parameters
     ----------
     bundle : Path
     report : BundleReport
-        What was verified of it.
+        Result of the verification.
     recorder : Workspace or None
-        Whose ledger tells when they were signed; None for none.
-    roots, as_of, clock
-        As for ``check_pdf``.
+        Workspace whose ledger records when they were signed; None for none.
+    trust : Trust
 
     Returns
     -------
     dict
-        By path in the bundle; none is empty.
+        Name of the signer by path in the bundle.
 
     Raises
     ------
@@ -149,14 +152,14 @@ def judge_signed(  # noqa: PLR0917
     with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
         entries = since_publication(ledger.entries(release_id=report.release_id)) if ledger is not None else []
     signed_at = {entry.body.get("signed_sha256"): entry for entry in entries if entry.event is Event.SIGNED}
-    judged = {}
+    signers = {}
     for path in report.signed:
         content = read_pdf(bundle / path)
-        moment, judged_by = _moment(as_of, signed_at.get(hashlib.sha256(content).hexdigest()), clock)
-        found = inspect_pdf(content, roots, moment)
-        refuse_unless_sound(found, str(bundle / path))
-        judged[path] = JudgedPdf(found, moment, judged_by)
-    return judged
+        entry = signed_at.get(hashlib.sha256(content).hexdigest())
+        signatory = trust.checked(content, entry, str(bundle / path)).inspection.signatory
+        if signatory is not None:
+            signers[path] = signatory.name
+    return signers
 
 
 def read_pdf(path: Path) -> bytes:
@@ -191,7 +194,7 @@ def record_of(found: Inspection, where: str) -> DecisionRecord:
         return DecisionRecord.model_validate_json(found.record or b"")
     except ValidationError:
         raise SignatureRefused(
-            "the PDF is no determination: it holds no decision record",
+            "the PDF is not a determination: it holds no decision record",
             where=where,
             expected="decision.json, attached to the document",
             got="none that can be read",
@@ -232,32 +235,24 @@ def _signature_of(entries: Sequence[Entry], record: DecisionRecord, found: Inspe
     return own[-1] if own else None
 
 
-def _moment(as_of: datetime | None, entry: Entry | None, clock: Clock) -> tuple[datetime, JudgedBy]:
-    if as_of is not None:
-        return as_of, "asked for"
-    return (entry.at, "ledger") if entry is not None else (clock(), "now")
-
-
-def _compare(  # noqa: PLR0917
-    path: Path, content: bytes, found: Inspection, place: Path, record: DecisionRecord, entry: Entry | None
-) -> None:
-    """Whether the PDF is the determination of a bundle that was verified."""
-    recipient, problems = record.recipient.id, []
+def _compare(path: Path, content: bytes, found: Inspection, place: Path, entry: Entry | None) -> None:
+    """Refuse a PDF that is not the determination of a verified bundle."""
+    recipient, problems = record_of(found, str(path)).recipient.id, []
     decision, report = place / DECISIONS / f"{recipient}.json", place / report_path(recipient)
     if not decision.is_file() or not report.is_file():
         problems.append(f"the bundle has no determination for {recipient}")
     else:
         if found.record != decision.read_bytes():
-            problems.append("the decision.json in it is another than the recorded one")
+            problems.append("its decision.json is not the recorded one")
         if not content.startswith(report.read_bytes()):
             problems.append("it does not begin with the recorded determination, byte for byte")
     if entry is not None and entry.body.get("signed_sha256") != hashlib.sha256(content).hexdigest():
-        problems.append(f"ledger entry {entry.sequence} records another file signed with this certificate")
+        problems.append(f"ledger entry {entry.sequence} records a different file signed with this certificate")
     if problems:
         raise SignatureRefused(
             "the PDF is whole and its signer is trusted, but it is not the determination that was recorded",
             where=str(path),
             expected=f"the determination in {place}, and one signature after it",
             got="; ".join(problems),
-            fix="do not rely on it; ask whoever signed it what was signed",
+            fix="do not rely on it; ask the signer what was signed",
         )

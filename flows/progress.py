@@ -1,4 +1,4 @@
-"""Telling whoever watches how far a flow has come."""
+"""Reports of a flow's progress."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def step(name: str) -> None:
-    """Say that a step begins; names stages and recipients, never data."""
+    """Report that a step begins; names stages and recipients, never data."""
     listener = _listener.get()
     if listener is not None:
         listener(name)

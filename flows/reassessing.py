@@ -1,19 +1,19 @@
-"""Assessing again what has left: the same bytes under today's population, policy, prices and program.
+"""Assessing earlier releases again: the same bytes under today's population, policy, prices and program.
 
-What happens to one copy, in order:
+The steps for one copy, in order:
 
 1. Its bundle is verified, its bytes are compared with record and ledger, and what was kept of it is opened.
-2. Today's request is put together: how the file was made is of then; policy, terms, population and register are of
-   today. They are taken from the request where it lay, or from what the caller names.
-3. Every stage scores the file again. Without the originals, the bytes are scored alone, and what that leaves out is
-   named.
-4. Copies of the same people are laid beside it: those of the same recipient, and those whom the policy takes to share
-   are judged; others are compared.
+2. Today's request is put together: the treatment of the file is that of the release; policy, terms, population and
+   register are today's. They are taken from the request at its path, or from what the caller names.
+3. Every stage scores the file again. Without the originals, the bytes are scored alone, and the figures that this
+   leaves out are named.
+4. Copies of the same people are pooled with it: coalitions of the same recipient's, and of those whom the policy takes
+   to share, are judged; others are compared.
 5. The record is written under the digest of its inputs, beside those before it, and an entry of the ledger names it.
    One that is there already is left as it is; the entry then says that nothing has changed.
 
-No lock is held while a copy is scored: votes and revocations go on. Nothing here changes a state; a verdict is told,
-not executed.
+No lock is held while a copy is scored: votes and revocations go on. Nothing here changes a state; a verdict is
+reported, not executed.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,13 +30,13 @@ from flows.reassessing_copy import AS_ASKED, Case, Options
 from flows.reassessment_records import keep_record, one_at_a_time
 from flows.recall import find_bundle
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.files import file_sha256
+from tasks.core.guard import guarded
+from tasks.decision import bodies
 from tasks.decision.verdict import utc_day
-from tasks.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
-from tasks.guard import guarded
-from tasks.ledger import bodies
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
 from tasks.reassessment import dates
 from tasks.reassessment.record import Again, Reassessment
 from tasks.reassessment.request import policy_from
@@ -48,7 +48,7 @@ _TRY_AGAIN = 7
 
 @dataclass(frozen=True)
 class Reassessed:
-    """What came of one copy."""
+    """Result for one copy."""
 
     release_id: str
     recipient: str
@@ -60,20 +60,20 @@ class Reassessed:
     record: Reassessment | None = None
     """None where nothing could be read that a record could be made of."""
     path: Path | None = None
-    """Of the record."""
+    """Path of the record."""
     late: int = 0
     """Days after the last one on which it was due."""
 
     @property
     def changed(self) -> bool:
-        """Whether it says something else than the re-assessment before; this is what is to be notified."""
+        """Whether the verdict differs from the re-assessment before; this is what is notified."""
         return self.verdict is not self.before
 
 
 def reassess(
     reference: str, workspace: Workspace, options: Options = AS_ASKED, *, clock: Clock = utc_now
 ) -> tuple[Reassessed, ...]:
-    """Assess again every copy of a release that has left.
+    """Assess again every released copy of a release.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def reassess(
     Raises
     ------
     BadInput
-        If there is no such release, no copy of it has left, or what is named in `options` cannot be used.
+        If there is no such release, no copy of it was released, or what is named in `options` cannot be used.
     TamperingFound
         If the ledger is not as recorded.
     """
@@ -115,7 +115,7 @@ def reassess_all(
     due_only: bool = False,
     tell: Callable[[Reassessed], None] | None = None,
 ) -> tuple[Reassessed, ...]:
-    """Assess again every copy that has left, in the order in which they left.
+    """Assess again every released copy, in the order of release.
 
     What is wrong with one copy is said of it and keeps no other from its turn. One whose release another process works
     on is passed over, and stays due.
@@ -128,7 +128,7 @@ def reassess_all(
     due_only : bool
         Pass over those whose next re-assessment is not due yet; what a daily schedule asks for.
     tell : callable, optional
-        Is told of each as soon as it is recorded, so that a notification does not wait for the others.
+        Called with each as soon as it is recorded, so that a notification does not wait for the others.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def _reassessed(  # noqa: PLR0917
 
 
 def _before(ledger: Ledger, copy: Left) -> Again:
-    """What the last re-assessment said; before the first one, that the decision holds."""
+    """Verdict of the last re-assessment; before the first one, that the decision holds."""
     last = _last(ledger, copy)
     return Again.HOLDS if last is None else Again(str(last.body["verdict"]))
 
@@ -256,7 +256,7 @@ def _last(ledger: Ledger, copy: Left) -> Entry | None:
 
 
 def _days_then(ledger: Ledger, copy: Left) -> int:
-    """How often the policy of then wants a copy to be assessed again; 0 where nothing says."""
+    """Days between assessments, by the policy at the release; 0 where it states none."""
     decided = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.DECIDED)
     kept = decided[-1].body.get("determined") if decided else None
     policy = kept.get("policy") if isinstance(kept, dict) else None

@@ -1,4 +1,4 @@
-"""One copy that has left while it is assessed again: what is of then, what is of today, and the copies beside it."""
+"""One released copy while it is assessed again: the inputs at its release, the inputs of today, and its coalitions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,34 +21,36 @@ from flows.delivered import (
 from flows.identity import code_fact
 from flows.progress import step
 from flows.workspace import Workspace
-from tasks.decision.assemble import Circumstances
+from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.core.canonical import digest
+from tasks.core.errors import ReleasegateError, StageFailed
+from tasks.core.files import file_sha256
+from tasks.decision.context import DecisionContext
 from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
-from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact, digest
-from tasks.decision.uncertainty_facts import UncertaintyFact
+from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact
 from tasks.decision.verdict import is_over, utc_day
-from tasks.errors import ReleasegateError, StageFailed
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256, read_microdata
+from tasks.microdata.read import read_microdata
 from tasks.reassessment import compare, dates
-from tasks.reassessment.hands import MEASURED_TOGETHER, copy_of, held_together
+from tasks.reassessment.coalitions import MEASURED_TOGETHER, copy_of, held_together
 from tasks.reassessment.population import Ground, ground_of
 from tasks.reassessment.promised import not_measured, promised_then, promised_today
-from tasks.reassessment.record import Again, GateAgain, Hand, InputsAgain, Reassessment, RequestFrom
+from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, InputsAgain, Reassessment, RequestFrom
 from tasks.reassessment.request import Wanted, asked_today, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
-from tasks.reassessment.together import Copy
+from tasks.reassessment.together import LaidCopy
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 _MOST_SETS = 50
-"""Sets of recipients who might share that are compared; how many are left out is told."""
+"""Sets of recipients who might share that are compared; how many are left out is reported."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is taken in place of what the request says."""
+    """Inputs that replace those of the request."""
 
     policy: Path | None = None
     population: Path | None = None
@@ -81,7 +83,7 @@ class Case:
 
     @cached_property
     def decided(self) -> DecisionRecord:
-        """The decision that the copy left by."""
+        """The decision by which the copy was released."""
         return record_of(self.workspace, self.ledger, self.copy)
 
     @cached_property
@@ -97,13 +99,13 @@ class Case:
 
     @cached_property
     def wanted(self) -> Wanted:
-        """What is of today: named by the caller, or as the request has it that lies where this one lay."""
+        """Inputs of today: named by the caller, or as in the request at this one's path."""
         policy = None if self.options.policy is None else policy_from(self.options.policy)
         return Wanted(request=self._request_of_today[1], policy=policy, population=self.options.population)
 
     @cached_property
     def _request_of_today(self) -> tuple[RequestFrom, LoadedRequest | None]:
-        """Which request is that of today; None where the one that was kept is taken."""
+        """Source of today's request, and the request; None where the one that was kept is taken."""
         if self.options.request is not None:
             origin: RequestFrom = "named"
             found = load_request(self.options.request, self.options.roots)
@@ -126,7 +128,7 @@ class Case:
 
     @cached_property
     def recipient(self) -> Recipient:
-        """Who has the copy, on today's terms."""
+        """Recipient of the copy, on today's terms."""
         return self.asked.request.recipients[0]
 
     def record(self) -> Reassessment:
@@ -137,12 +139,12 @@ class Case:
         limits, uncertainty = self._promised(ground)
         gates, rows = self._gates(ground, dataset, uncertainty)
         gates += limits
-        beside = self.departures.beside(self.copy)
+        others = self.departures.of_the_same_people(self.copy)
         self._note_silent()
-        judged, hands, left_out = self._hands(ground, beside)
+        judged, coalitions, left_out = self._coalitions(ground, others)
         next_due = dates.due_on(self.today, asked.request.policy.reassessment.every_days)
         lapses = dates.lapses(decided, self.recipient.agreement, self.today)
-        verdict = compare.verdict_of(gates, hands, self.not_measured)
+        verdict = compare.verdict_of(gates, coalitions, self.not_measured)
         in_force = not is_over(self.recipient.agreement.expires, self.today)
         population = None if ground is None else self._file("population")
         external = self._file("external_data")
@@ -174,7 +176,7 @@ class Case:
             because=compare.reasons(
                 verdict,
                 gates,
-                hands,
+                coalitions,
                 [f"{one.stage}: {one.reason}" for one in self.not_measured],
                 found,
                 records=decided.dataset.rows_out,
@@ -186,9 +188,9 @@ class Case:
             gates=gates,
             uncertainty_then=chance_then,
             uncertainty=uncertainty,
-            hands=hands,
+            coalitions=coalitions,
             sets_left_out=left_out,
-            not_beside=self._not_beside(beside),
+            unrelated=self._unrelated(others),
             lapses=lapses,
             not_measured=tuple(self.not_measured),
             people_then=decided.population.people,
@@ -215,10 +217,10 @@ class Case:
                 code=code_fact(),
                 in_force=in_force,
                 lapsing=dates.named(lapses),
-                others=tuple(sorted(one.name for one in beside)),
+                others=tuple(sorted(one.name for one in others)),
                 hindrances=(
                     *(f"{one.stage}: {one.reason}" for one in self.not_measured),
-                    *(f"{hand.kind}, {' '.join(hand.releases)}: {hand.cannot}" for hand in hands if hand.cannot),
+                    *(f"{one.kind}, {' '.join(one.releases)}: {one.cannot}" for one in coalitions if one.cannot),
                 ),
             ),
         )
@@ -228,7 +230,7 @@ class Case:
         if silent:
             self.not_measured.append(
                 NotAssessed(
-                    stage="copies in one hand",
+                    stage="pooled copies",
                     reason="nobody can say whether these are of the same people, since the record that was decided on "
                     f"is not in their bundles: {', '.join(silent)}; restore them from a backup",
                 )
@@ -311,9 +313,9 @@ class Case:
         limit = self.asked.request.policy.decoys.maximum_detectability
         return agreement, compare.rounded(decoy_gate(decoys, limit))
 
-    def _circumstances(self) -> Circumstances:
+    def _circumstances(self) -> DecisionContext:
         decided = self.decided
-        return Circumstances(
+        return DecisionContext(
             release_id=decided.release_id,
             request_sha256=decided.request_sha256,
             dataset_sha256=decided.dataset.source_sha256,
@@ -344,46 +346,48 @@ class Case:
         except (ReleasegateError, OSError):
             return None
 
-    def _not_beside(self, beside: Sequence[Left]) -> tuple[str, ...]:
-        same, known = self.departures.hands(self.copy), {self.copy.release_id, *(one.release_id for one in beside)}
-        others = {one.release_id for one in self.departures.copies if one.recipient in same}
-        return tuple(sorted(others - known))
+    def _unrelated(self, others: Sequence[Left]) -> tuple[str, ...]:
+        same = self.departures.same_recipient(self.copy)
+        known = {self.copy.release_id, *(one.release_id for one in others)}
+        return tuple(sorted({one.release_id for one in self.departures.copies if one.recipient in same} - known))
 
-    def _hands(self, ground: Ground | None, beside: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[Hand, ...], int]:
-        """All copies that are judged with this one; copies in one hand, those that are judged first; sets left out."""
+    def _coalitions(
+        self, ground: Ground | None, others: Sequence[Left]
+    ) -> tuple[tuple[Left, ...], tuple[CoalitionAgain, ...], int]:
+        """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms = self.asked.request.policy.reassessment
-        same = self.departures.hands(self.copy)
-        own = tuple(one for one in beside if one.recipient in same)
+        same = self.departures.same_recipient(self.copy)
+        own = tuple(one for one in others if one.recipient in same)
         made = self.then.request
-        colluding = [
-            same | {one.id for one in members} for members, _ in made.hands(made.recipient(self.copy.recipient))
+        pooling = [
+            same | {one.id for one in members} for members in made.coalitions(made.recipient(self.copy.recipient))
         ]
         sets: list[tuple[str, frozenset[str]]] = [("same recipient", same)] if own else []
-        sets += [("declared", one) for one in colluding]
+        sets += [("declared", one) for one in pooling]
         sets += [("declared", same | set(one)) for one in terms.together if same & set(one)]
-        others = sorted({one.recipient for one in beside} - same)
-        pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(others, size))
+        further = sorted({one.recipient for one in others} - same)
+        pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(further, size))
         sets += [("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)]
-        left_out = max(sum(comb(len(others), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
-        hands, judged, seen = [], list[Left](), set[frozenset[str]]()
+        left_out = max(sum(comb(len(further), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
+        coalitions, judged, seen = [], list[Left](), set[frozenset[str]]()
         laid = _Laid(self, ground)
         for kind, members in sets:
-            copies = tuple(one for one in beside if one.recipient in members)
+            copies = tuple(one for one in others if one.recipient in members)
             names = frozenset(one.name for one in copies)
             if not copies or names in seen:
                 continue
             seen.add(names)
             if kind != "compared":
                 judged += copies
-            hands.append(laid.hand(kind, copies, answered_for=members in colluding))
-        return tuple(judged), tuple(hands), left_out
+            coalitions.append(laid.coalition(kind, copies, answered_for=members in pooling))
+        return tuple(judged), tuple(coalitions), left_out
 
 
 @dataclass(frozen=True)
 class _Held:
     """A copy on the population of another one."""
 
-    copy: Copy
+    copy: LaidCopy
     holder: Recipient
     decoyed: bool
 
@@ -395,8 +399,8 @@ class _Laid:
         self._case, self._ground = case, ground
         self._copies: dict[str, _Held | ReleasegateError] = {}
 
-    def hand(self, kind: str, others: Sequence[Left], *, answered_for: bool) -> Hand:
-        """What somebody learns who has this copy and others.
+    def coalition(self, kind: str, others: Sequence[Left], *, answered_for: bool) -> CoalitionAgain:
+        """Knowledge of a coalition that has this copy and others.
 
         Whether overrides count that the release rests on: they do where it was decided with these copies in mind.
         """
@@ -408,21 +412,21 @@ class _Laid:
             "judged": kind != "compared",
         }
         if self._ground is None:
-            return Hand.model_validate({**told, "cannot": "the population of today cannot be read"})
+            return CoalitionAgain.model_validate({**told, "cannot": "the population of today cannot be read"})
         try:
             laid = [self._laid(one, self._ground) for one in (case.copy, *others)]
             holders = {one.holder.id: one.holder for one in reversed(laid)}
             today = Today(case.asked.request, self._ground)
             held = held_together([one.copy for one in laid], today, holders.values())
         except ReleasegateError as error:
-            return Hand.model_validate({**told, "cannot": error.in_one_line()})
+            return CoalitionAgain.model_validate({**told, "cannot": error.in_one_line()})
         gates = [gate for gate in case.asked.request.policy.gates if gate.measure in MEASURED_TOGETHER]
         decoyed = any(one.decoyed for one in laid)
         now = [compare.rounded(gate) if decoyed else gate for gate in judge_gates(gates, held.figures)]
         if answered_for:
             now = list(case.excused(now))
         then = [gate for gate in case.decided.gates if gate.id in {one.id for one in now}]
-        return Hand.model_validate(
+        return CoalitionAgain.model_validate(
             {
                 **told,
                 "gates": compare.gates_again(then, now),

@@ -1,7 +1,7 @@
-"""The records of re-assessments on disk: kept under the digest of their inputs, and held against the ledger.
+"""The records of re-assessments on disk: kept under the digest of their inputs, and compared with the ledger.
 
-A record counts if the ledger names its bytes. Any other, left by a crash or put there by somebody, is told to nobody:
-the next re-assessment puts it aside, and ``releasegate verify --ledger`` says that it is there.
+A record counts if the ledger names its bytes. Any other, left by a crash or put there by others, is not reported: the
+next re-assessment puts it aside, and ``releasegate verify --ledger`` says that it is there.
 """
 
 import json
@@ -13,19 +13,19 @@ from pathlib import Path
 
 from flows.locking import alone
 from flows.workspace import Workspace
-from tasks.artifact import written
-from tasks.decision.record import canonical_json, digest
+from tasks.core.artifact import written
+from tasks.core.canonical import canonical_json, digest
+from tasks.core.errors import TamperingFound, WorkspaceError
+from tasks.core.files import file_sha256
 from tasks.delivery.manifest import printable
-from tasks.errors import TamperingFound, WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
 from tasks.reassessment.record import Reassessment
 
 _LONGEST_WAIT = 60.0
 _ASIDE = ".unrecorded-"
-_OF_THE_DAY = ("before", "due", "next_due", "lapses", "not_beside")
-"""What a record tells that follows from the day or the ledger and not from its inputs."""
+_OF_THE_DAY = ("before", "due", "next_due", "lapses", "unrelated")
+"""Fields of a record that follow from the day or the ledger and not from its inputs."""
 _SHOWN = 5
 _PAUSE = 1.0
 """Seconds; what lies between the writing of a record and of its entry is far less."""
@@ -54,7 +54,7 @@ def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:
 
 
 def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:
-    """Keep a record under the digest of its inputs; one that is there already stays, and is what is told.
+    """Keep a record under the digest of its inputs; one that is there already stays, and is the one reported.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def _is_recorded(ledger: Ledger, record: Reassessment, path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Checked:
-    """The records of a workspace, held against its ledger."""
+    """The records of a workspace, compared with its ledger."""
 
     recorded: int
     """Records that the ledger names."""
@@ -143,7 +143,7 @@ def _records(workspace: Workspace) -> Iterator[Path]:
 
 
 def _wrong(path: Path, entry: Entry | None) -> str:
-    """What is wrong with a record; empty if nothing is."""
+    """Faults of a record; empty if there are none."""
     place = printable("/".join(path.parts[-3:]))
     if entry is None:
         return f"{place} is not what an entry of the ledger names"

@@ -1,4 +1,4 @@
-"""Going back to a decided release: its bundle and records, and its request and data if these are still the same."""
+"""Reading a decided release again: its bundle and records, and its request and data if they are unchanged."""
 
 import re
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from pathlib import Path
 
 from flows.identity import read_inputs, release_id
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.files import file_sha256
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.verification import DECISIONS, verify_bundle
-from tasks.errors import BadInput, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
 from tasks.request.load import LoadedRequest, load_request
 
 _PREFIX = re.compile(r"[0-9a-f]{6,64}")
-_RUN_AGAIN = "a decision stands for the inputs it was made on; run a new release and explain that one"
+_RUN_AGAIN = "a decision applies to the inputs it was made on; run a new release and explain that one"
 
 
 @dataclass(frozen=True)
 class Recalled:
-    """A decided release and what it was decided on."""
+    """A decided release and its inputs."""
 
     release_id: str
     bundle: Path
@@ -66,7 +66,7 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     """Read a release's decisions, and its request from where it was.
 
     1. The bundle must be what was sealed, and what the ledger records.
-    2. The request must still lie where it lay, with the same bytes.
+    2. The request must still be in its place, with the same bytes.
     3. Data, population and hierarchies must have the SHA-256 that the release was named by.
 
     Raises
@@ -74,7 +74,7 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     TamperingFound
         If the bundle or the ledger is not as recorded.
     BadInput
-        If request, data, population or a hierarchy is gone or has changed since.
+        If request, data, population or a hierarchy is missing or has changed since.
     """
     name = verify_bundle(bundle, ledger).release_id
     records = read_records(bundle)
@@ -93,12 +93,12 @@ def read_records(bundle: Path) -> list[DecisionRecord]:
 
 
 def request_of(name: str, record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
-    """The request of a release, byte for byte, from where it lay.
+    """The request of a release, unchanged, from its original place.
 
     Raises
     ------
     BadInput
-        If it is gone or has changed since.
+        If it is missing or has changed since.
     """
     path, roots = _place_of_request(ledger, name)
     if file_sha256(path) != record.request_sha256:
@@ -112,7 +112,7 @@ def _place_of_request(ledger: Ledger, name: str) -> tuple[Path, list[Path]]:
     path, roots = body.get("request_path"), body.get("roots")
     if not isinstance(path, str) or not isinstance(roots, list):
         raise WorkspaceError(
-            "the ledger does not say where the request of this release lies",
+            "the ledger does not record the place of this release's request",
             where=ledger.place,
             expected="an entry of the request with its path",
             got="none",
@@ -145,6 +145,6 @@ def _changed(what: str, where: str, named: str = "") -> BadInput:
         f"{what} changed since the decision",
         where=where + (f" ({named})" if named else ""),
         expected="the SHA-256 in the decision record",
-        got="another",
+        got="a different SHA-256",
         fix=_RUN_AGAIN,
     )

@@ -1,13 +1,13 @@
 """Reviews: votes that stay sealed until all are in, and the delivery that follows if all approve.
 
-What one vote does, in order:
+The steps of one vote:
 
 1. Open the release, which verifies it and finishes what was interrupted.
 2. Check that it awaits review, and that the policy names the reviewer, who did not ask for the release.
-3. Seal the vote into the private folder. If votes are missing still, record that this reviewer has voted; no more.
+3. Seal the vote into the private folder. While votes are missing, record only that this reviewer has voted.
 4. With the last vote, open all of them and check each against its commitment. If all approve, stage delivery,
    certificate and approval; then record the last vote, all opened votes, the outcome and the release in one
-   transaction, in which a release that this one supersedes ends too; then move what was staged to its place.
+   transaction, which also ends a release that this one supersedes; then move the staged files to their place.
 """
 
 import shutil
@@ -18,11 +18,13 @@ from datetime import datetime
 from typing import Literal
 
 from flows.actor import Clock, utc_now
-from flows.cases import Case, OpenRelease, finish_additions, nobody_to_ask, open_release, pending_key
+from flows.cases import Case, OpenRelease, ReleaseAction, finish_additions, pending_key
 from flows.earlier import check_still_apart
-from flows.signing import Ask, PrivateKey, signer_of
 from flows.superseding import forget_superseded, supersede
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, ReleasegateError, StageFailed
+from tasks.decision import bodies
+from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.people import reviewer_of
 from tasks.decision.record import DecisionRecord, Review, Verdict
@@ -32,10 +34,6 @@ from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
 from tasks.delivery.additions import stage_addition
 from tasks.delivery.pending import open_folder
-from tasks.errors import BadInput, ReleasegateError, StageFailed
-from tasks.guard import guarded
-from tasks.ledger import bodies
-from tasks.ledger.changes import Step
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
@@ -43,7 +41,7 @@ from tasks.ledger.store import Ledger
 
 @dataclass(frozen=True)
 class Voted:
-    """What a vote came to; tells no vote while one is missing."""
+    """Result of a vote; shows no vote while one is missing."""
 
     release_id: str
     recipient: str
@@ -57,7 +55,7 @@ class Voted:
 
 @dataclass(frozen=True)
 class Earlier:
-    """A release that the same recipient has got before: two files that differ tell more than each of them."""
+    """An earlier release to the same recipient: two files that differ disclose more than each by itself."""
 
     release_id: str
     at: datetime
@@ -65,7 +63,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Overview:
-    """What reviewers see of one recipient's release; no vote before all are in."""
+    """One recipient's release as reviewers see it; shows no vote before all are in."""
 
     case: Case
     voted: tuple[str, ...]
@@ -73,72 +71,49 @@ class Overview:
     earlier: tuple[Earlier, ...]
 
 
-def cast_vote(
-    reference: str,
-    workspace: Workspace,
-    *,
-    reviewer: str,
-    vote: Literal["approve", "reject"],
-    reason: str,
-    recipient: str | None = None,
-    key_file: PrivateKey | None = None,
-    ask: Ask = nobody_to_ask,
-    clock: Clock = utc_now,
-) -> Voted:
-    """Take a reviewer's vote, and with the last one decide.
+def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Voted:
+    """Take a reviewer's vote, and decide with the last one.
 
     Parameters
     ----------
-    reference : str
-        Release id, its first digits, or the bundle's folder.
-    workspace : Workspace
-    reviewer : str
-        Name in policy.review.reviewers.
+    action : ReleaseAction
+        By a person in policy.review.reviewers; names the recipient where the release awaits review for several. The
+        reason is opened with the votes.
     vote : "approve" or "reject"
-        One to reject rejects the release.
-    reason : str
-        Kept in the ledger for good once all votes are in.
-    recipient : str, optional
-        Needed where the release awaits review for several.
-    key_file : Path or SentKey, optional
-        The reviewer's private key, where one is registered; the usual place where not given.
-    ask : callable
-        Asks for its passphrase, where the environment gives none.
-    clock : callable
+        A single vote to reject rejects the release.
 
     Raises
     ------
     BadInput
-        If the reviewer may not review this release, has a key that is not at hand, the reason cannot be kept, or the
+        If the reviewer may not review this release or their key is not available, the reason cannot be kept, or the
         recipient is not named.
     StageFailed
         If the release does not await review, or its file cannot be delivered as it was decided on.
     TamperingFound
         If bundle, ledger, a vote or the sealed file is not as recorded.
     """
-    kept, now = checked_reason(reason), clock()
-    with guarded("review"), open_release(reference, workspace, now) as release:
-        case = _awaiting(release, recipient, now)
+    reason = checked_reason(action.reason)
+    with action.opened("review") as release:
+        case = _awaiting(release, action.recipient)
         ballot = Ballot(
             release_id=release.release_id,
             recipient=case.recipient,
             record_sha256=case.record_sha256,
-            reviewer=reviewer_of(case.record, reviewer, answering(release.ledger, case.record, case.standing)),
+            reviewer=reviewer_of(case.record, action.by, answering(release.ledger, case.record, case.standing)),
             vote=vote,
-            reason=kept,
+            reason=reason,
             nonce=new_nonce(),
         )
-        signer = signer_of(release.ledger, ballot.reviewer, key_file, ask)
+        signer = action.signer(release, ballot.reviewer)
         box = release.ballots(case.recipient)
         box.put(ballot)
-        others = {name: told for name, told in case.standing.commitments.items() if name != ballot.reviewer}
-        voted: Step = (Event.VOTED, bodies.voted(ballot))
+        others = {name: sealed for name, sealed in case.standing.commitments.items() if name != ballot.reviewer}
         if len(others) + 1 < case.record.reviews_required:
-            after = release.append(case, [voted], now, signer)
+            after = release.append(case, [(Event.VOTED, bodies.voted(ballot))], signer)
             box.keep_only(ballot.reviewer, ballot.commitment)
         else:
             earlier = [box.open(name, commitment) for name, commitment in others.items()]
-            after = _decide(release, case, voted, [*earlier, ballot], now, signer)
+            after = _decide(release, case, [*earlier, ballot], signer)
             box.clear()
         return Voted(
             release.release_id,
@@ -152,8 +127,8 @@ def cast_vote(
 
 
 def overview(reference: str, workspace: Workspace, *, clock: Clock = utc_now) -> tuple[Overview, ...]:
-    """What reviewers see of a release: where it stands, who has voted, what its recipients have got before."""
-    with guarded("review"), open_release(reference, workspace, clock()) as release:
+    """A release as reviewers see it: its standing, who has voted, and earlier releases to its recipients."""
+    with ReleaseAction(reference, workspace, clock=clock).opened("review") as release:
         return tuple(
             Overview(case, tuple(sorted(case.standing.commitments)), _earlier(release, case))
             for case in release.cases.values()
@@ -169,8 +144,9 @@ def _earlier(release: OpenRelease, case: Case) -> tuple[Earlier, ...]:
     return tuple(found.values())
 
 
-def _awaiting(release: OpenRelease, recipient: str | None, now: datetime) -> Case:
+def _awaiting(release: OpenRelease, recipient: str | None) -> Case:
     """The case that a vote is about."""
+    today = release.now.date()
     if recipient is None:
         waiting = [case for case in release.cases.values() if case.standing.state is State.AWAITING_REVIEW]
         if len(waiting) > 1:
@@ -192,33 +168,30 @@ def _awaiting(release: OpenRelease, recipient: str | None, now: datetime) -> Cas
             got=case.standing.why,
             fix="a new request is a new release",
         )
-    if now.date() < case.record.valid_from:
+    if today < case.record.valid_from:
         raise StageFailed(
-            "nothing is decided on a day before the decision that it rests on",
+            "the vote would be dated before the decision that it rests on",
             where=f"release to {case.recipient}",
             expected="a clock that is right",
-            got=lapsed(case.record, now.date()),
+            got=lapsed(case.record, today),
             fix="set the clock of this machine",
         )
     return case
 
 
-def _decide(  # noqa: PLR0917
-    release: OpenRelease, case: Case, voted: Step, ballots: Sequence[Ballot], now: datetime, signer: Signer | None
-) -> Standing:
-    """Open the votes and do what follows, in one transaction; deliver if all approve."""
-    opened: list[Step] = [(Event.REVIEWED, bodies.reviewed(ballot)) for ballot in ballots]
-    decided = bodies.outcome(case.record_sha256)
+def _decide(release: OpenRelease, case: Case, ballots: Sequence[Ballot], signer: Signer | None) -> Standing:
+    """Open the votes, the last of which is new, and act on them in one transaction; deliver if all approve."""
+    votes: list[Step] = [(Event.VOTED, bodies.voted(ballots[-1]))]
+    votes += [(Event.REVIEWED, bodies.reviewed(ballot)) for ballot in ballots]
+    outcome = bodies.outcome(case.record_sha256)
     if any(ballot.vote == "reject" for ballot in ballots):
-        return release.append(case, [voted, *opened, (Event.REJECTED, decided)], now, signer)
+        return release.append(case, [*votes, (Event.REJECTED, outcome)], signer)
     try:
-        released = _stage(release, case, ballots, now)
+        released = _stage(release, case, ballots)
         with release.ledger.transaction():
-            after = release.append(
-                case, [voted, *opened, (Event.APPROVED, decided), (Event.RELEASED, released)], now, signer
-            )
+            after = release.append(case, [*votes, (Event.APPROVED, outcome), (Event.RELEASED, released)], signer)
             check_still_apart(release.ledger, release.release_id)
-            supersede(release.workspace, release.ledger, case.record, now)
+            supersede(release.workspace, release.ledger, case.record, release.now)
     except BaseException:
         with suppress(ReleasegateError):
             finish_additions(release.workspace, release.ledger, release.release_id)
@@ -239,8 +212,8 @@ def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple
     return (*record.answering, *overriding, *(one.officer for one in stands.overrides))
 
 
-def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> dict[str, object]:
-    """Lay out what is to be delivered, from what was sealed when it was decided; the body of its entry."""
+def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot]) -> dict[str, object]:
+    """Stage the delivery that was sealed when it was decided; returns the body of its entry."""
     from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
 
     staged = release.staged(case.recipient)
@@ -250,7 +223,7 @@ def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: dat
         staged / "delivery",
         pending_key(release.workspace, release.release_id),
     )
-    reviews = _reviews(release, case, ballots, now)
+    reviews = _reviews(release, case, ballots)
     approved = case.record.model_copy(update={"decision": Verdict.APPROVED, "reviews": reviews})
     addition = stage_addition(
         staged,
@@ -258,8 +231,8 @@ def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: dat
         case.record_sha256,
         reviews=reviews,
         overrides=case.standing.overrides,
-        approved_at=now,
-        certificate=render_certificate(approved, approved_at=now),
+        approved_at=release.now,
+        certificate=render_certificate(approved, approved_at=release.now),
     )
     return bodies.released_after_review(
         str(case.record.dataset.output_sha256),
@@ -270,9 +243,9 @@ def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: dat
     )
 
 
-def _reviews(release: OpenRelease, case: Case, ballots: Sequence[Ballot], now: datetime) -> tuple[Review, ...]:
+def _reviews(release: OpenRelease, case: Case, ballots: Sequence[Ballot]) -> tuple[Review, ...]:
     """The votes as reviews; each at the time when it was cast."""
-    cast = {ballot.reviewer: now for ballot in ballots}
+    cast = {ballot.reviewer: release.now for ballot in ballots}
     for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED):
         for ballot in ballots[:-1]:
             if entry.body.get("commitment") == ballot.commitment:

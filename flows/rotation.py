@@ -1,7 +1,7 @@
-"""Rotation of the keys that seal the manifests of decoys: a new key, all manifests under it, then the old keys' end.
+"""Rotation of the keys that seal decoy manifests: a new key, all manifests under it, then removal of old keys.
 
-At every point of time each manifest can be opened with a key of the key file, so an interrupted rotation is repeated by
-running it again.
+At any moment each manifest can be opened with a key of the key file, so that an interrupted rotation can simply be run
+again.
 """
 
 import os
@@ -13,21 +13,21 @@ from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
 from flows.locking import alone, is_held
 from flows.workspace import Workspace
+from tasks.core.errors import WorkspaceError
 from tasks.decoys.keys import VARIABLE, add_key, keep_newest_key
 from tasks.decoys.sealing import KeyRing, open_sealed
 from tasks.decoys.vault import Vault
-from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Event
 
 
 @dataclass(frozen=True)
 class Rotated:
-    """What a rotation did; shows no key."""
+    """Result of a rotation; shows no key."""
 
     key: str
     """Public name of the new key."""
     manifests: int
-    """Manifests that were sealed anew."""
+    """Manifests that were sealed again."""
     kept: int
     """Old keys that are still in the key file."""
     dropped: int
@@ -35,27 +35,27 @@ class Rotated:
 
 
 def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = utc_now) -> Rotated:
-    """Seal all manifests of a workspace anew under a new key.
+    """Seal all manifests of a workspace again under a new key.
 
-    1. Nobody else may be rotating; with ``drop_old`` no release may be under way, which might still use an old key.
+    1. No other process may be rotating; with ``drop_old``, no release may be running, which might still use an old key.
     2. A new key is put before the others in the key file.
-    3. Every manifest is sealed anew under it.
-    4. With ``drop_old`` every manifest is opened with the new key alone, and then the old keys go.
-    5. The ledger says so.
+    3. Every manifest is sealed again under it.
+    4. With ``drop_old`` every manifest is opened with the new key alone, and then the old keys are removed.
+    5. The ledger records the rotation.
 
     Parameters
     ----------
     workspace : Workspace
     drop_old : bool
-        Whether old keys are to go. Copies of manifests that they sealed, such as backups, cannot be opened afterwards.
+        Whether to remove old keys. Copies of manifests that they sealed, such as backups, cannot be opened afterwards.
     clock : callable
 
     Raises
     ------
     WorkspaceError
-        If the keys come from the environment, cannot be read or written, or somebody else is at work.
+        If the keys come from the environment, cannot be read or written, or another process is at work.
     ParameterError, TamperingFound
-        If a manifest cannot be opened; the old keys stay then.
+        If a manifest cannot be opened; the old keys are kept then.
     """
     if os.environ.get(VARIABLE, "").strip():
         raise _in_environment()

@@ -5,6 +5,7 @@ other end only the parent holds.
 """
 
 import ctypes
+import gc
 import os
 import signal
 import socket
@@ -49,6 +50,7 @@ def _exit_at_end_of_input(heard: Callable[[], object]) -> None:
 def main(descriptor: int, parent: int) -> None:
     """Serve Prefect's API on a bound socket until told to stop."""
     end_with_parent(parent)
+    gc.set_threshold(50_000, 20, 50)  # else an eighth of the time to start goes into the collector
     import uvicorn  # noqa: PLC0415 - these take seconds, and the parent may die meanwhile
     from prefect.server.api.server import create_app  # noqa: PLC0415
 

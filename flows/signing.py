@@ -1,4 +1,4 @@
-"""People's signing keys: making and registering one, retiring it, and having it at hand to sign with.
+"""People's signing keys: creating, registering and retiring them, and opening one to sign with.
 
 The private key is a file of its holder, never part of the workspace; the public key is an entry of the ledger.
 """
@@ -14,9 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
-from tasks.decision.people import person_key, same_person
-from tasks.decision.states import Role
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.people import WorkflowRole, person_key, same_person
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
 from tasks.ledger.signing import RegisteredKey, Signer, is_name, registration, retirement
@@ -29,26 +28,43 @@ Ask = Callable[[], str]
 """Asks for a passphrase where the environment gives none."""
 
 
+def nobody_to_ask() -> str:
+    """Refuse, in place of asking for a passphrase.
+
+    Raises
+    ------
+    WorkspaceError
+        Always.
+    """
+    raise WorkspaceError(
+        "the passphrase of the key is needed",
+        where=f"environment variable {PASSPHRASE}",
+        expected="the passphrase, or a terminal to ask for it",
+        got="neither",
+        fix=f"run the command at a terminal, or set {PASSPHRASE}",
+    )
+
+
 @dataclass(frozen=True)
 class SentKey:
-    """A private key that its holder has sent along with what it is to sign; it is on no disk of the gate's."""
+    """A private key that its holder has sent with a form; the gate stores it on no disk."""
 
     content: bytes = field(repr=False)
-    """Of the file that ``releasegate key create`` wrote; empty where none was sent."""
+    """Content of the file that ``releasegate key create`` wrote; empty where none was sent."""
     passphrase: str = field(repr=False)
 
 
 SENT = "the key that was sent"
-"""Where messages say that something is wrong with such a key."""
+"""Name of such a key in messages."""
 
 PrivateKey = Path | SentKey
 """A private key: the file that it lies in, or the key itself."""
 
 
 def key_file_of(name: str) -> Path:
-    """Where somebody's private key is unless said otherwise: ``~/.releasegate/NAME.pem``, the name in plain characters.
+    """Usual place of a person's private key: ``~/.releasegate/NAME.pem``, the name in plain characters.
 
-    Two names that come to the same file are told apart by naming the file.
+    Where two names lead to the same file, name the file instead.
     """
     plain = re.sub(r"[^a-z0-9]+", "-", person_key(name)).strip("-") or "key"
     return Path.home() / ".releasegate" / f"{plain[:80]}.pem"
@@ -57,7 +73,7 @@ def key_file_of(name: str) -> Path:
 def create_key(
     workspace: Workspace,
     name: str,
-    roles: Iterable[Role],
+    roles: Iterable[WorkflowRole],
     key_file: Path,
     ask: Ask,
     *,
@@ -72,8 +88,8 @@ def create_key(
     ----------
     workspace : Workspace
     name : str
-        The holder, as the policy of requests names him.
-    roles : iterable of Role
+        The holder, as the policy of requests names them.
+    roles : iterable of WorkflowRole
         What the key may sign.
     key_file : Path
         Where the private key goes; nothing may be there.
@@ -93,7 +109,7 @@ def create_key(
             "a key needs the name of its holder",
             where="NAME",
             expected="printable text of one line, at most 200 characters, without spaces around it",
-            got="something else",
+            got="other text",
             fix="give the name as the policy of your requests spells it",
         )
     with open_ledger(workspace, create=True) as ledger:
@@ -116,23 +132,23 @@ def create_key(
 
 
 def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> RegisteredKey:
-    """End the use of a registered key; what it signed before stays signed.
+    """Retire a registered key; its earlier signatures stay valid.
 
-    It needs no signature, since keys are lost; the ledger says who did it.
+    It needs no signature, since keys get lost; the ledger records who did it.
 
     Raises
     ------
     BadInput
-        If nobody of this name has a key in force.
+        If no person of this name has a key in force.
     """
     with open_ledger(workspace) as ledger, ledger.transaction():
         key = key_in_force(ledger, name)
         if key is None:
             raise BadInput(
-                "nobody of this name has a key in force",
+                "no person of this name has a key in force",
                 where="NAME",
                 expected="a name that releasegate key list shows",
-                got="another",
+                got="a different name",
                 fix="check the name",
             )
         ledger.append(
@@ -142,7 +158,7 @@ def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> Re
 
 
 def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Signer | None:
-    """Whoever is to sign, with the private key; None where nobody of this name has a key in force.
+    """The person who signs, with their private key; None where no person of this name has a key in force.
 
     Parameters
     ----------
@@ -150,7 +166,7 @@ def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Si
     name : str
         Who acts.
     key : Path, SentKey or None
-        His private key; None for the usual place. Beside one that was sent no file is looked for, nor a passphrase.
+        Their private key; None for the usual place. With a key that was sent, no file or passphrase is looked for.
     ask : callable
         Asks for the passphrase of a file.
 
@@ -173,7 +189,7 @@ def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Si
             "the private key is not the registered one",
             where=where,
             expected=f"the key of fingerprint {found.fingerprint}",
-            got="another",
+            got="a different key",
             fix="name the right file with --key-file",
         )
     return signer
@@ -186,12 +202,12 @@ def _open_sent(key: SentKey, registered: RegisteredKey) -> Ed25519PrivateKey:
             where=SENT,
             expected=f"the file of the key of fingerprint {registered.fingerprint}",
             got="none",
-            fix="send it along: whoever has a registered key signs with it",
+            fix="send it along: a person with a registered key must sign with it",
         )
     return open_key(key.content, key.passphrase, SENT)
 
 
-def _register(ledger: Ledger, signer: Signer, roles: Iterable[Role], clock: Clock) -> None:
+def _register(ledger: Ledger, signer: Signer, roles: Iterable[WorkflowRole], clock: Clock) -> None:
     now = clock()
     ledger.append(
         Event.KEY_REGISTERED,
@@ -205,7 +221,7 @@ def _register(ledger: Ledger, signer: Signer, roles: Iterable[Role], clock: Cloc
 
 
 def key_in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
-    """The key that somebody signs with; None for none."""
+    """The key of a person that is in force; None for none."""
     keys = [key for key in ledger.registered_keys() if key.retired is None]
     return next((key for key in keys if same_person(key.name, name)), None)
 
@@ -216,9 +232,9 @@ def _passphrase(ask: Ask) -> str:
 
 def _already(name: str) -> BadInput:
     return BadInput(
-        "there is a key in force for this name",
+        "a key is already in force for this name",
         where=name,
-        expected="one key a person",
+        expected="one key for each person",
         got="a second",
         fix="retire the first one: releasegate key retire NAME",
     )

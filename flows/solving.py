@@ -1,4 +1,4 @@
-"""How many runs solve at once: as many as ask, unless whoever runs the flows says otherwise."""
+"""How many runs solve at once: as many as ask, unless the operator of the flows sets a limit."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,7 @@
-"""Taking the place of an earlier release: what a request may supersede, and doing so when the later one may leave.
+"""Superseding an earlier release: which one a request may supersede, and doing so when the later one is released.
 
 A request that continues a version supersedes it; any other names what it supersedes. For a recipient of both, the
-earlier release ends in the ledger transaction in which the later one is released. For anybody else nothing changes.
+earlier release ends in the ledger transaction in which the later one is released. For other recipients nothing changes.
 """
 
 from collections.abc import Mapping
@@ -11,22 +11,23 @@ from pathlib import Path
 from flows.actor import actor
 from flows.cases import Case, cases_of, forget
 from flows.workspace import Workspace
+from tasks.core.errors import RequestError, StageFailed
+from tasks.core.files import file_sha256
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
+from tasks.decision.changes import Author, change, read_standing
 from tasks.decision.record import DecisionRecord
-from tasks.decision.states import Change, Role, State, can_follow
+from tasks.decision.states import Change, State, can_follow
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import RequestError, StageFailed
-from tasks.ledger import bodies
-from tasks.ledger.changes import change, read_standing
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
 from tasks.request.load import LoadedRequest
 
 
 def what_is_superseded(
     workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, now: datetime
 ) -> dict[str, str]:
-    """By recipient, the release whose place a request takes; recipients for whom there is none are left out.
+    """The release that a request supersedes, by recipient; recipients without one are left out.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def _check_named(common: list[Case], where: str) -> None:
             raise RequestError(
                 "the release that is superseded was revoked",
                 where=where,
-                expected="a release that nobody has taken back",
+                expected="a release that was not revoked",
                 got=f"one that was revoked for {case.recipient}",
                 fix="remove “supersedes”, or ask for this recipient in a request of its own; a revoked release has "
                 "ended for good",
@@ -88,16 +89,16 @@ def _check_named(common: list[Case], where: str) -> None:
 
 
 def _can_end(state: State) -> bool:
-    return can_follow(state, Change.SUPERSEDE, Role.GATE)
+    return can_follow(state, Change.SUPERSEDE, WorkflowRole.GATE)
 
 
 def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: datetime) -> None:
-    """End the release whose place a later one takes; within the transaction in which the later one is released.
+    """End the release that a later one supersedes; within the transaction in which the later one is released.
 
     Raises
     ------
     StageFailed
-        If it was revoked meanwhile, another one took its place, or its record is gone.
+        If it was revoked or superseded in the meantime, or its record is missing.
     """
     if later.supersedes is None:
         return
@@ -108,7 +109,7 @@ def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: d
     now = read_standing(ledger, record, record_sha256, at)
     if now.state in {State.REVOKED, State.SUPERSEDED}:
         raise StageFailed(
-            f"the release that is superseded was {now.state.value} meanwhile",
+            f"the release that is superseded was {now.state.value} in the meantime",
             where=f"release to {recipient}",
             expected=f"{later.supersedes} as it stood when this release was decided",
             got=now.why,
@@ -116,11 +117,11 @@ def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: d
         )
     if _can_end(now.state):
         step = (Event.SUPERSEDED, bodies.superseded(later.release_id))
-        change(ledger, record, record_sha256, [step], actor=actor(), at=at)
+        change(ledger, record, record_sha256, [step], Author(actor(), at))
 
 
 def forget_superseded(workspace: Workspace, later: Mapping[str, DecisionRecord]) -> None:
-    """Remove what was kept sealed for the places that releases have taken; a crash before it is made up for later."""
+    """Remove sealed material of superseded releases; after a crash this is repeated later."""
     for recipient, record in later.items():
         if record.supersedes is not None:
             forget(workspace, record.supersedes, recipient)
@@ -134,6 +135,6 @@ def _record(path: Path, recipient: str) -> DecisionRecord:
             "the record of the release that is superseded cannot be read",
             where=str(path),
             expected=f"the decision for {recipient}",
-            got="no such file, or another",
+            got="no such file, or a different one",
             fix="restore that bundle from a backup, and run the command again",
         ) from None

@@ -1,7 +1,7 @@
-"""Tracing an incident: the bundle verified, the manifest of decoys opened, and that somebody did so recorded.
+"""Tracing an incident: verify the bundle, open the decoy manifest, and record that it was opened.
 
-Neither the data nor the request is needed: the hierarchies lie in the bundle's evidence. The population is used where
-it is still the one that was decided on; without it decoys are compared with each other alone.
+Neither the data nor the request is needed: the hierarchies are in the bundle's evidence. The population is used if it
+is still the one that was decided on; without it, decoys are compared only with each other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,9 @@ from pathlib import Path
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
 from flows.recall import read_records, request_of
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
+from tasks.core.files import file_sha256
+from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.incident import Incident, incident_of_labels
 from tasks.decoys.lineage import lineages
@@ -19,15 +22,13 @@ from tasks.decoys.manifest import Manifest, hierarchies_digest
 from tasks.decoys.tracing import Trace, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
-from tasks.guard import guarded
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.arx import arx_file, read_arx
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.read import file_sha256, read_population
+from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import Role, SafeHarborRule
 
@@ -38,7 +39,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Traced:
-    """The answer, with what there is to know of the incident; counts and column names only."""
+    """Result of a trace, with facts about the incident; counts and column names only."""
 
     release_id: str
     trace: Trace
@@ -66,13 +67,13 @@ def trace_incident(
     clock: Clock = utc_now,
     say: Say = lambda _text: None,
 ) -> Traced:
-    """Find out whom an incident points to.
+    """Find the recipients that an incident points to.
 
     1. The bundle must be what was sealed, and what the ledger records; its records must commit to a manifest.
     2. The incident is read against the hierarchies of the bundle.
     3. The population is read if it is still the one that was decided on.
-    4. The manifest is opened and must be the one that was committed to. From here on, whatever comes of it is in the
-       ledger before anybody is told.
+    4. The manifest is opened and must be the one that was committed to. From here on, the
+       outcome is recorded in the ledger before it is reported.
 
     Parameters
     ----------
@@ -83,9 +84,9 @@ def trace_incident(
         Of the workspace that the release was made in.
     source : IncidentSource
     level : float
-        Greatest likelihood of chance at which somebody is named, between 0 and 1.
+        Greatest likelihood of chance at which a recipient is named, between 0 and 1.
     clock, say : callable
-        Gives the time; is told of each step.
+        Gives the time; is called with the name of each step.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
         where=str(bundle),
         expected="a decision record that commits to a manifest of decoys",
         got=f"{len(records)} records without",
-        fix="ask for decoys in the next request; copies that have left cannot be marked afterwards",
+        fix="request decoys next time; delivered copies cannot be marked afterwards",
     )
 
 
@@ -188,7 +189,7 @@ def safe_harbor_groups(
             "the Safe Harbor table of ZIP codes is not the one that the release was made with",
             where=f"attribute {', '.join(by_zip)}",
             expected="the table whose SHA-256 is in the record",
-            got="another",
+            got="a different table",
             fix=f"trace with version {record.code.version} of releasegate, commit {record.code.commit[:12]}",
         )
     return groups
@@ -221,7 +222,7 @@ def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequenc
             "the hierarchies of the bundle are not those that the decoys were placed by",
             where=str(HIERARCHIES),
             expected="the hierarchies that the sealed manifest names",
-            got="others",
+            got="different hierarchies",
             fix="restore the bundle from a backup",
         )
     return manifest

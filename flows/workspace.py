@@ -1,11 +1,11 @@
-"""The workspace: where bundles, the ledger and the gate's private files live.
+"""The workspace: the folders of bundles, of the ledger and of the gate's private files.
 
 ::
 
     <workspace>/
       ledger.sqlite          every request, decision, release and refusal, unless a database holds them (flows.ledger)
-      releases/<release-id>/ bundles, with the files that may leave; closed to other users of the machine
-      .releasegate/          private: key, orchestrator's home, files of runs that are under way
+      releases/<release-id>/ bundles, with the files that may be released; closed to other users of the machine
+      .releasegate/          private: key, orchestrator's home, files of running releases
 """
 
 import os
@@ -17,13 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.locking import alone
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
+from tasks.core.files import write_new
 
+INPUTS = "inputs"
+"""Folder of a run with private copies of its inputs."""
 _KEY_BYTES = 32
 _ABANDONED = 7 * 24 * 3600.0
-"""Age in seconds past which an interrupted run is not taken up again but begun anew."""
+"""Age in seconds past which an interrupted run is not resumed but begun again."""
 _OLD_DRAFT = 3600.0
-"""Age in seconds past which a draft is nobody's."""
+"""Age in seconds past which a draft is abandoned."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Workspace:
         return self.private / "pending" / release_id / f"{recipient}.sealed"
 
     def kept(self, release_id: str, recipient: str) -> Path:
-        """What is kept, sealed, to assess a recipient's copy again."""
+        """Sealed material to re-assess a recipient's copy."""
         return self.private / "kept" / release_id / f"{recipient}.sealed"
 
     @property
@@ -116,12 +119,15 @@ class Workspace:
         shutil.rmtree(self.run(release_id), ignore_errors=True)
 
     def forget_abandoned(self) -> None:
-        """Remove the files of runs that were interrupted and not taken up again for a week: they hold data."""
+        """Remove what interrupted runs have left: their copies of the inputs at once, all of it after a week."""
         for folder in sorted((self.private / "runs").iterdir()):
             with suppress(FileNotFoundError, WorkspaceError):
-                if folder.is_dir() and time.time() - folder.stat().st_mtime > _ABANDONED:
+                if folder.is_dir():
                     with self.alone(folder.name):
-                        self.clear_run(folder.name)
+                        if time.time() - folder.stat().st_mtime > _ABANDONED:
+                            self.clear_run(folder.name)
+                        elif (folder / INPUTS).is_dir():
+                            _forget_inputs(folder)
 
     @property
     def key_file(self) -> Path:
@@ -138,7 +144,8 @@ class Workspace:
         """
         path = self.key_file
         if not path.exists():
-            _make_key(path)
+            with suppress(FileExistsError):
+                write_new(path, secrets.token_bytes(_KEY_BYTES))
         key = path.read_bytes()
         if len(key) != _KEY_BYTES:
             raise WorkspaceError(
@@ -151,22 +158,15 @@ class Workspace:
         return key
 
 
-def _make_key(path: Path) -> None:
-    """Make a key, whole or not at all; of several processes that do so at once, one wins."""
-    draft = path.with_name(f".key-{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(secrets.token_bytes(_KEY_BYTES))
-            stream.flush()
-            os.fsync(stream.fileno())
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+def _forget_inputs(run: Path) -> None:
+    """Remove the copies of a run's inputs; the folder's age stays that of the run."""
+    before = run.stat()
+    shutil.rmtree(run / INPUTS, ignore_errors=True)
+    os.utime(run, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def _sweep(workspace: Workspace) -> None:
-    """Remove drafts that killed processes have left; one that is being written is younger by far."""
+    """Remove drafts that killed processes left behind; a draft being written is far younger."""
     private, orchestrator = workspace.private, workspace.orchestrator
     drafts = [*workspace.root.glob(".ledger-*"), *private.glob(".*-*"), *(private / "decoys").glob(".*-*")]
     for draft in (*drafts, *orchestrator.glob("prefect.db.[0-9]*")):
@@ -176,7 +176,7 @@ def _sweep(workspace: Workspace) -> None:
 
 
 def open_workspace(root: Path) -> Workspace:
-    """Make a workspace's folders where they are missing, and remove drafts that killed processes have left.
+    """Make a workspace's folders where they are missing, and remove drafts that killed processes left behind.
 
     Raises
     ------

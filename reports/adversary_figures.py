@@ -1,7 +1,7 @@
-"""Figures of the recipient who plans and of the combined score, drawn from the record and from nothing else.
+"""Figures of the sequential adversary and of the combined score, drawn from the record and from nothing else.
 
-Group sizes of the file are counts of people and obey the small-cell rule; sizes at which the model changes its mind
-are not. Nothing is told by colour alone.
+Group sizes of the file are counts of people and obey the small-cell rule; sizes at which the model changes its decision
+are not. No fact is shown by colour alone.
 """
 
 import math
@@ -18,9 +18,11 @@ from reports.charting import AFTER, ALARM, BAND, BEFORE, INK, MUTED, PARTLY, Fig
 from reports.gates import released_records
 from reports.sequential import SENSITIVITY_TITLES, written
 from reports.smallcell import SmallCellRule
-from tasks.decision.adversary_facts import CombinedFact, SensitivityFact, SequentialFact
-from tasks.decision.fact import Bin
-from tasks.decision.record import DecisionRecord, RiskFact
+from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.identity.facts import RiskFact
+from tasks.assessments.sequential.facts import SensitivityFact, SequentialFact
+from tasks.core.fact import Bin
+from tasks.decision.record import DecisionRecord
 
 _DASHED = (0, (4, 2))
 _WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}

@@ -1,4 +1,4 @@
-"""What a determination rests on: the numbered assumptions that follow from the facts of its record.
+"""Assumptions of a determination, numbered, as they follow from the facts of its record.
 
 Sentences only: each is chosen and filled from the record, none rests on a figure computed here.
 """
@@ -13,7 +13,7 @@ from tasks.request.model import Role
 
 
 def assumptions(record: DecisionRecord) -> tuple[Statement, ...]:
-    """What the determination rests on, from the facts of the record."""
+    """Assumptions of the determination, from the facts of the record."""
     statements = [*_of_knowledge(record), *_of_population(record)]
     if record.risk is not None:
         statements += [*_of_game(record), *of_sequential(record), *of_combined(record), *of_linkage(record)]
@@ -117,7 +117,7 @@ def _attempts_text(record: DecisionRecord) -> str:
 
 
 def _of_ungated(record: DecisionRecord) -> list[Statement]:
-    """What is taken for granted because no gate limits it: an attacker who knows that a person is in the file."""
+    """Assumptions that no gate limits: an attacker who knows that a person is in the file."""
     risk = record.risk
     gated = any(gate.id.startswith("prosecutor.") for gate in record.gates)
     if risk is None or gated or risk.residual.prosecutor.maximum <= risk.threshold:
@@ -146,12 +146,7 @@ def _of_context(record: DecisionRecord) -> list[Statement]:
     )
     return [
         Statement("Earlier releases", differencing),
-        Statement(
-            "Copies are not pooled",
-            "Each recipient's copy is generalized for its own stakes. Recipients who put their copies of the same "
-            "records side by side can match them by the columns released as collected, and then know finer groups "
-            "than either copy shows. No figure here bounds that; the agreements must forbid it.",
-        ),
+        *_of_copies(record),
         Statement(
             "Controls as declared",
             "Purpose, agreement and controls are the request's statements. The gate checks that the agreement is in "
@@ -162,4 +157,36 @@ def _of_context(record: DecisionRecord) -> list[Statement]:
             f"The figures hold for the file, population table, policy and program named here, on "
             f"{numbers.day(record.decided_at)}. Data that others publish later can raise the risk.",
         ),
+    ]
+
+
+def _of_copies(record: DecisionRecord) -> list[Statement]:
+    """Assumptions on recipients who compare their copies."""
+    if record.risk is None:
+        return []
+    game, coalitions = record.risk.game, record.risk.coalitions
+    if coalitions:
+        members = names(tuple(dict.fromkeys(one for seen in coalitions for one in seen.recipients)))
+        which = "any two of these copies" if len(coalitions) > 1 else "all of these copies"
+        return [
+            Statement(
+                "Copies are pooled as declared",
+                f"Recipients who may put their copies side by side are {members}. The gates judge "
+                f"the worst of this copy alone and of {which} together. Copies of other recipients, or of another "
+                "release, are taken not to be put beside them; the agreements must forbid it.",
+            )
+        ]
+    made = "Each recipient's copy is generalized for its own stakes."
+    if game.sharing is not None:
+        made = (
+            f"One representation was chosen for {names(tuple(game.sharing.recipients))}: their copies have the same "
+            "groups, and show nothing finer side by side. Any other recipient's copy is generalized for other stakes."
+        )
+    return [
+        Statement(
+            "Copies are not pooled",
+            f"{made} Recipients who put differing copies of the same records side by side can match them by the "
+            "columns released as collected, and then know finer groups than either copy shows. No figure here bounds "
+            "that; the agreements must forbid it.",
+        )
     ]

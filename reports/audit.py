@@ -1,6 +1,6 @@
 """The audit of a period as a PDF: the audit report, rendered.
 
-Nothing is computed here but how figures are written, and there is no clock: the same report gives the same bytes. The
+Only the format of figures is decided here, and there is no clock: the same report gives the same bytes. The
 report itself is embedded as ``audit.json``.
 """
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.audit_cells import MOST_ROWS
 from reports.audit_figures import audit_figures
-from reports.audit_tables import Tables
+from reports.audit_tables import listings
 from reports.charting import Figure
 from reports.pdf import Attached, write_pdf
 from reports.smallcell import SmallCellRule
 from reports.statements import VerdictText
 from reports.templating import render
 from tasks.audit.people import OVERRIDES, REVOCATION
-from tasks.audit.report import AuditReport, Chain
-from tasks.decision.record import canonical_json, digest
+from tasks.audit.report import AuditReport, ChainResult
+from tasks.core.canonical import canonical_json, digest
 
 REPORT_NAME = "audit.json"
 
@@ -41,7 +41,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True)
-class Section:
+class AuditSection:
     """A numbered section: its key names anchor and template."""
 
     number: int
@@ -49,9 +49,9 @@ class Section:
     title: str
 
 
-def sections() -> tuple[Section, ...]:
+def sections() -> tuple[AuditSection, ...]:
     """The sections, numbered in order; each is there in every audit, and says so where nothing is recorded."""
-    return tuple(Section(number, key, title) for number, (key, title) in enumerate(_TITLES.items(), start=1))
+    return tuple(AuditSection(number, key, title) for number, (key, title) in enumerate(_TITLES.items(), start=1))
 
 
 def render_audit(report: AuditReport) -> bytes:
@@ -88,7 +88,7 @@ def _html(report: AuditReport, drawn: Mapping[str, Figure], sha256: str) -> str:
         moment=numbers.utc(report.made_at).strftime("%Y-%m-%dT%H:%M:%SZ"),
         sections=sections(),
         figures=drawn,
-        tables=Tables(report),
+        tables=listings(report),
         outcomes=", ".join(f"{numbers.integer(count)} {name}" for name, count in report.outcomes.items()),
         delivered=sum(row.in_period for row in report.files),
         lapsing=[
@@ -109,8 +109,8 @@ def _html(report: AuditReport, drawn: Mapping[str, Figure], sha256: str) -> str:
     )
 
 
-def verdict_text(chain: Chain) -> VerdictText:
-    """What the check of the ledger came to, for the box on the first page."""
+def verdict_text(chain: ChainResult) -> VerdictText:
+    """Result of the check of the ledger, for the box on the first page."""
     entries = f"{numbers.integer(chain.entries)} {'entry' if chain.entries == 1 else 'entries'}"
     if chain.problem is not None:
         entry = chain.problem.entry
@@ -119,8 +119,8 @@ def verdict_text(chain: Chain) -> VerdictText:
                 "✗",
                 "The ledger is broken",
                 "blocked",
-                f"{_sentence(chain.problem.what)} All {entries} are right by themselves, but not how they were kept, "
-                "so that nothing that this report says is proven.",
+                f"{_sentence(chain.problem.what)} All {entries} are right by themselves, but their storage is not, "
+                "so that nothing in this report is proven.",
             )
         return VerdictText(
             "✗",

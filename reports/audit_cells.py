@@ -1,12 +1,11 @@
-"""How an audit's tables are laid out and their cells written; formatting only."""
+"""Texts of an audit's cells; formatting only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 
 from reports import numbers
-from tasks.audit.report import Records, Share
-from tasks.ledger.determined import Intruder
+from tasks.audit.report import RecordRange, ShareRange
+from tasks.decision.kept import Intruder
 
 MOST_ROWS = 20
 """Rows of a table in print."""
@@ -25,41 +24,8 @@ INTRUDERS: Mapping[Intruder, str] = {
 """Kinds of intruders, in words that follow “linked”."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column: its heading, its width in percent, and whether it holds figures."""
-
-    heading: str
-    width: int
-    is_figure: bool = False
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table as it is printed."""
-
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    total: int
-    file: str
-    """The CSV file with all rows."""
-    which: str = "The first"
-    """Which rows are printed where not all are."""
-
-    @property
-    def rest(self) -> str:
-        """What is not printed; empty where all is."""
-        if len(self.rows) == self.total:
-            return ""
-        return (
-            f"{self.which} {numbers.integer(len(self.rows))} of {numbers.integer(self.total)} rows; "
-            f"all are in {self.file} and audit.json."
-        )
-
-
 def part(used: float) -> str:
-    """Part of what a gate allows, in percent; more than all of it for a figure that failed.
+    """Part used of what a gate allows, in percent; above 100 % for a figure that failed.
 
     >>> part(0.5), part(1.25), part(40)
     ('50%', '125%', 'over 1,000%')
@@ -69,11 +35,11 @@ def part(used: float) -> str:
     return numbers.percent(used) if used < 1 else f"{used * 100:,.4g}%"
 
 
-def written(count: Records) -> str:
-    """A number of records, or the range that tells no small count.
+def written(count: RecordRange) -> str:
+    """A number of records, or a range that discloses no small count.
 
-    >>> written(Records(low=400, high=400)), written(Records(low=1, high=10)), written(Records(low=401, high=410))
-    ('400', '<11', '401–410')
+    >>> [written(RecordRange(low=low, high=high)) for low, high in ((400, 400), (1, 10), (401, 410))]
+    ['400', '<11', '401–410']
     """
     if count.low == count.high:
         return numbers.integer(count.low)
@@ -82,22 +48,22 @@ def written(count: Records) -> str:
     return f"{numbers.integer(count.low)}–{numbers.integer(count.high)}"
 
 
-def records_text(count: Records | None) -> str:
+def records_text(count: RecordRange | None) -> str:
     """A number of records, where it is recorded."""
     return NOT_RECORDED if count is None else written(count)
 
 
-def summed(count: Records, not_recorded: int) -> str:
+def summed(count: RecordRange, not_recorded: int) -> str:
     """A sum, of which parts may not be recorded.
 
-    >>> summed(Records(low=400, high=400), 1)
+    >>> summed(RecordRange(low=400, high=400), 1)
     '≥ 400'
     """
     return f"≥ {written(count)}" if not_recorded else written(count)
 
 
-def share_text(share: Share) -> str:
-    """A share, or the bound that tells no small count."""
+def share_text(share: ShareRange) -> str:
+    """A share, or a bound that discloses no small count."""
     if share.low == share.high:
         return numbers.percent(share.low)
     return f"<{numbers.percent(share.high)}" if share.low == 0 else f">{numbers.percent(share.low)}"

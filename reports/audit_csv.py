@@ -1,6 +1,6 @@
 """The tables of an audit report as CSV files: every row and every field, for spreadsheets and scripts.
 
-UTF-8, commas, a header, ISO 8601 in UTC; an empty cell is what is not recorded or does not apply. A range of people or
+UTF-8, commas, a header, ISO 8601 in UTC; an empty cell is not recorded or does not apply. A range of people or
 of a share takes two columns, ``…_low`` and ``…_high``. Text that a spreadsheet would run as a formula is preceded by an
 apostrophe, and so is text that begins with apostrophes before such a character, as in the files that are released.
 """
@@ -10,62 +10,21 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from types import MappingProxyType
-from typing import get_args
+from typing import get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from reports import numbers
-from tasks.audit.report import (
-    AgreementRow,
-    AttackRow,
-    AuditReport,
-    CertificateRow,
-    Contradiction,
-    DestructionRow,
-    ExceptionRow,
-    FileRow,
-    GateRow,
-    InterventionRow,
-    KeyRow,
-    NearRow,
-    OverdueRow,
-    PastDueRow,
-    PolicyRow,
-    ReassessmentRow,
-    RecipientRow,
-    Records,
-    RenewalRow,
-    RequestRow,
-    Share,
-    SignedRow,
-    TraceRow,
-)
-from tasks.decision.fact import Fact
+from tasks.audit.report import AuditReport, Contradiction, ExceptionRow, RecordRange, ShareRange
+from tasks.core.fact import Fact
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-_KINDS: Mapping[str, type[Fact]] = MappingProxyType(
-    {
-        "requests": RequestRow,
-        "recipients": RecipientRow,
-        "files": FileRow,
-        "certificates": CertificateRow,
-        "reassessed": ReassessmentRow,
-        "overdue": OverdueRow,
-        "renewals": RenewalRow,
-        "past_due": PastDueRow,
-        "interventions": InterventionRow,
-        "policies": PolicyRow,
-        "keys": KeyRow,
-        "signed": SignedRow,
-        "gates": GateRow,
-        "near": NearRow,
-        "attacks": AttackRow,
-        "traces": TraceRow,
-        "agreements": AgreementRow,
-        "destructions": DestructionRow,
-    }
-)
+_KINDS: Mapping[str, type[Fact]] = {
+    name: get_args(field.annotation)[0]
+    for name, field in AuditReport.model_fields.items()
+    if get_origin(field.annotation) is tuple and name != "intervals"
+}
+"""Kind of row of each table of the report."""
 
 
 def csv_files(report: AuditReport) -> dict[str, bytes]:
@@ -89,7 +48,7 @@ def harmless(text: str) -> str:
 
 
 def _summary(report: AuditReport) -> Iterator[tuple[str, ...]]:
-    """What is no table: period, verification, counts."""
+    """Facts outside the tables: period, verification, counts."""
     for name, value in report:
         if name not in {*_KINDS, "intervals", "chain", "duties", "outcomes"}:
             yield name, _text(value)
@@ -128,7 +87,7 @@ def _cells(row: Fact) -> tuple[str, ...]:
 
 
 def _is_range(field: FieldInfo) -> bool:
-    return any(one in {Records, Share} for one in (field.annotation, *get_args(field.annotation)))
+    return any(one in {RecordRange, ShareRange} for one in (field.annotation, *get_args(field.annotation)))
 
 
 def _text(value: object) -> str:

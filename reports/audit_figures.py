@@ -1,6 +1,6 @@
 """Figures of an audit: SVG with alternative text, drawn from the report and from nothing else.
 
-Nothing is told by colour alone: outcomes differ in lightness or outline, intruders in line and marker.
+Nothing is shown by colour alone: outcomes differ in lightness or outline, intruders in line and marker.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from matplotlib.ticker import MaxNLocator
 from reports import charting, numbers
 from reports.audit_cells import INTRUDERS, part, summed
 from reports.charting import AFTER, ALARM, BAND, BEFORE, BLUES, FAINT, INK, PARTLY, REMOVED, Figure
-from tasks.audit.report import AuditReport, GateRow, Interval, RecipientRow
-from tasks.ledger.determined import Intruder
+from tasks.audit.report import AuditGateRow, AuditInterval, AuditReport, RecipientRow
+from tasks.decision.kept import Intruder
 
 _MOST_RECIPIENTS = 12
 _MOST_LABELS = 12
 _BEYOND = 1.25
-"""Where the axis of gates ends: figures beyond are drawn there."""
+"""End of the axis of gates; figures beyond are drawn there."""
 _FILLS: dict[str, dict[str, Any]] = {
     "released": {"facecolor": AFTER},
     "approved": {"facecolor": BLUES[3]},
@@ -30,7 +30,7 @@ _FILLS: dict[str, dict[str, Any]] = {
     "revoked": {"facecolor": INK},
     "superseded": {"facecolor": BEFORE},
 }
-"""Told apart in grey print too, by lightness or an outline; hatching takes a renderer of PDF long."""
+"""Distinct in grey print too, by lightness or an outline; hatching takes a PDF renderer long."""
 _OTHER: dict[str, Any] = {"facecolor": "white", "edgecolor": INK, "linestyle": (0, (1.5, 1))}
 _LINES: dict[Intruder, dict[str, Any]] = {
     "uninformed": {"color": AFTER, "linestyle": (0, (4, 2)), "marker": "o"},
@@ -78,7 +78,7 @@ def outcomes(report: AuditReport) -> Figure | None:
 
 
 def exposure(recipients: Sequence[RecipientRow]) -> Figure | None:
-    """Records delivered by recipient; None where nothing has left."""
+    """Records delivered by recipient; None where nothing was delivered."""
     shown = recipients[:_MOST_RECIPIENTS]
     if not shown:
         return None
@@ -103,7 +103,7 @@ def exposure(recipients: Sequence[RecipientRow]) -> Figure | None:
         ax.set_xlabel("records delivered, all files together")
 
     rest = len(recipients) - len(shown)
-    told = "; ".join(
+    listed = "; ".join(
         f"{row.recipient}, {summed(row.records, row.not_recorded)} records in {numbers.integer(row.files)} files, "
         f"{numbers.risk(row.expected)} expected re-identifications"
         for row in shown
@@ -112,15 +112,15 @@ def exposure(recipients: Sequence[RecipientRow]) -> Figure | None:
         name="audit-exposure",
         draw=draw,
         height=0.7 + 0.22 * max(len(shown), 3),
-        alt=f"Bars of the records that each recipient has got: {told}.",
-        caption="What has left for each recipient since the ledger began, with the re-identifications expected of a "
+        alt=f"Bars of the records delivered to each recipient: {listed}.",
+        caption="Deliveries to each recipient since the ledger began, with the re-identifications expected of a "
         "recipient who knows how the files were made"
         + (f"; {numbers.integer(rest)} more recipients are in recipients.csv." if rest else "."),
     )
 
 
 def gates(report: AuditReport) -> Figure | None:
-    """How much of its threshold the figures of each gate took; None where none can be compared."""
+    """Part of each threshold that the measured figures use; None where none can be compared."""
     shown = [row for row in report.gates if row.highest is not None]
     if not shown:
         return None
@@ -148,10 +148,10 @@ def gates(report: AuditReport) -> Figure | None:
         draw=draw,
         height=0.75 + 0.22 * max(len(shown), 3),
         alt="For each gate a line from the lowest to the highest part of what the gate allows that a figure took, with "
-        f"the median: {'; '.join(_told(row) for row in shown)}.",
+        f"the median: {'; '.join(_values(row) for row in shown)}.",
         caption="Measured figures against thresholds: lowest to highest figure of the period, with the median (○); "
         f"shaded from {numbers.percent(report.near_from)} of the threshold on. An arrow marks figures beyond "
-        f"{part(_BEYOND)}. Thresholds of 0 and figures that tell few people are left out.",
+        f"{part(_BEYOND)}. Thresholds of 0 and figures about few people are left out.",
     )
 
 
@@ -184,10 +184,10 @@ def attacks(report: AuditReport) -> Figure | None:
         ax.set_ylabel("people linked")
         _legend(canvas, ax)
 
-    told = []
+    described = []
     for kind in kinds:
         counts = [one for interval in report.intervals for one in interval.attacks if one.intruder == kind]
-        told.append(
+        described.append(
             f"{INTRUDERS[kind]}, {numbers.integer(sum(one.attacks for one in counts))} attacks, "
             f"at most {numbers.percent(max(one.highest for one in counts))} of the people linked"
         )
@@ -195,26 +195,26 @@ def attacks(report: AuditReport) -> Figure | None:
         name="audit-attacks",
         draw=draw,
         height=2.6,
-        alt=f"Highest and median share of people linked over the period by kind of intruder: {'; '.join(told)}.",
+        alt=f"Highest and median share of people linked over the period by kind of intruder: {'; '.join(described)}.",
         caption=f"People linked to their own records by the strongest attack on each file, by "
         f"{_grain(report.intervals)} of the decision: highest (filled) and median (open) over files. Blocked files "
         "are among them.",
     )
 
 
-def interval_name(interval: Interval) -> str:
+def interval_name(interval: AuditInterval) -> str:
     """An interval in words."""
     if interval.first_day == interval.last_day:
         return numbers.day(interval.first_day)
     return f"{numbers.day(interval.first_day)} to {numbers.day(interval.last_day)}"
 
 
-def _grain(intervals: Sequence[Interval]) -> str:
+def _grain(intervals: Sequence[AuditInterval]) -> str:
     longest = max((one.last_day - one.first_day).days for one in intervals)
     return "day" if longest == 0 else "week" if longest <= 6 else "month" if longest <= 31 else "year"
 
 
-def _time_axis(ax: Any, intervals: Sequence[Interval]) -> None:
+def _time_axis(ax: Any, intervals: Sequence[AuditInterval]) -> None:
     form = {"month": "%Y-%m", "year": "%Y"}.get(_grain(intervals), "%Y-%m-%d")
     step = 1 + (len(intervals) - 1) // (_MOST_LABELS if len(form) < 8 else _MOST_LABELS // 2)
     places = range(0, len(intervals), step)
@@ -227,7 +227,7 @@ def _legend(canvas: Canvas, ax: Any) -> None:
     canvas.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5), frameon=False, fontsize=6.5)
 
 
-def _told(row: GateRow) -> str:
+def _values(row: AuditGateRow) -> str:
     values = ", ".join(part(value) for value in (row.lowest, row.median, row.highest) if value is not None)
     return f"{row.title}: {values}"
 

@@ -1,10 +1,12 @@
-"""Tables of an audit report in print: which rows, in which columns, in which words.
+"""Tables of an audit report in print, each declared once: caption, columns and the text of their cells.
 
-A table shows a bounded number of rows; all of them are in the CSV and JSON files. Nothing is computed here.
+A printed table shows a bounded number of rows; the CSV and JSON files hold all of them. Nothing is computed here.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
 from reports import numbers
 from reports.audit_cells import (
@@ -14,8 +16,6 @@ from reports.audit_cells import (
     NOT_RECORDED,
     UNBROKEN,
     UNPROVEN,
-    Column,
-    Listing,
     clipped,
     day_text,
     hours_text,
@@ -28,554 +28,527 @@ from reports.audit_cells import (
     time_text,
     who,
 )
-from tasks.audit.report import (
-    AgreementRow,
-    AttackRow,
-    AuditReport,
-    CertificateRow,
-    DestructionRow,
-    ExceptionRow,
-    FileRow,
-    GateRow,
-    InterventionRow,
-    KeyRow,
-    NearRow,
-    OverdueRow,
-    PastDueRow,
-    PolicyRow,
-    ReassessmentRow,
-    RecipientRow,
-    RenewalRow,
-    RequestRow,
-    Row,
-    SignedRow,
-    TraceRow,
-)
+from tasks.audit.report import AuditAttackRow, AuditReport
+from tasks.decision.kept import Intruder
 
-AnyRow = TypeVar("AnyRow", bound=Row)
+Cell = Callable[[Any, str], str]
+"""Text of a cell, from its row and the row's entry number as it is printed."""
 
 
-class Tables:
-    """The tables of one report; entries that are not proven are marked.
+@dataclass(frozen=True)
+class AuditColumn:
+    """A column of a printed table."""
 
-    Parameters
-    ----------
-    report : AuditReport
-    """
+    heading: str
+    width: int
+    """In percent."""
+    cell: Cell
+    is_figure: bool = False
 
-    def __init__(self, report: AuditReport) -> None:
-        self._report = report
-        problem = report.chain.problem
-        self._broken_at = problem.entry if problem else None
 
-    def requests(self) -> Listing:
-        """Requests and outcomes."""
-        columns = (
-            Column("Entry, requested", 18),
-            Column("Release, title", 21),
-            Column("Asked by (login)", 13),
-            Column("Recipient", 12),
-            Column("Outcome", 18),
-            Column("Why", 18),
-        )
-        return self._latest("Requests and what came of them", columns, self._report.requests, self._request, "requests")
+@dataclass(frozen=True)
+class AuditTable:
+    """Declaration of a table."""
 
-    def _request(self, row: RequestRow) -> tuple[str, ...]:
+    rows: str
+    """Attribute of the report that holds its rows; its last part names the CSV file."""
+    caption: str
+    columns: tuple[AuditColumn, ...]
+    latest: bool = False
+    """Whether the rows of the latest entries are printed, not the first rows."""
+    file: str = ""
+    """Name of the CSV file where it is not that of the attribute."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table as it is printed."""
+
+    caption: str
+    columns: tuple[AuditColumn, ...]
+    rows: tuple[tuple[str, ...], ...]
+    total: int
+    file: str
+    which: str
+
+    @property
+    def rest(self) -> str:
+        """Note on the rows that are not printed; empty where all are."""
+        if len(self.rows) == self.total:
+            return ""
         return (
-            f"{self._entry(row)} {time_text(row.requested_at)}",
-            f"{release_text(row.release_id)}{', ' + row.title if row.title else ''}",
-            f"{row.requested_by or NOT_RECORDED} ({row.login})",
-            row.recipient or "all",
-            f"{row.outcome}{' ' + time_text(row.outcome_at) if row.outcome_at else ''}",
-            clipped("; ".join(row.reasons)) or DASH,
+            f"{self.which} {numbers.integer(len(self.rows))} of {numbers.integer(self.total)} rows; "
+            f"all are in {self.file} and audit.json."
         )
 
-    def recipients(self) -> Listing:
-        """What each recipient has got in all."""
-        columns = (
-            Column("Recipient", 26),
-            Column("Files", 9, is_figure=True),
-            Column("in the period", 11, is_figure=True),
-            Column("Data sets", 9, is_figure=True),
-            Column("Records", 15, is_figure=True),
-            Column("Expected re-identifications", 16, is_figure=True),
-            Column("Highest risk", 14, is_figure=True),
-        )
-        rows = self._report.recipients
-        shown = tuple(_recipient(row) for row in rows[:MOST_ROWS])
-        caption = "Cumulative exposure by recipient, since the ledger began"
-        return Listing(caption, columns, shown, len(rows), "recipients.csv")
 
-    def files(self) -> Listing:
-        """Every file that has left."""
-        columns = (
-            Column("Recipient", 14),
-            Column("No.", 5, is_figure=True),
-            Column("Entry, released", 18),
-            Column("Release, data", 19),
-            Column("Records", 10, is_figure=True),
-            Column("so far", 11, is_figure=True),
-            Column("Highest risk", 12, is_figure=True),
-            Column("State", 11),
-        )
-        return self._latest("Files that have left, by recipient", columns, self._report.files, self._file, "files")
+def listings(report: AuditReport) -> dict[str, Listing]:
+    """All tables of a report by name; entries that are not proven are marked."""
+    problem = report.chain.problem
+    broken_at = problem.entry if problem else None
 
-    def _file(self, row: FileRow) -> tuple[str, ...]:
-        copy = row.copy_of_data or 1
-        again = f" (copy {numbers.integer(copy)} of these data)" if copy > 1 else ""
-        return (
-            row.recipient,
-            numbers.integer(row.number),
-            f"{self._entry(row)} {time_text(row.released_at)}",
-            f"{release_text(row.release_id)}, {row.dataset or 'data ' + NOT_RECORDED}{again}",
-            records_text(row.records),
-            summed(row.cumulative_records, row.not_recorded),
-            risk_text(row.highest_risk),
-            f"{row.state}; {numbers.integer(len(row.overridden))} overridden" if row.overridden else row.state,
-        )
+    def entry(row: Any) -> str:
+        number = getattr(row, "entry", None)
+        if number is None:
+            return ""
+        return f"#{number}{UNPROVEN if broken_at is not None and number >= broken_at else ''}"
 
-    def certificates(self) -> Listing:
-        """Determinations in force."""
-        columns = (
-            Column("Entry", 10),
-            Column("Release", 17),
-            Column("Recipient", 33),
-            Column("Valid until", 16),
-            Column("Days left", 11, is_figure=True),
-            Column("Lapses within", 13),
-        )
-        rows = self._report.certificates
-        return self._first(
-            "Determinations in force, the first to lapse first", columns, rows, self._certificate, "certificates"
-        )
-
-    def _certificate(self, row: CertificateRow) -> tuple[str, ...]:
-        return (
-            self._entry(row),
-            release_text(row.release_id),
-            who(row.recipient, row.organisation),
-            day_text(row.valid_until),
-            NOT_RECORDED if row.days_left is None else numbers.integer(row.days_left),
-            f"{row.lapses_within} days" if row.lapses_within else DASH,
-        )
-
-    def past_due(self) -> Listing:
-        """Determinations that have ended while their file is out."""
-        columns = (
-            Column("Entry", 10),
-            Column("Release", 17),
-            Column("Recipient", 33),
-            Column("Valid until", 14),
-            Column("Days past", 10, is_figure=True),
-            Column("Determined anew by", 16),
-        )
-        rows = self._report.past_due
-        return self._first("Past their last day, file still out", columns, rows, self._past, "past_due")
-
-    def _past(self, row: PastDueRow) -> tuple[str, ...]:
-        return (
-            self._entry(row),
-            release_text(row.release_id),
-            who(row.recipient, row.organisation),
-            day_text(row.valid_until),
-            numbers.integer(row.days_past),
-            release_text(row.renewed_by) if row.renewed_by else "none recorded",
-        )
-
-    def reassessed(self) -> Listing:
-        """Re-assessments of the period."""
-        columns = (
-            Column("Entry, time", 18),
-            Column("Release", 15),
-            Column("Recipient", 15),
-            Column("Verdict", 17),
-            Column("Before", 17),
-            Column("Gates changed", 18),
-            Column("Late by days", 10, is_figure=True),
-        )
-        rows = self._report.reassessed
-        return self._latest("Assessed again", columns, rows, self._again, "reassessed")
-
-    def _again(self, row: ReassessmentRow) -> tuple[str, ...]:
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            release_text(row.release_id),
-            row.recipient,
-            f"{row.verdict}{', nothing has changed' if row.repeated else ''}",
-            row.before,
-            ", ".join(row.gates) or "none",
-            "in time" if row.days_late is None else numbers.integer(row.days_late),
-        )
-
-    def overdue(self) -> Listing:
-        """Copies that were to be assessed again."""
-        columns = (
-            Column("Entry", 10),
-            Column("Release", 17),
-            Column("Recipient", 35),
-            Column("Last assessed again", 16),
-            Column("Due", 12),
-            Column("Days late", 10, is_figure=True),
-        )
-        rows = self._report.overdue
-        return self._first("To be assessed again", columns, rows, self._overdue, "overdue")
-
-    def _overdue(self, row: OverdueRow) -> tuple[str, ...]:
-        return (
-            self._entry(row),
-            release_text(row.release_id),
-            who(row.recipient, row.organisation),
-            time_text(row.last) if row.last else "never",
-            day_text(row.due),
-            numbers.integer(row.days_late),
-        )
-
-    def renewals(self) -> Listing:
-        """The same data determined anew for the same recipient."""
-        columns = (
-            Column("Entry, decided", 18),
-            Column("Recipient", 15),
-            Column("Release, verdict", 20),
-            Column("Earlier one, verdict", 20),
-            Column("Verdict changed", 12),
-            Column("Late by days", 15, is_figure=True),
-        )
-        rows = self._report.renewals
-        return self._latest("The same data determined anew", columns, rows, self._renewal, "renewals")
-
-    def _renewal(self, row: RenewalRow) -> tuple[str, ...]:
-        late = "in time" if row.days_late is None else numbers.integer(row.days_late)
-        return (
-            f"{self._entry(row)} {time_text(row.decided_at)}",
-            row.recipient,
-            f"{release_text(row.release_id)}, {row.verdict}",
-            f"{release_text(row.earlier_release_id)}, {row.earlier_verdict}",
-            "yes" if row.changed else "no",
-            NOT_RECORDED if row.earlier_valid_until is None else late,
-        )
-
-    def interventions(self) -> Listing:
-        """Overrides and revocations."""
-        columns = (
-            Column("Entry, time", 18),
-            Column("What", 11),
-            Column("Release, recipient", 17),
-            Column("By (login)", 18),
-            Column("Reason", 24),
-            Column("State now", 12),
-        )
-        rows = self._report.interventions
-        caption = "Overrides, since the ledger began, and revocations of the period"
-        return self._latest(caption, columns, rows, self._intervention, "interventions")
-
-    def _intervention(self, row: InterventionRow) -> tuple[str, ...]:
-        signed = "signed" if row.signed else "not signed"
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            row.what if row.in_period else f"{row.what}, before the period",
-            f"{release_text(row.release_id)}, {row.recipient or 'all'}",
-            f"{row.by}, {row.role} ({row.login}; {signed})",
-            clipped("; ".join((row.reason, *row.figures, *([f"until {day_text(row.until)}"] if row.until else [])))),
-            row.outcome,
-        )
-
-    def policies(self) -> Listing:
-        """Policies taken into use."""
-        columns = (
-            Column("Entry, time", 18),
-            Column("Policy, version", 19),
-            Column("SHA-256", 14),
-            Column("Before", 17),
-            Column("First release", 15),
-            Column("Asked for by (login)", 17),
-        )
-        rows = self._report.policies
-        return self._latest("Policies taken into use", columns, rows, self._policy, "policies")
-
-    def _policy(self, row: PolicyRow) -> tuple[str, ...]:
-        before = DASH
-        if row.before_version is not None:
-            same = "; same version, other contents" if row.same_version else ""
-            before = f"{row.before_version}, {numbers.short(row.before_sha256 or '')}{same}"
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            f"{row.policy}, {row.version}",
-            numbers.short(row.sha256),
-            before,
-            release_text(row.release_id),
-            f"{row.requested_by} ({row.login})",
-        )
-
-    def gates(self) -> Listing:
-        """All figures by gate."""
-        columns = (
-            Column("Gate", 42),
-            Column("Judged", 10, is_figure=True),
-            Column("Failed", 10, is_figure=True),
-            Column("Near", 10, is_figure=True),
-            Column("Part used, median", 14, is_figure=True),
-            Column("highest", 14, is_figure=True),
-        )
-        rows = self._report.gates
-        shown = tuple(_gate(row) for row in rows)
-        return Listing("Figures of the period by gate", columns, shown, len(rows), "gates.csv")
-
-    def near(self) -> Listing:
-        """Figures near their thresholds."""
-        columns = (
-            Column("Entry, decided", 18),
-            Column("Release, recipient", 17),
-            Column("Gate", 24),
-            Column("Measured", 11, is_figure=True),
-            Column("Allowed", 12),
-            Column("Part used", 8, is_figure=True),
-            Column("State", 10),
-        )
-        rows = self._report.near
-        return self._first("Figures near their threshold, the nearest first", columns, rows, self._near, "near")
-
-    def _near(self, row: NearRow) -> tuple[str, ...]:
-        return (
-            f"{self._entry(row)} {time_text(row.decided_at)}",
-            f"{release_text(row.release_id)}, {row.recipient}",
-            row.title,
-            row.measured,
-            row.asked,
-            numbers.percent(row.used),
-            row.outcome,
-        )
-
-    def attacks(self) -> Listing:
-        """Results of attacks: a line a file, with the strongest attack of each kind of intruder."""
-        columns = (
-            Column("Entry, decided", 18),
-            Column("Release, recipient", 16),
-            *(Column(f"Linked {INTRUDERS[kind]}", 15, is_figure=True) for kind in INTRUDERS),
-            Column("Guessing", 10, is_figure=True),
-            Column("Verdict", 11),
-        )
-        by_file: dict[int, list[AttackRow]] = {}
-        for row in self._report.attacks:
-            by_file.setdefault(row.entry, []).append(row)
-        shown = tuple(self._attacked(rows) for rows in list(by_file.values())[-MOST_ROWS:])
-        caption = "Share of people linked by the strongest attack, with its 95 % interval"
-        return Listing(caption, columns, shown, len(by_file), "attacks.csv", "The latest")
-
-    def _attacked(self, rows: Sequence[AttackRow]) -> tuple[str, ...]:
-        first = rows[0]
-        by_kind = {row.intruder: row for row in rows}
-        return (
-            f"{self._entry(first)} {time_text(first.decided_at)}",
-            f"{release_text(first.release_id)}, {first.recipient}",
-            *(_linked(by_kind.get(kind)) for kind in INTRUDERS),
-            numbers.percent(max(row.baseline for row in rows)),
-            first.verdict,
-        )
-
-    def traces(self) -> Listing:
-        """Decoy sightings."""
-        columns = (
-            Column("Entry, traced", 18),
-            Column("Release, first out", 18),
-            Column("By (login); of", 14),
-            Column("Verdict", 19),
-            Column("Named", 13),
-            Column("Response", 18),
-        )
-        return self._latest("Traces and responses", columns, self._report.traces, self._trace, "traces")
-
-    def _trace(self, row: TraceRow) -> tuple[str, ...]:
-        response = "none recorded"
-        if row.response_at is not None and row.response_hours is not None:
-            response = f"{row.response} {time_text(row.response_at)}, after {hours_text(row.response_hours)}"
-        out = time_text(row.released_at) if row.released_at else "not delivered"
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            f"{release_text(row.release_id)} {out}",
-            f"{row.by}; {row.incident or NOT_RECORDED}",
-            f"{row.verdict}{': ' + clipped(row.reason) if row.reason else ''}",
-            ", ".join(row.named) or "nobody",
-            response,
-        )
-
-    def agreements(self) -> Listing:
-        """Agreements that end or have ended."""
-        columns = (
-            Column("Entry", 10),
-            Column("Agreement", 22),
-            Column("Recipient", 32),
-            Column("Last day", 14),
-            Column("Days left", 12, is_figure=True),
-            Column("Files out", 10, is_figure=True),
-        )
-        rows = self._report.agreements
-        caption = "Agreements that have ended or end within 90 days"
-        return self._first(caption, columns, rows, self._agreement, "agreements")
-
-    def _agreement(self, row: AgreementRow) -> tuple[str, ...]:
-        return (
-            self._entry(row),
-            row.agreement,
-            who(row.recipient, row.organisation),
-            day_text(row.expires),
-            numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
-            numbers.integer(row.files),
-        )
-
-    def destructions(self) -> Listing:
-        """Copies to be destroyed."""
-        columns = (
-            Column("Entry", 10),
-            Column("Release", 16),
-            Column("Recipient", 18),
-            Column("File, SHA-256", 16),
-            Column("Because", 16),
-            Column("Since", 13),
-            Column("Days", 11, is_figure=True),
-        )
-        rows = self._report.destructions
-        caption = "Copies to be destroyed, the longest due first"
-        return self._first(caption, columns, rows, self._destruction, "destructions")
-
-    def _destruction(self, row: DestructionRow) -> tuple[str, ...]:
-        return (
-            self._entry(row),
-            release_text(row.release_id),
-            row.recipient,
-            numbers.short(row.file_sha256),
-            row.because,
-            day_text(row.due),
-            numbers.integer(row.days_past),
-        )
-
-    def exceptions(self) -> Listing:
-        """Duties that were not kept apart."""
-        columns = (
-            Column("Entry, time", 18),
-            Column("Release, recipient", 22),
-            Column("What", 40),
-            Column("Who", 20),
-        )
-        rows = self._report.duties.exceptions
-        return self._latest("Exceptions", columns, rows, self._exception, "duty_exceptions")
-
-    def _exception(self, row: ExceptionRow) -> tuple[str, ...]:
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            f"{release_text(row.release_id)}, {row.recipient}",
-            row.what,
-            row.who,
-        )
-
-    def keys(self) -> Listing:
-        """Keys registered, retired, rotated."""
-        columns = (
-            Column("Entry, time", 20),
-            Column("What", 22),
-            Column("Whose", 25),
-            Column("Roles", 18),
-            Column("Login", 15),
-        )
-        return self._latest("Keys of the period", columns, self._report.keys, self._key, "keys")
-
-    def _key(self, row: KeyRow) -> tuple[str, ...]:
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            row.what,
-            row.name or DASH,
-            ", ".join(row.roles) or DASH,
-            row.login,
-        )
-
-    def signed(self) -> Listing:
-        """Signed determinations."""
-        columns = (
-            Column("Entry, time", 18),
-            Column("Release, recipient", 22),
-            Column("Certificate of", 26),
-            Column("Brought by (login)", 20),
-            Column("Signed PDF", 14),
-        )
-        return self._latest("Determinations signed in the period", columns, self._report.signed, self._sign, "signed")
-
-    def _sign(self, row: SignedRow) -> tuple[str, ...]:
-        return (
-            f"{self._entry(row)} {time_text(row.at)}",
-            f"{release_text(row.release_id)}, {row.recipient or 'all'}",
-            clipped(row.subject),
-            f"{row.by or DASH} ({row.login})",
-            numbers.short(row.signed_sha256),
-        )
-
-    def contradictions(self) -> Listing:
-        """Entries that cannot all be true."""
-        columns = (Column("Release, recipient", 30), Column("Where", 25), Column("What", 45))
-        rows = self._report.chain.contradictions
+    found = {}
+    for name, table in TABLES.items():
+        rows: Sequence[Any] = attrgetter(table.rows)(report)
+        if name == "attacks":
+            rows = _by_file(rows)
         shown = tuple(
-            (f"{release_text(row.release_id)}, {row.recipient}", row.where, clipped(row.what))
-            for row in rows[:MOST_ROWS]
+            tuple(column.cell(row, entry(row)) for column in table.columns)
+            for row in _printed(rows, latest=table.latest)
         )
-        return Listing("Entries that contradict each other", columns, shown, len(rows), "contradictions.csv")
-
-    def _latest(
-        self,
-        caption: str,
-        columns: tuple[Column, ...],
-        rows: Sequence[AnyRow],
-        cells: Callable[[AnyRow], tuple[str, ...]],
-        file: str,
-    ) -> Listing:
-        """The rows of the latest entries, in their order."""
-        kept = rows
-        if len(rows) > MOST_ROWS:
-            latest = set(sorted(range(len(rows)), key=lambda place: rows[place].entry)[-MOST_ROWS:])
-            kept = [row for place, row in enumerate(rows) if place in latest]
-        return Listing(caption, columns, tuple(cells(row) for row in kept), len(rows), f"{file}.csv", "The latest")
-
-    def _first(
-        self,
-        caption: str,
-        columns: tuple[Column, ...],
-        rows: Sequence[AnyRow],
-        cells: Callable[[AnyRow], tuple[str, ...]],
-        file: str,
-    ) -> Listing:
-        """The rows that come first."""
-        return Listing(caption, columns, tuple(cells(row) for row in rows[:MOST_ROWS]), len(rows), f"{file}.csv")
-
-    def _entry(self, row: Row) -> str:
-        unproven = self._broken_at is not None and row.entry >= self._broken_at
-        return f"#{row.entry}{UNPROVEN if unproven else ''}"
+        file = f"{table.file or table.rows.rpartition('.')[2]}.csv"
+        which = "The latest" if table.latest else "The first"
+        found[name] = Listing(table.caption, table.columns, shown, len(rows), file, which)
+    return found
 
 
-def _recipient(row: RecipientRow) -> tuple[str, ...]:
-    return (
-        who(row.recipient, row.organisation),
-        numbers.integer(row.files),
-        numbers.integer(row.files_in_period),
-        numbers.integer(row.datasets),
-        summed(row.records, row.not_recorded),
-        f"{'≥ ' if row.not_recorded else ''}{numbers.risk(row.expected)}",
-        risk_text(row.highest_risk),
-    )
+@dataclass(frozen=True)
+class _AttackedFile:
+    """One file with the strongest attack of each kind of intruder."""
+
+    entry: int
+    rows: Mapping[Intruder, AuditAttackRow]
+
+    @property
+    def first(self) -> AuditAttackRow:
+        return next(iter(self.rows.values()))
 
 
-def _gate(row: GateRow) -> tuple[str, ...]:
-    return (
-        row.title,
-        numbers.integer(row.judged),
-        numbers.integer(row.failed),
-        numbers.integer(row.near),
-        DASH if row.median is None else part(row.median),
-        DASH if row.highest is None else part(row.highest),
-    )
+def _by_file(rows: Sequence[AuditAttackRow]) -> list[_AttackedFile]:
+    files: dict[int, dict[Intruder, AuditAttackRow]] = {}
+    for row in rows:
+        files.setdefault(row.entry, {})[row.intruder] = row
+    return [_AttackedFile(entry, own) for entry, own in files.items()]
 
 
-def _linked(row: AttackRow | None) -> str:
-    if row is None:
+def _printed(rows: Sequence[Any], *, latest: bool) -> Sequence[Any]:
+    """The first rows, or those of the latest entries in the order of the table."""
+    if not latest or len(rows) <= MOST_ROWS:
+        return rows[:MOST_ROWS]
+    kept = set(sorted(range(len(rows)), key=lambda place: rows[place].entry)[-MOST_ROWS:])
+    return [row for place, row in enumerate(rows) if place in kept]
+
+
+def _linked_by(kind: Intruder, words: str) -> AuditColumn:
+    def cell(file: _AttackedFile, _: str) -> str:
+        row = file.rows.get(kind)
+        if row is None:
+            return DASH
+        around = ""
+        if row.interval:
+            around = f" ({numbers.percent_range(row.interval.low, row.interval.high).replace('–', UNBROKEN)})"
+        return f"{share_text(row.share)}{around}{'' if row.proves_something else '; as guessing'}"
+
+    return AuditColumn(f"Linked {words}", 15, cell, is_figure=True)
+
+
+def _dataset(row: Any, _: str) -> str:
+    copy = row.copy_of_data or 1
+    again = f" (copy {numbers.integer(copy)} of these data)" if copy > 1 else ""
+    return f"{release_text(row.release_id)}, {row.dataset or 'data ' + NOT_RECORDED}{again}"
+
+
+def _policy_before(row: Any, _: str) -> str:
+    if row.before_version is None:
         return DASH
-    around = ""
-    if row.interval:
-        around = f" ({numbers.percent_range(row.interval.low, row.interval.high).replace('–', UNBROKEN)})"
-    proves = "" if row.proves_something else "; as guessing"
-    return f"{share_text(row.share)}{around}{proves}"
+    same = "; same version, different contents" if row.same_version else ""
+    return f"{row.before_version}, {numbers.short(row.before_sha256 or '')}{same}"
+
+
+def _response(row: Any, _: str) -> str:
+    if row.response_at is None or row.response_hours is None:
+        return "none recorded"
+    return f"{row.response} {time_text(row.response_at)}, after {hours_text(row.response_hours)}"
+
+
+def _entry(width: int = 10) -> AuditColumn:
+    return AuditColumn("Entry", width, lambda _, entry: entry)
+
+
+def _moment(heading: str, moment: str = "at", width: int = 18) -> AuditColumn:
+    """Entry with the time that an attribute of the row has."""
+    return AuditColumn(heading, width, lambda row, entry: f"{entry} {time_text(getattr(row, moment))}")
+
+
+def _release(width: int) -> AuditColumn:
+    return AuditColumn("Release", width, lambda row, _: release_text(row.release_id))
+
+
+def _recipient(width: int) -> AuditColumn:
+    return AuditColumn("Recipient", width, lambda row, _: row.recipient)
+
+
+def _organisation(width: int) -> AuditColumn:
+    return AuditColumn("Recipient", width, lambda row, _: who(row.recipient, row.organisation))
+
+
+def _copy(width: int) -> AuditColumn:
+    return AuditColumn(
+        "Release, recipient", width, lambda row, _: f"{release_text(row.release_id)}, {row.recipient or 'all'}"
+    )
+
+
+def _text(heading: str, width: int, name: str, absent: str = DASH) -> AuditColumn:
+    """An attribute as text."""
+    return AuditColumn(heading, width, lambda row, _: getattr(row, name) or absent)
+
+
+def _day(heading: str, width: int, name: str) -> AuditColumn:
+    return AuditColumn(heading, width, lambda row, _: day_text(getattr(row, name)))
+
+
+def _number(heading: str, width: int, name: str, absent: str = NOT_RECORDED) -> AuditColumn:
+    def cell(row: Any, _: str) -> str:
+        value = getattr(row, name)
+        return absent if value is None else numbers.integer(value)
+
+    return AuditColumn(heading, width, cell, is_figure=True)
+
+
+def _digest(heading: str, width: int, name: str) -> AuditColumn:
+    return AuditColumn(heading, width, lambda row, _: numbers.short(getattr(row, name)))
+
+
+def _risk(heading: str, width: int) -> AuditColumn:
+    return AuditColumn(heading, width, lambda row, _: risk_text(row.highest_risk), is_figure=True)
+
+
+def _used(heading: str, name: str) -> AuditColumn:
+    def cell(row: Any, _: str) -> str:
+        value = getattr(row, name)
+        return DASH if value is None else part(value)
+
+    return AuditColumn(heading, 14, cell, is_figure=True)
+
+
+def _login(heading: str, width: int, name: str, absent: str = DASH) -> AuditColumn:
+    return AuditColumn(heading, width, lambda row, _: f"{getattr(row, name) or absent} ({row.login})")
+
+
+TABLES: Mapping[str, AuditTable] = {
+    "requests": AuditTable(
+        "requests",
+        "Requests and their outcomes",
+        (
+            _moment("Entry, requested", "requested_at"),
+            AuditColumn(
+                "Release, title",
+                21,
+                lambda row, _: f"{release_text(row.release_id)}{', ' + row.title if row.title else ''}",
+            ),
+            _login("Requested by (login)", 13, "requested_by", NOT_RECORDED),
+            _text("Recipient", 12, "recipient", "all"),
+            AuditColumn(
+                "Outcome",
+                18,
+                lambda row, _: f"{row.outcome}{' ' + time_text(row.outcome_at) if row.outcome_at else ''}",
+            ),
+            AuditColumn("Reason", 18, lambda row, _: clipped("; ".join(row.reasons)) or DASH),
+        ),
+        latest=True,
+    ),
+    "recipients": AuditTable(
+        "recipients",
+        "Cumulative exposure by recipient, since the ledger began",
+        (
+            _organisation(26),
+            _number("Files", 9, "files"),
+            _number("in the period", 11, "files_in_period"),
+            _number("Data sets", 9, "datasets"),
+            AuditColumn("Records", 15, lambda row, _: summed(row.records, row.not_recorded), is_figure=True),
+            AuditColumn(
+                "Expected re-identifications",
+                16,
+                lambda row, _: f"{'≥ ' if row.not_recorded else ''}{numbers.risk(row.expected)}",
+                is_figure=True,
+            ),
+            _risk("Highest risk", 14),
+        ),
+    ),
+    "files": AuditTable(
+        "files",
+        "Delivered files, by recipient",
+        (
+            _recipient(14),
+            _number("No.", 5, "number"),
+            _moment("Entry, released", "released_at"),
+            AuditColumn("Release, data", 19, _dataset),
+            AuditColumn("Records", 10, lambda row, _: records_text(row.records), is_figure=True),
+            AuditColumn("so far", 11, lambda row, _: summed(row.cumulative_records, row.not_recorded), is_figure=True),
+            _risk("Highest risk", 12),
+            AuditColumn(
+                "State",
+                11,
+                lambda row, _: (
+                    row.state + (f"; {numbers.integer(len(row.overridden))} overridden" if row.overridden else "")
+                ),
+            ),
+        ),
+        latest=True,
+    ),
+    "certificates": AuditTable(
+        "certificates",
+        "Determinations in force, the first to expire first",
+        (
+            _entry(),
+            _release(17),
+            _organisation(33),
+            _day("Valid until", 16, "valid_until"),
+            _number("Days left", 11, "days_left"),
+            AuditColumn(
+                "Expires within", 13, lambda row, _: f"{row.lapses_within} days" if row.lapses_within else DASH
+            ),
+        ),
+    ),
+    "past_due": AuditTable(
+        "past_due",
+        "Past their last day, with the file still in use",
+        (
+            _entry(),
+            _release(17),
+            _organisation(33),
+            _day("Valid until", 14, "valid_until"),
+            _number("Days past", 10, "days_past"),
+            AuditColumn(
+                "Renewed by",
+                16,
+                lambda row, _: release_text(row.renewed_by) if row.renewed_by else "none recorded",
+            ),
+        ),
+    ),
+    "reassessed": AuditTable(
+        "reassessed",
+        "Re-assessments",
+        (
+            _moment("Entry, time"),
+            _release(15),
+            _recipient(15),
+            AuditColumn("Verdict", 17, lambda row, _: f"{row.verdict}{', unchanged' if row.repeated else ''}"),
+            _text("Before", 17, "before"),
+            AuditColumn("Gates changed", 18, lambda row, _: ", ".join(row.gates) or "none"),
+            _number("Days late", 10, "days_late", "in time"),
+        ),
+        latest=True,
+    ),
+    "overdue": AuditTable(
+        "overdue",
+        "Overdue for re-assessment",
+        (
+            _entry(),
+            _release(17),
+            _organisation(35),
+            AuditColumn("Last re-assessed", 16, lambda row, _: time_text(row.last) if row.last else "never"),
+            _day("Due", 12, "due"),
+            _number("Days late", 10, "days_late"),
+        ),
+    ),
+    "renewals": AuditTable(
+        "renewals",
+        "Renewed determinations of the same data",
+        (
+            _moment("Entry, decided", "decided_at"),
+            _recipient(15),
+            AuditColumn("Release, verdict", 20, lambda row, _: f"{release_text(row.release_id)}, {row.verdict}"),
+            AuditColumn(
+                "Earlier one, verdict",
+                20,
+                lambda row, _: f"{release_text(row.earlier_release_id)}, {row.earlier_verdict}",
+            ),
+            AuditColumn("Verdict changed", 12, lambda row, _: "yes" if row.changed else "no"),
+            AuditColumn(
+                "Days late",
+                15,
+                lambda row, _: (
+                    NOT_RECORDED
+                    if row.earlier_valid_until is None
+                    else "in time"
+                    if row.days_late is None
+                    else numbers.integer(row.days_late)
+                ),
+                is_figure=True,
+            ),
+        ),
+        latest=True,
+    ),
+    "interventions": AuditTable(
+        "interventions",
+        "Overrides, since the ledger began, and revocations in the period",
+        (
+            _moment("Entry, time"),
+            AuditColumn("What", 11, lambda row, _: row.what if row.in_period else f"{row.what}, before the period"),
+            _copy(17),
+            AuditColumn(
+                "By (login)",
+                18,
+                lambda row, _: f"{row.by}, {row.role} ({row.login}; {'signed' if row.signed else 'not signed'})",
+            ),
+            AuditColumn(
+                "Reason",
+                24,
+                lambda row, _: clipped(
+                    "; ".join((row.reason, *row.figures, *([f"until {day_text(row.until)}"] if row.until else [])))
+                ),
+            ),
+            _text("State now", 12, "outcome"),
+        ),
+        latest=True,
+    ),
+    "policies": AuditTable(
+        "policies",
+        "Policies taken into use",
+        (
+            _moment("Entry, time"),
+            AuditColumn("Policy, version", 19, lambda row, _: f"{row.policy}, {row.version}"),
+            _digest("SHA-256", 14, "sha256"),
+            AuditColumn("Before", 17, _policy_before),
+            AuditColumn("First release", 15, lambda row, _: release_text(row.release_id)),
+            _login("Requested by (login)", 17, "requested_by"),
+        ),
+        latest=True,
+    ),
+    "gates": AuditTable(
+        "gates",
+        "Figures of the period by gate",
+        (
+            _text("Gate", 42, "title"),
+            _number("Applied", 10, "judged"),
+            _number("Failed", 10, "failed"),
+            _number("Near", 10, "near"),
+            _used("Part used, median", "median"),
+            _used("highest", "highest"),
+        ),
+    ),
+    "near": AuditTable(
+        "near",
+        "Figures near their threshold, the nearest first",
+        (
+            _moment("Entry, decided", "decided_at"),
+            _copy(17),
+            _text("Gate", 24, "title"),
+            AuditColumn("Measured", 11, lambda row, _: row.measured, is_figure=True),
+            _text("Allowed", 12, "asked"),
+            AuditColumn("Part used", 8, lambda row, _: numbers.percent(row.used), is_figure=True),
+            _text("State", 10, "outcome"),
+        ),
+    ),
+    "attacks": AuditTable(
+        "attacks",
+        "Share of people linked by the strongest attack, with its 95 % interval",
+        (
+            AuditColumn("Entry, decided", 18, lambda row, entry: f"{entry} {time_text(row.first.decided_at)}"),
+            AuditColumn(
+                "Release, recipient",
+                16,
+                lambda row, _: f"{release_text(row.first.release_id)}, {row.first.recipient}",
+            ),
+            *(_linked_by(kind, words) for kind, words in INTRUDERS.items()),
+            AuditColumn(
+                "Guessing",
+                10,
+                lambda row, _: numbers.percent(max(one.baseline for one in row.rows.values())),
+                is_figure=True,
+            ),
+            AuditColumn("Verdict", 11, lambda row, _: row.first.verdict),
+        ),
+        latest=True,
+    ),
+    "traces": AuditTable(
+        "traces",
+        "Traces and responses",
+        (
+            _moment("Entry, traced"),
+            AuditColumn(
+                "Release, first delivered",
+                18,
+                lambda row, _: (
+                    f"{release_text(row.release_id)} "
+                    f"{time_text(row.released_at) if row.released_at else 'not delivered'}"
+                ),
+            ),
+            AuditColumn("By (login); of", 14, lambda row, _: f"{row.by}; {row.incident or NOT_RECORDED}"),
+            AuditColumn(
+                "Verdict", 19, lambda row, _: f"{row.verdict}{': ' + clipped(row.reason) if row.reason else ''}"
+            ),
+            AuditColumn("Named", 13, lambda row, _: ", ".join(row.named) or "no one"),
+            AuditColumn("Response", 18, _response),
+        ),
+        latest=True,
+    ),
+    "agreements": AuditTable(
+        "agreements",
+        "Agreements that have ended or end within 90 days",
+        (
+            _entry(),
+            _text("Agreement", 22, "agreement"),
+            _organisation(32),
+            _day("Last day", 14, "expires"),
+            AuditColumn(
+                "Days left",
+                12,
+                lambda row, _: numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
+                is_figure=True,
+            ),
+            _number("Files in use", 10, "files"),
+        ),
+    ),
+    "destructions": AuditTable(
+        "destructions",
+        "Copies to be destroyed, the longest due first",
+        (
+            _entry(),
+            _release(16),
+            _recipient(18),
+            _digest("File, SHA-256", 16, "file_sha256"),
+            _text("Because", 16, "because"),
+            _day("Since", 13, "due"),
+            _number("Days", 11, "days_past"),
+        ),
+    ),
+    "exceptions": AuditTable(
+        "duties.exceptions",
+        "Exceptions",
+        (_moment("Entry, time"), _copy(22), _text("What", 40, "what"), _text("Who", 20, "who")),
+        latest=True,
+        file="duty_exceptions",
+    ),
+    "keys": AuditTable(
+        "keys",
+        "Keys of the period",
+        (
+            _moment("Entry, time", width=20),
+            _text("What", 22, "what"),
+            _text("Holder", 25, "name"),
+            AuditColumn("Roles", 18, lambda row, _: ", ".join(row.roles) or DASH),
+            _text("Login", 15, "login"),
+        ),
+        latest=True,
+    ),
+    "signed": AuditTable(
+        "signed",
+        "Determinations signed in the period",
+        (
+            _moment("Entry, time"),
+            _copy(22),
+            AuditColumn("Certificate of", 26, lambda row, _: clipped(row.subject)),
+            _login("Submitted by (login)", 20, "by"),
+            _digest("Signed PDF", 14, "signed_sha256"),
+        ),
+        latest=True,
+    ),
+    "contradictions": AuditTable(
+        "chain.contradictions",
+        "Entries that contradict each other",
+        (
+            _copy(30),
+            _text("Where", 25, "where"),
+            AuditColumn("What", 45, lambda row, _: clipped(row.what)),
+        ),
+    ),
+}
+"""Tables by name, as the templates refer to them."""

@@ -1,4 +1,4 @@
-"""A budget over the whole file in the determination: its limits, what is used of them, and what it pays."""
+"""A budget over the whole file in the determination: its limits, their use, and its payoff."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from reports import numbers
 from reports.gates import released_records
 from reports.methods import method_text
 from reports.smallcell import SmallCellRule
-from tasks.decision.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
 from tasks.decision.record import DecisionRecord
 
 _COUNTED = {"attacked records": "Records worth an attempt", "suppressed records": "Records left out"}
@@ -15,7 +15,7 @@ _COUNTED = {"attacked records": "Records worth an attempt", "suppressed records"
 
 @dataclass(frozen=True)
 class Budgeted:
-    """What the determination prints of a budget."""
+    """Facts of a budget for the determination."""
 
     fact: BudgetFact
     weighed: str
@@ -24,13 +24,13 @@ class Budgeted:
     bound: str | None
     """None where the payoffs are coarse: one that is not to fall short cannot be."""
     without: str | None
-    """What the method would pay without the limits; None where it allows no release."""
+    """Payoff of the method without the limits; None where it allows no release."""
     rows: tuple[tuple[str, str, str], ...]
-    """Name of each limit, what is allowed and what is used."""
+    """Name of each limit, the amount allowed and the amount used."""
 
 
 def budgeted(record: DecisionRecord) -> Budgeted | None:
-    """What is printed; None where the policy limits no whole file.
+    """Printed facts; None where the policy limits no whole file.
 
     Who is left out pays and keeps nothing: where these are few, means over the records that came in are coarse.
     """

@@ -1,4 +1,4 @@
-"""The recipient's certificate: what was approved for whom, for what and until when, and how to check the file.
+"""The recipient's certificate: the approved file, its recipient, purpose and expiry, and how to check the file.
 
 It says nothing that would help an attacker: no threshold, no measured risk, nothing of the tests made or of what the
 file may hold beside the data. It is a function of release, recipient, file, the keys that it is encrypted to, fields,
@@ -13,9 +13,10 @@ from reports.copy_statistics import told
 from reports.pdf import write_pdf
 from reports.smallcell import SmallCellRule
 from reports.templating import render
-from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.core.canonical import digest
+from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.encryption import SUFFIX
-from tasks.errors import StageFailed
 from tasks.request.model import Role
 
 

@@ -1,6 +1,6 @@
 """How the figures are drawn: palette, axis of risk, and SVG with the same bytes each time.
 
-Colours are those of Okabe and Ito (2008), told apart in every common form of colour blindness and in grey print.
+Colours are those of Okabe and Ito (2008), distinguishable in every common form of colour blindness and in grey print.
 """
 
 import io
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure as Canvas
 
 from reports import numbers
 from reports.smallcell import SmallCellRule
-from tasks.decision.fact import Bin
+from tasks.core.fact import Bin
 
 INK = "#1f2933"
 MUTED = "#6b7280"
@@ -31,7 +31,7 @@ _WIDTH = 6.9
 _WORDS = 0.35
 _MOST_TICKS = 10
 _FAMILY = "DejaVu Sans"
-"""What labels are measured in; the report knows the same fonts as “Report Sans”."""
+"""Font in which labels are measured; the report knows the same fonts as “Report Sans”."""
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "releasegate",
     "svg.fonttype": "none",
@@ -69,7 +69,7 @@ class Figure:
     height: float
     """In inches; the width is that of the text."""
     alt: str
-    """What a reader who does not see the figure needs of it."""
+    """Text for a reader who does not see the figure."""
     caption: str
 
     @property
@@ -183,8 +183,9 @@ def svg(draw: Callable[[Canvas], None], height: float, *, outlined: bool = False
     """A figure of the text's width and a height in inches; the same drawing gives the same bytes."""
     with matplotlib.rc_context(_STYLE | ({"svg.fonttype": "path"} if outlined else {})):
         canvas = Canvas(figsize=(_WIDTH, height))
-        FigureCanvasSVG(canvas)
+        backend = FigureCanvasSVG(canvas)
         draw(canvas)
         buffer = io.BytesIO()
-        canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        # Saving a figure draws it twice, once for its layout alone; drawing lays it out too.
+        backend.print_svg(buffer, metadata={"Date": None, "Creator": None})
     return buffer.getvalue().replace(f"'{_FAMILY}'".encode(), b"'Report Sans'")

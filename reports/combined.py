@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports import numbers
-from tasks.decision.adversary_facts import CombinedFact, Contribution
+from tasks.assessments.combined.facts import CombinedFact, Contribution
 from tasks.decision.record import DecisionRecord
 
 _SHOWN = 8

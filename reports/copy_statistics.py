@@ -17,12 +17,12 @@ from tasks.decision.record import DecisionRecord
 _NOTHING = "–"
 _GRAINS = (0.001, 0.005, 0.01, 0.05, 0.1)
 _LEAST_TOLD = 0.01
-"""Finest change that a recipient is told, of standard deviations and of shares alike."""
+"""Finest change that is reported to a recipient, of standard deviations and of shares alike."""
 
 
 @dataclass(frozen=True)
 class StatisticRow:
-    """What changed of one column."""
+    """Changes of one column."""
 
     name: str
     mean: str
@@ -37,7 +37,7 @@ class StatisticRow:
 
 @dataclass(frozen=True)
 class ToldMean:
-    """What a recipient is told of a column of numbers."""
+    """Statistics of a column of numbers, as reported to a recipient."""
 
     name: str
     mean: str
@@ -45,7 +45,7 @@ class ToldMean:
 
 @dataclass(frozen=True)
 class ToldShares:
-    """What a recipient is told of a column of categories."""
+    """Statistics of a column of categories, as reported to a recipient."""
 
     name: str
     distribution: str
@@ -54,7 +54,7 @@ class ToldShares:
 
 @dataclass(frozen=True)
 class Told:
-    """What a recipient is told of its copy."""
+    """Statistics of a copy, as reported to its recipient."""
 
     means: tuple[ToldMean, ...] = ()
     shares: tuple[ToldShares, ...] = ()
@@ -77,7 +77,7 @@ def statistic_rows(record: DecisionRecord, fact: StatisticsFact) -> tuple[Statis
 
 
 def told(record: DecisionRecord) -> Told:
-    """The columns as a recipient is told of them: rounded, and so that none and little read alike."""
+    """The columns as reported to a recipient: rounded, and so that none and little read alike."""
     columns = record.statistics.columns if record.statistics else ()
     write = _told_share(_grain(record.policy.small_cell, record.dataset.rows_in, least=_LEAST_TOLD))
     return Told(
@@ -127,7 +127,7 @@ def _share(record: DecisionRecord) -> Callable[[float], str]:
 
 
 def _grain(limit: int, total: int, least: float = 0.0) -> float:
-    """What shares are rounded to so that no count below the limit follows; infinite where the file is too small."""
+    """Step to which shares are rounded so that no count below the limit follows; infinite for too small a file."""
     return next((grain for grain in _GRAINS if grain >= max(limit / total, least)), math.inf)
 
 

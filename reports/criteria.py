@@ -1,4 +1,4 @@
-"""The criteria of Opinion 05/2014 (WP216) in print: what was assessed of each, and what was found."""
+"""The criteria of Opinion 05/2014 (WP216) in print: the assessment of each, and the findings."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,9 @@ from reports.linkage import NO_INTERVAL, link_text, strongest
 from reports.sequential import judged_belief
 from reports.smallcell import SmallCellRule
 from reports.statements import names, with_role
-from tasks.decision.adversary_facts import CombinedFact
-from tasks.decision.record import DecisionRecord, RiskFact
+from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.identity.facts import RiskFact
+from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure, Role
 
 EXACT = "exact"
@@ -24,7 +25,7 @@ class Criterion:
     assessed: str
     finding: str
     figure: str = "none was measured"
-    """What the next four are of."""
+    """Object that the next four figures describe."""
     before: str = "–"
     after: str = "–"
     threshold: str = "–"
@@ -71,9 +72,9 @@ def wp216(record: DecisionRecord) -> tuple[Criterion, ...]:
 
 
 def _other_files(record: DecisionRecord) -> str:
-    if record.risk is None or record.risk.game.collusion is None:
+    if record.risk is None or not record.risk.coalitions:
         return "Linking two released files to each other was not assessed."
-    return "Of other released files, the copies whose recipients may lay them beside this one were linked to it."
+    return "Of other released files, the copies that recipients may pool with this one were linked to it."
 
 
 def _planned_singling_out(record: DecisionRecord, cells: SmallCellRule) -> str:
@@ -103,7 +104,7 @@ def _linked(record: DecisionRecord, cells: SmallCellRule) -> str:
 
 
 def _asked(record: DecisionRecord, *measures: Measure) -> str:
-    """What the first gate on one of these measures asks for."""
+    """Threshold of the first gate on one of these measures."""
     return next((gate.asked for gate in gate_rows(record) if gate.id in measures), "none set")
 
 

@@ -1,4 +1,4 @@
-"""Decoys in print: what recipients who compare learn, what kept classes cost, whether decoys can be told, and the risk.
+"""Decoys in print: knowledge of recipients who compare, costs of kept classes, detectability of decoys, and the risk.
 
 Rows and sentences only, filled from the record; nothing is measured here. Counts of decoys are no counts of people;
 records that a copy misses are, and so are the real ones among the rows at the highest risk.
@@ -18,17 +18,13 @@ from tasks.decision.record import DecisionRecord, GateResult
 
 _MOST_ROWS = 8
 _ROUNDING = 1e-9
-_STRATEGIES = {
-    "optimal": "They were chosen so that the worst-off copy misses as few records as possible while, among classes of "
-    "one size and of about as many people who match, each decoy has its number of kept classes in the same copy.",
-    "size": "The smallest classes that could be kept were chosen, which guarantees no probability: a decoy may have no "
-    "kept class of its size.",
-    "random": "They were drawn at random, which guarantees no probability: a decoy may have no kept class of its size.",
-}
+_CHOICE = (
+    "They were chosen so that the worst-off copy misses as few records as possible while, among classes of one size "
+    "and of about as many people who match, each decoy has its number of kept classes in the same copy."
+)
 _STATUSES = {
     "optimal": "Proven optimal: no choice costs the worst-off copy less.",
     "feasible": "That no choice costs the worst-off copy less is not proven.",
-    "chosen": "Whether another choice costs less was not sought.",
 }
 
 
@@ -44,7 +40,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class CollusionRow:
-    """What so many recipients learn who compare their copies."""
+    """Knowledge of so many recipients who compare their copies."""
 
     colluders: str
     sets: str
@@ -90,7 +86,7 @@ class AttemptRow:
 def left_out(record: DecisionRecord) -> LeftOut:
     """Records of the data that the copy does not hold, by why; the record counts them together.
 
-    Where their sum is shown, neither part may tell a small one.
+    Where their sum is shown, neither part may reveal a small one.
     """
     cells = SmallCellRule(record.policy.small_cell)
     together = record.risk.game.suppressed_records if record.risk else 0
@@ -111,7 +107,7 @@ def real_records(record: DecisionRecord) -> str | None:
 
 
 def collusion_rows(collusion: Sequence[CollusionFact]) -> tuple[CollusionRow, ...]:
-    """What recipients learn by their number; the first, the last and some between where they are many."""
+    """Knowledge of recipients by their number; the first, the last and some between where they are many."""
     return tuple(_collusion_row(collusion[place]) for place in _shown(len(collusion)))
 
 
@@ -133,28 +129,22 @@ def collusion_text(fact: DecoyFact) -> str:
 
 def choice_text(fact: DecoyFact, choice: ChoiceFact) -> str:
     """How the kept classes were chosen."""
-    how = _STRATEGIES.get(choice.strategy, f"They were chosen by the strategy “{choice.strategy}”.")
     kept = ""
     if fact.kept_per_decoy:
         classes = "class" if fact.kept_per_decoy == 1 else "classes"
         kept = f"For each decoy class, each copy keeps {numbers.integer(fact.kept_per_decoy)} real {classes}. "
-    return f"{kept}{how} {_STATUSES.get(choice.status, '')}".strip()
+    return f"{kept}{_CHOICE} {_STATUSES[choice.status]}"
 
 
 def cost_rows(record: DecisionRecord, fact: DecoyFact, choice: ChoiceFact) -> tuple[CostRow, ...]:
-    """Records that the worst-off copy misses, the least possible, those of a random choice, and those of this copy."""
+    """Records that the worst-off copy misses, the least possible, and those of this copy."""
     cells, total = SmallCellRule(record.policy.small_cell), record.dataset.rows_in
 
     def row(title: str, count: int, *, chosen: bool = False) -> CostRow:
         return CostRow(title, cells.count(count), cells.share(count / total, total), chosen)
 
     rows = [row("Worst-off copy, as chosen", choice.worst_missing, chosen=True)]
-    if choice.bound is not None:
-        rows.append(row("Worst-off copy, the least possible (proven bound)", choice.bound))
-    if choice.at_random is None:
-        rows.append(CostRow("Worst-off copy, classes drawn at random", "none found", "–"))
-    else:
-        rows.append(row("Worst-off copy, classes drawn at random", choice.at_random))
+    rows.append(row("Worst-off copy, the least possible (proven bound)", choice.bound))
     missing = left_out(record).missing
     hidden = missing not in (numbers.integer(fact.missing), cells.count(fact.missing))
     rows.append(CostRow("This copy", missing, "–") if hidden else row("This copy", fact.missing))
@@ -194,7 +184,7 @@ def detectability_gate(record: DecisionRecord) -> GateResult | None:
 
 
 def threshold_text(record: DecisionRecord) -> str:
-    """What the policy allows, beside what was measured."""
+    """Threshold of the policy, beside the measured figure."""
     gate = detectability_gate(record)
     if gate is None:
         return "No gate was judged on it."
@@ -207,7 +197,7 @@ def threshold_text(record: DecisionRecord) -> str:
 
 
 def attempt_rows(fact: AttemptFact) -> tuple[AttemptRow, ...]:
-    """Identity risk of the people in the data, and what somebody reads who takes decoys for real."""
+    """Identity risk of the people in the data, and the risk read by an intruder who takes decoys for real."""
     return (
         AttemptRow(
             "People in the data, with and without decoys (judged)",
@@ -224,7 +214,7 @@ def attempt_rows(fact: AttemptFact) -> tuple[AttemptRow, ...]:
 
 
 def attempt_text(record: DecisionRecord, fact: DecoyFact, attempts: AttemptFact) -> str:
-    """What an intruder meets with, in two sentences."""
+    """Success of an intruder's attempts, in two sentences."""
     return (
         f"If every row is attempted at random, {numbers.risk(attempts.success)} of the attempts identify a person of "
         f"the data; without decoys it would be {numbers.risk(attempts.subjects_mean)}. Of the rows at the highest "
@@ -234,7 +224,7 @@ def attempt_text(record: DecisionRecord, fact: DecoyFact, attempts: AttemptFact)
 
 
 def of_decoys(record: DecisionRecord) -> list[Statement]:
-    """What the decoys of a copy take for granted, and what they do not protect against."""
+    """Assumptions of the decoys of a copy, and what they do not protect against."""
     fact = record.decoys
     if fact is None:
         return []
@@ -296,7 +286,7 @@ def _over(one: CollusionFact, planned: float) -> bool:
 
 
 def _lured(record: DecisionRecord, fact: DecoyFact, attempts: AttemptFact) -> str:
-    """Share of decoys at the highest risk in whole percent; beside so many decoys it must not tell few real records."""
+    """Share of decoys at the highest risk in whole percent; beside so many decoys it must not reveal few records."""
     lured, limit = attempts.lured, record.policy.small_cell
     if lured in (0, 1):
         return numbers.percent(lured)

@@ -23,7 +23,7 @@ from reports import (
 from reports.assumptions import assumptions
 from reports.budget import budgeted
 from reports.charting import Figure
-from reports.copies import copies
+from reports.coalitions import coalitions
 from reports.copy_statistics import statistic_rows, summary
 from reports.criteria import wp216
 from reports.figures import figures
@@ -35,9 +35,10 @@ from reports.references import cited
 from reports.sections import numbers_of, sections
 from reports.smallcell import SmallCellRule
 from reports.templating import render
+from tasks.core.canonical import canonical_json, digest
+from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import StatisticsFact
-from tasks.decision.record import DecisionRecord, Verdict, canonical_json, digest
-from tasks.errors import StageFailed
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.request.model import Measure, Role
 
 RECORD_NAME = "decision.json"
@@ -131,7 +132,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
         left_out=decoys.left_out(record),
         recoded=kanonymity.recoded(record),
         budgeted=budgeted(record),
-        copies=copies(record),
+        coalitions=coalitions(record),
         real_records=decoys.real_records(record),
         tested=statements.tested(record),
         masked=masking.masked_names(record),
@@ -144,7 +145,7 @@ def _html(record: DecisionRecord, evidence: Mapping[str, bytes], drawn: Mapping[
 
 
 def _planned(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of the sequential adversary; None where the stage did not finish."""
+    """Sequential adversary for the templates; None where the stage did not finish."""
     fact = record.risk.sequential if record.risk else None
     if fact is None:
         return None
@@ -160,7 +161,7 @@ def _planned(record: DecisionRecord) -> dict[str, object] | None:
 
 
 def _scored(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of the combined score; None where the stage did not finish."""
+    """Combined score for the templates; None where the stage did not finish."""
     fact = record.risk.combined if record.risk else None
     if fact is None:
         return None
@@ -174,7 +175,7 @@ def _scored(record: DecisionRecord) -> dict[str, object] | None:
 
 
 def _linked(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of the record linkage; None where the stage did not finish."""
+    """Record linkage for the templates; None where the stage did not finish."""
     fact = record.risk.linkage if record.risk else None
     if fact is None:
         return None
@@ -189,7 +190,7 @@ def _linked(record: DecisionRecord) -> dict[str, object] | None:
 
 
 def _useful(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of the measures of utility; None where the stage did not finish."""
+    """Measures of utility for the templates; None where the stage did not finish."""
     fact = record.utility
     if fact is None:
         return None
@@ -209,7 +210,7 @@ def _useful(record: DecisionRecord) -> dict[str, object] | None:
 
 
 def _moved_stakes(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of other stakes in detail; None where the policy asks for none."""
+    """Other stakes in detail for the templates; None where the policy asks for none."""
     fact = record.risk.game.stakes if record.risk else None
     if fact is None:
         return None
@@ -221,13 +222,13 @@ def _moved_stakes(record: DecisionRecord) -> dict[str, object] | None:
 
 
 def _fined(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of fines and detection; None where the policy asks for none."""
+    """Fines and detection for the templates; None where the policy asks for none."""
     fact = record.risk.game.penalties if record.risk else None
     return None if fact is None else {"fact": fact, "words": other_terms.penalty_words(record, fact)}
 
 
 def _uncertain(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of uncertain terms; None where all terms are declared for certain."""
+    """Uncertain terms for the templates; None where all terms are declared for certain."""
     fact = record.risk.uncertainty if record.risk else None
     if fact is None:
         return None
@@ -241,14 +242,14 @@ def _uncertain(record: DecisionRecord) -> dict[str, object] | None:
 
 
 def _compared(record: DecisionRecord, fact: StatisticsFact | None) -> dict[str, object] | None:
-    """What the templates print of a comparison of statistics; None where there is none."""
+    """Comparison of statistics for the templates; None where there is none."""
     if fact is None or not fact.columns:
         return None
     return {"rows": statistic_rows(record, fact), "summary": summary(fact)}
 
 
 def _traced(record: DecisionRecord) -> dict[str, object] | None:
-    """What the templates print of decoys; None where there are none."""
+    """Decoys for the templates; None where there are none."""
     fact = record.decoys
     if fact is None:
         return None

@@ -1,7 +1,7 @@
 """The figures of a determination: SVG with alternative text, drawn from the record and from nothing else.
 
 Every figure obeys the small-cell rule: histogram bins are joined until none is small, and shares that stand for a small
-count are drawn at the bound the rule leaves. Nothing is told by colour alone.
+count are drawn at the bound the rule leaves. No fact is shown by colour alone.
 """
 
 from collections.abc import Sequence
@@ -37,8 +37,9 @@ from reports.penalties_figure import penalties
 from reports.sensitivity_figures import stakes_curves, stakes_map
 from reports.smallcell import SmallCellRule
 from reports.uncertainty_figures import verdict_chances
-from tasks.decision.fact import Bin
-from tasks.decision.record import DecisionRecord, FieldFact, PolicyOutcome, RiskFact
+from tasks.assessments.identity.facts import FieldFact, PolicyOutcome, RiskFact
+from tasks.core.fact import Bin
+from tasks.decision.record import DecisionRecord
 
 
 def figures(record: DecisionRecord) -> dict[str, Figure]:
@@ -162,7 +163,7 @@ def transparent_risk(record: DecisionRecord, risk: RiskFact) -> Figure:
 
 
 def payoffs(record: DecisionRecord, risk: RiskFact) -> Figure:
-    """Every method's payoff beside its share of records worth an attempt, as claimed and to an informed recipient."""
+    """Every method's payoff beside its share of records worth attacking, as claimed and to an informed recipient."""
     cells = SmallCellRule(record.policy.small_cell)
     total = record.dataset.rows_in
     outcomes = sorted(risk.game.outcomes, key=lambda outcome: outcome.publisher_payoff)

@@ -9,7 +9,7 @@ from reports.charting import Figure
 from reports.gates import released_records
 from reports.grids import ATTACKED, EARNED, MOST_INK, grid
 from reports.smallcell import NO_FILE, SmallCellRule
-from tasks.decision.frontier_fact import FrontierFact, FrontierPoint
+from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Method
 
@@ -21,7 +21,7 @@ _WHOLE = 100
 
 
 def frontier(record: DecisionRecord, fact: FrontierFact) -> Figure:
-    """Two grids, a row a benefit and a column a loss: what the publisher earns, and what is worth an attempt."""
+    """Two grids, a row a benefit and a column a loss: the publisher's payoff, and the records worth attacking."""
     cells = SmallCellRule(record.policy.small_cell)
     total = record.dataset.rows_in
     rows, columns = len(fact.benefit_factors), len(fact.loss_factors)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.linkage import gate_text
 from reports.smallcell import HIDDEN, SmallCellRule
+from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import write_result
-from tasks.decision.record import DecisionRecord, GateResult, Interval
+from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import Measure
 
 _UNITS = {DECOYS_DETECTABLE: "area under the ROC curve"}
@@ -27,7 +28,7 @@ class GateRow:
     id: str
     measured: str
     interval: str
-    """Around a figure that is an estimate; empty for exact ones, and where it would tell a small count."""
+    """Interval around a figure that is an estimate; empty for exact ones, and where it would reveal a small count."""
     asked: str
     unit: str
     passed: bool
@@ -59,7 +60,7 @@ def _linked(record: DecisionRecord, gate: GateResult) -> str | None:
 def _coarse(record: DecisionRecord, gate: GateResult) -> str | None:
     """Information kept or payoff where few records were suppressed, which count as nothing in it; None elsewhere.
 
-    The report shows the same figure before suppression: the difference would tell how few there are.
+    The report shows the same figure before suppression: the difference would reveal how few there are.
     """
     cells, rows_in = SmallCellRule(record.policy.small_cell), record.dataset.rows_in
     if (

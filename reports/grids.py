@@ -1,4 +1,4 @@
-"""Grids of cells with their figures written in them, shaded so that they read at a glance and in grey print alike."""
+"""Grids of cells with their figures written in them, shaded so that they read easily, in grey print as well."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""k-anonymity in the determination: what was demanded, the levels that met it, and what they lose."""
+"""k-anonymity in the determination: the demand, the levels that met it, and their loss."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from reports.decoys import left_out
 from reports.gates import released_records
 from reports.smallcell import HIDDEN, SmallCellRule
 from reports.utility import coarse_text
-from tasks.decision.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Method
 
@@ -21,20 +21,20 @@ _METRICS = {
 
 @dataclass(frozen=True)
 class Recoded:
-    """What the determination prints of k-anonymity."""
+    """Facts of k-anonymity for the determination."""
 
     fact: KAnonymityFact
     after: bool
     """Whether another method came before it."""
     whole_cells: bool
-    """Whether nobody matches a released cell but those whose own it is."""
+    """Whether only the people whose own cell it is match a released cell."""
     demands: tuple[str, ...]
     proof: str
     rows: tuple[tuple[str, str], ...]
 
 
 def recoded(record: DecisionRecord) -> Recoded | None:
-    """What is printed; None where the policy demands no k-anonymity or no class was made."""
+    """Printed facts; None where the policy demands no k-anonymity or no class was made."""
     fact = record.risk.game.k_anonymity if record.risk else None
     if record.risk is None or fact is None:
         return None
@@ -91,7 +91,7 @@ def _level(names: tuple[str, ...], level: int) -> str:
 
 
 def _value(record: DecisionRecord, fact: KAnonymityFact, value: float) -> str:
-    """A loss, coarse where few records were suppressed or lifted: beside the levels an exact one would tell how few."""
+    """A loss, coarse where few records were suppressed or lifted: beside the levels an exact one would show how few."""
     exact = _suppressed(record, fact) == numbers.integer(fact.suppressed_records)
     if exact and _lifted(record, fact) == numbers.integer(fact.lifted_records):
         return numbers.integer(round(value)) if fact.metric == "discernibility" else numbers.risk(value)

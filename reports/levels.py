@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.gates import released_records
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.decision.record import DecisionRecord, FieldFact
-from tasks.errors import StageFailed
+from tasks.assessments.identity.facts import FieldFact
+from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord
 
 
 @dataclass(frozen=True)

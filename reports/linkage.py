@@ -1,4 +1,4 @@
-"""Record linkage in print: what the intruder holds, what each attack links, and what knowing the rule gains.
+"""Record linkage in print: the intruder's knowledge, the links of each attack, and the gain from knowing the rule.
 
 Rows and sentences only, filled from the record; nothing is measured here. A share of people stands for a count of them,
 so that it obeys the small-cell rule, and with it its interval, its certain matches and whether it beats guessing.
@@ -12,11 +12,11 @@ from reports import numbers
 from reports.masking import masked_names
 from reports.methods import method_text
 from reports.smallcell import HIDDEN, SmallCellRule, counted
-from tasks.decision.linkage_facts import AttackFact, Knows, LearnedFact, LinkageFact, LinkFigure, PolicyLinkage
+from tasks.assessments.linkage.facts import AttackFact, Knows, LearnedFact, LinkageFact, LinkFigure, PolicyLinkage
+from tasks.assessments.linkage.figure import wilson
+from tasks.assessments.linkage.judged import judged_certain
+from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, GateResult
-from tasks.errors import StageFailed
-from tasks.linkage.figure import wilson
-from tasks.linkage.judged import judged_certain
 from tasks.request.model import Measure, Role
 
 Kind = Literal["uninformed", "informed", "masked"]
@@ -58,7 +58,7 @@ class LinkText:
     baseline: str
     certain: str
     mark: str
-    """What has to be said of it; empty where it beats guessing."""
+    """Caveat on the attack; empty where it beats guessing."""
 
     @property
     def with_interval(self) -> str:
@@ -76,7 +76,7 @@ class AttackRow:
     people: str
     found: LinkText
     strongest: str
-    """Of which kind it is the strongest; empty where of none."""
+    """Kind of attack that it is the strongest of; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Control:
 def link_text(figure: LinkFigure, cells: SmallCellRule) -> LinkText:
     """A figure as far as the small-cell rule lets it be shown.
 
-    Whether few links beat guessing would tell how few: it is not said of them.
+    Whether few links beat guessing would reveal how few, so it is not said of them.
     """
     shown = cells.bounded(figure.share, figure.people) == figure.share
     few = cells.hides(counted(figure.share, figure.people))
@@ -208,7 +208,7 @@ def _used(record: DecisionRecord, fact: LinkageFact, used: set[str]) -> str:
 
 
 def summary(record: DecisionRecord, fact: LinkageFact) -> str:
-    """What the strongest attacks link."""
+    """Links by the strongest attacks."""
     cells = SmallCellRule(record.policy.small_cell)
     found = {kind: strongest(fact, kind) for kind in _STRONGEST}
     texts = {kind: link_text(attack.figure, cells) for kind, attack in found.items() if attack is not None}
@@ -248,7 +248,7 @@ def _learned_row(fact: LearnedFact, cells: SmallCellRule) -> LearnedRow:
 
 
 def policy_rows(record: DecisionRecord, fact: LinkageFact) -> tuple[PolicyRow, ...]:
-    """What knowing the rule gains, by method of generalization."""
+    """Gain from knowing the rule, by method of generalization."""
     cells, total = SmallCellRule(record.policy.small_cell), fact.records
     return tuple(
         PolicyRow(
@@ -265,7 +265,7 @@ def policy_rows(record: DecisionRecord, fact: LinkageFact) -> tuple[PolicyRow, .
 
 
 def control(fact: LinkageFact) -> Control | None:
-    """What the control shows; None where no method of it was tried."""
+    """Result of the control; None where no method of it was tried."""
     tried = [one for one in fact.policies if _whole_cells(one)]
     if not tried:
         return None
@@ -277,7 +277,7 @@ def control(fact: LinkageFact) -> Control | None:
 
 
 def _whole_cells(policy: PolicyLinkage) -> bool:
-    """As recorded; in older records what holds of the method by itself."""
+    """Whether cells are whole, as recorded; in older records, as the method has it."""
     return method_text(policy.method).whole_cells if policy.whole_cells is None else policy.whole_cells
 
 
@@ -291,7 +291,7 @@ def _gap(policy: PolicyLinkage) -> bool:
 
 
 def gate_text(gate: GateResult, fact: LinkageFact, cells: SmallCellRule) -> str | None:
-    """What may be said of a measured share of links, where it or its interval tells a small count; None elsewhere.
+    """Bound on a measured share of links, where it or its interval reveals a small count; None elsewhere.
 
     A gate judges the upper end of the interval where a sample was attacked, from which the count follows as well.
     """

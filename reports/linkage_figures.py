@@ -1,7 +1,7 @@
 """Figures of record linkage and of masking, drawn from the record and from nothing else.
 
-Shares of people obey the small-cell rule: one that stands for a small count is drawn at the bound the rule leaves.
-Nothing is told by colour alone.
+Shares of people obey the small-cell rule: one that stands for a small count is drawn at the bound the rule leaves. No
+fact is shown by colour alone.
 """
 
 import textwrap
@@ -17,9 +17,9 @@ from reports.charting import AFTER, ALARM, BAND, BEFORE, BLUES, FAINT, INK, Figu
 from reports.linkage import NO_INTERVAL, LinkText, kind_title, link_text
 from reports.masking import masking_text
 from reports.smallcell import SmallCellRule
-from tasks.decision.linkage_facts import AttackFact, LearnedFact, LinkageFact, PartialKnowledgeFact
+from tasks.assessments.linkage.facts import AttackFact, LearnedFact, LinkageFact, PartialKnowledgeFact
+from tasks.assessments.utility.facts import CurvePointFact, MaskingCurve, UtilityFact
 from tasks.decision.record import DecisionRecord
-from tasks.decision.utility_facts import CurvePointFact, MaskingCurve, UtilityFact
 
 _UNINFORMED: dict[str, Any] = {
     "color": AFTER,
@@ -51,7 +51,7 @@ _WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85}
 
 
 def attacks(record: DecisionRecord, fact: LinkageFact) -> Figure | None:
-    """What each attack links, with its interval, beside what guessing links; None where no attack was made."""
+    """Links by each attack, with intervals, beside links by guessing; None where no attack was made."""
     cells = SmallCellRule(record.policy.small_cell)
     found = [one for knows in ("uninformed", "informed") for one in fact.attacks if one.knows == knows]
     if not found:
@@ -180,7 +180,7 @@ def _drawn(share: float, people: int, cells: SmallCellRule) -> float:
 
 
 def _edge_band(ax: Any, edge: float) -> None:
-    """Hatching where shares of few people, or of none, are not told apart."""
+    """Hatching where shares of few people, or of none, are not distinguished."""
     ax.axhspan(0, edge, facecolor="white", edgecolor=FAINT, hatch="////", linewidth=0, zorder=0)
 
 

@@ -6,9 +6,9 @@ Rows and sentences only, filled from the record; nothing is measured here.
 from dataclasses import dataclass
 
 from reports import numbers
-from tasks.decision.linkage_facts import MaskingFact
+from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
-from tasks.errors import StageFailed
+from tasks.masking.fact import MaskingFact
 from tasks.request.model import MaskingName
 
 
@@ -19,7 +19,7 @@ class MaskingText:
     title: str
     derived: str
     unit: str = ""
-    """What the parameter k counts."""
+    """Unit that the parameter k counts."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MaskingRow:
     title: str
     parameters: str
     kept_valid: str
-    """What was done to masked values so that the columns can hold them; empty for nothing."""
+    """Changes to masked values so that the columns can hold them; empty for none."""
     derived: str
 
 
@@ -81,7 +81,7 @@ _WORDS = {
 
 
 def masking_text(name: str) -> MaskingText:
-    """What the report says of a masking method.
+    """Text of the report on a masking method.
 
     Raises
     ------

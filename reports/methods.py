@@ -1,8 +1,8 @@
-"""What each generalization method does and what it promises, in the words the report prints."""
+"""Generalization methods and their promises, in the words the report prints."""
 
 from dataclasses import dataclass
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.request.model import Method
 
 
@@ -16,7 +16,7 @@ class MethodText:
     partitions: bool = False
     """Whether the domain is partitioned, for which cells are weighted."""
     whole_cells: bool = False
-    """Whether everybody in a released cell is released as that cell, so that knowing the rule must gain nothing."""
+    """Whether every person in a released cell is released as that cell, so that knowing the rule must gain nothing."""
 
 
 _PER_RECORD = (
@@ -99,7 +99,7 @@ _TEXTS = {
 
 
 def method_text(name: str) -> MethodText:
-    """What the report says of a method.
+    """Text of the report on a method.
 
     Raises
     ------

@@ -1,11 +1,11 @@
-"""What the models rest on: the recipient who plans, the combined score, record linkage; and what controls they count.
+"""Assumptions of the models: sequential adversary, combined score, record linkage; and the controls that they count.
 
 Sentences only: each is chosen and filled from the record, none rests on a figure computed here.
 """
 
 from reports import numbers
 from reports.statements import Statement, names, with_role
-from tasks.decision.adversary_facts import AdversaryFact
+from tasks.assessments.sequential.facts import AdversaryFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Role
 
@@ -93,7 +93,7 @@ def of_linkage(record: DecisionRecord) -> list[Statement]:
 
 
 def deterrence_text(record: DecisionRecord) -> str:
-    """Which figures the declared controls, penalties and fees lower, precisely."""
+    """Figures that the declared controls, penalties and fees lower."""
     fact = record.risk.sequential if record.risk else None
     if fact is None:
         return f"{_NO_ACCOUNT}."
@@ -120,7 +120,7 @@ def deterrence_text(record: DecisionRecord) -> str:
 
 
 def known_elsewhere_text(record: DecisionRecord) -> str:
-    """That the combined score and the record linkage count columns as known which the other figures do not."""
+    """Note that the combined score and the record linkage count columns as known which the other figures do not."""
     if record.risk is None:
         return ""
     scored, linked = record.risk.combined, record.risk.linkage

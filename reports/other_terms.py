@@ -7,11 +7,11 @@ from reports.gates import released_records
 from reports.penalties_figure import payoff_text
 from reports.smallcell import SmallCellRule
 from reports.uncertainty_figures import TERMS
-from tasks.decision.measures import MEASURES, Scale
-from tasks.decision.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.stakes_facts import ReachFact
+from tasks.assessments.identity.uncertainty_facts import ChanceFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
+from tasks.assessments.measures import MEASURES, Scale
 from tasks.decision.record import DecisionRecord
-from tasks.decision.stakes_facts import ReachFact
-from tasks.decision.uncertainty_facts import ChanceFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
 from tasks.request.model import Measure
 
 _STAKES = {
@@ -91,7 +91,7 @@ def robust_words(reaches: tuple[ReachFact, ...]) -> str:
 
 
 def _meaning(judged: list[ReachFact]) -> str:
-    """What robust means here, with the range of factors and the tolerances."""
+    """Meaning of robust here, with the range of factors and the tolerances."""
     tolerances = {reach.figure: reach.tolerance for reach in judged}
     points = numbers.setting(100 * tolerances["attacked_share"])
     words = (
@@ -133,7 +133,7 @@ def _listed(names: list[str]) -> str:
 
 
 def penalty_words(record: DecisionRecord, fact: PenaltiesFact) -> str:
-    """What fines and detection buy, from the least of the grid to the most, and under the recipient's own."""
+    """Effect of fines and detection, from the least of the grid to the most, and under the recipient's own."""
     least, most, own = fact.points[0], fact.points[-1], fact.own
     terms = f"with {_terms(own)}" if own.penalty else "which name no penalty"
     words = f"Under the recipient's own terms, {terms}, {_answered(record, own)}. "
@@ -144,7 +144,7 @@ def penalty_words(record: DecisionRecord, fact: PenaltiesFact) -> str:
 
 
 def term_rows(fact: UncertaintyFact) -> tuple[TermRow, ...]:
-    """What is known of each uncertain term."""
+    """Facts known of each uncertain term."""
     return tuple(TermRow(TERMS[term.term], numbers.setting(term.declared), _known(term)) for term in fact.terms)
 
 
@@ -191,7 +191,7 @@ def _terms(point: PenaltyPoint) -> str:
 
 
 def _answered(record: DecisionRecord, point: PenaltyPoint) -> str:
-    """The publisher's payoff at a point, and whom the recipient leaves alone there."""
+    """The publisher's payoff at a point, and whom the recipient does not attack there."""
     if point.safe_group is None:
         alone = "a group of any size is attacked"
     elif point.safe_group <= 1:

@@ -5,6 +5,7 @@ the machine is the version of Pango and HarfBuzz: the digest of the decision rec
 hash of its PDF belongs to one environment.
 """
 
+import gc
 import logging
 import os
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 import matplotlib
 
 from reports import numbers
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 SCHEME = "asset:"
@@ -72,8 +73,8 @@ def write_pdf(
     Raises
     ------
     StageFailed
-        If the rendering libraries are missing, or the document refers to something that is not at hand or has a figure
-        without alternative text.
+        If the rendering libraries are missing, or the document refers to something that is not available or has a
+        figure without alternative text.
 
     Notes
     -----
@@ -96,7 +97,7 @@ def write_pdf(
         )
         for attached in sorted(attachments, key=lambda attached: attached.name)
     ]
-    with _one_at_a_time, _epoch(moment), _failures() as failures:
+    with _one_at_a_time, _collector_paused(), _epoch(moment), _failures() as failures:
         try:
             document: bytes = weasyprint.HTML(string=html, url_fetcher=fetcher).write_pdf(
                 pdf_variant="pdf/a-3a",
@@ -161,6 +162,18 @@ def _fetcher(assets: Mapping[str, bytes]) -> Any:
 
 
 @contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Leave the boxes of the document, which all live until it is written, out of the search for reference cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
 def _epoch(moment: datetime) -> Iterator[None]:
     before = os.environ.get("SOURCE_DATE_EPOCH")
     os.environ["SOURCE_DATE_EPOCH"] = str(int(numbers.utc(moment).timestamp()))
@@ -175,7 +188,7 @@ def _epoch(moment: datetime) -> Iterator[None]:
 
 @contextmanager
 def _failures() -> Iterator[list[str]]:
-    """What the renderer logs as an error, which it does in place of failing."""
+    """Messages that the renderer logs as errors, which it does in place of failing."""
     found: list[str] = []
 
     class Collect(logging.Handler):
@@ -185,7 +198,7 @@ def _failures() -> Iterator[list[str]]:
     collector = Collect(level=logging.ERROR)
     logger = logging.getLogger("weasyprint")
     before = logger.level, logger.disabled
-    # Whoever quietened the logger must not silence a failure.
+    # A quietened logger must not silence a failure.
     logger.setLevel(min(logger.getEffectiveLevel(), logging.ERROR))
     logger.disabled = False
     logger.addHandler(collector)

@@ -1,4 +1,4 @@
-"""The figure of fines and detection: what the publisher earns and who is left alone, drawn from the record alone."""
+"""The figure of fines and detection: the publisher's payoff and who is not attacked, drawn from the record alone."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from reports.gates import released_records
 from reports.grids import ATTACKED, EARNED, MOST_INK, Cell, grid
 from reports.methods import method_text
 from reports.smallcell import NO_FILE, SmallCellRule
-from tasks.decision.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
 from tasks.decision.record import DecisionRecord
 
 _LEAST_RANGE = 0.02
@@ -24,7 +24,7 @@ Panel = tuple[str, Callable[[PenaltyPoint], str], Callable[[PenaltyPoint], float
 
 
 def penalties(record: DecisionRecord, fact: PenaltiesFact) -> Figure:
-    """Grids, a row a penalty and a column a detection: payoff, groups left alone, records attacked where some are."""
+    """Grids, a row a penalty and a column a detection: payoff, groups not attacked, records attacked where some are."""
     columns = len(fact.detections)
     rows = [fact.points[start : start + columns] for start in range(0, len(fact.points), columns)]
     panels = _panels(record, fact)
@@ -64,7 +64,7 @@ def penalties(record: DecisionRecord, fact: PenaltiesFact) -> Figure:
 
 
 def payoff_text(record: DecisionRecord, point: PenaltyPoint) -> str:
-    """Publisher's payoff, rounded to a step of V where few records are suppressed, which earn nothing."""
+    """Publisher's payoff, rounded to a step of V where few records are suppressed, which pay nothing."""
     return SmallCellRule(record.policy.small_cell).mean(
         point.publisher_payoff,
         record.dataset.rows_in,
@@ -75,7 +75,7 @@ def payoff_text(record: DecisionRecord, point: PenaltyPoint) -> str:
 
 
 def safe_text(point: PenaltyPoint) -> str:
-    """People from whom on a group is left alone."""
+    """Size from which on a group is not attacked, in people."""
     return "none" if point.safe_group is None else numbers.integer(int(point.safe_group))
 
 

@@ -16,10 +16,11 @@ from reports.pdf import Attached, write_pdf
 from reports.smallcell import SmallCellRule
 from reports.statements import VerdictText
 from reports.templating import render
+from tasks.core.canonical import canonical_json
 from tasks.decision.measures import OF_ALL_RECORDS, write_result
-from tasks.decision.record import GateResult, canonical_json
+from tasks.decision.record import GateResult
 from tasks.reassessment.compare import chances
-from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
+from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, Reassessment
 from tasks.request.model import Measure
 
 RECORD_NAME = "reassessment.json"
@@ -30,7 +31,7 @@ _KINDS = {
     "compared": "copies of recipients who might share; compared, and not judged",
 }
 _BEYOND = 1.25
-"""Where the axis of the figure ends: figures beyond are drawn there."""
+"""End of the figure's axis: figures beyond are drawn there."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class GateLine:
 
 
 @dataclass(frozen=True)
-class HandText:
-    """Copies in one hand, in words."""
+class CoalitionText:
+    """A coalition, in words."""
 
     title: str
     kind: str
@@ -87,7 +88,7 @@ def reassessment_html(record: Reassessment) -> str:
         verdict=verdict_text(record),
         moment=numbers.utc(record.reassessed_at).strftime("%Y-%m-%dT%H:%M:%SZ"),
         gates=tuple(_line(gate, record) for gate in record.gates),
-        hands=tuple(_hand(hand, record, cells) for hand in record.hands),
+        coalitions=tuple(_coalition(one, record, cells) for one in record.coalitions),
         figure=thresholds_figure(record),
         population=_population(record),
         chance=chances(record.uncertainty_then, record.uncertainty),
@@ -96,7 +97,7 @@ def reassessment_html(record: Reassessment) -> str:
 
 
 def verdict_text(record: Reassessment) -> VerdictText:
-    """What is said of the copy, for the box on the first page."""
+    """Verdict on the copy, for the box on the first page."""
     who = record.organisation
     if record.verdict is Again.HOLDS:
         return VerdictText(
@@ -123,17 +124,17 @@ def verdict_text(record: Reassessment) -> VerdictText:
 
 
 def thresholds_figure(record: Reassessment) -> Figure | None:
-    """What part of each threshold is used, then, today and in one hand; None where none can be used in part."""
+    """Share used of each threshold, then, today and with pooled copies; None where none can be used in part."""
     gates = [gate for gate in record.gates if _part(gate, then=False) is not None or _part(gate, then=True) is not None]
     if not gates:
         return None
-    judged = [hand for hand in record.hands if hand.judged]
+    judged = [one for one in record.coalitions if one.judged]
     together = {
         gate.id: max(
             (
                 part
-                for hand in judged
-                for one in hand.gates
+                for seen in judged
+                for one in seen.gates
                 if one.id == gate.id and (part := _part(one, then=False)) is not None
             ),
             default=None,
@@ -163,7 +164,7 @@ def thresholds_figure(record: Reassessment) -> Figure | None:
         ax.set_xlabel("part of what the gate allows")
         marks = [("then", "white", INK, "o"), ("today", AFTER, AFTER, "o")]
         if any(part is not None for part in together.values()):
-            marks.append(("today, in one hand", ALARM, ALARM, "D"))
+            marks.append(("today, copies pooled", ALARM, ALARM, "D"))
         for label, face, edge, marker in marks:
             ax.scatter([], [], label=label, facecolor=face, edgecolor=edge, marker=marker, s=20)
         canvas.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=7)
@@ -176,7 +177,7 @@ def thresholds_figure(record: Reassessment) -> Figure | None:
         height=1.1 + 0.27 * len(gates),
         alt=f"For {len(gates)} gates the part of the threshold that is used, when released and today. {told}",
         caption="What part of each threshold is used: hollow when it was released, filled today"
-        + (", a diamond where several copies are in one hand." if judged else ".")
+        + (", a diamond where several copies are pooled." if judged else ".")
         + " Shaded: not allowed.",
     )
 
@@ -234,16 +235,19 @@ def _written(gate: GateAgain, measured: float | None, threshold: float | None, r
     return ("–" if measured is None else figure), asked
 
 
-def _hand(hand: Hand, record: Reassessment, cells: SmallCellRule) -> HandText:
-    title = f"{', '.join(hand.recipients)}: {len(hand.releases)} {'release' if len(hand.releases) == 1 else 'releases'}"
-    text = f"They could not be laid beside each other: {hand.cannot}."
-    if not hand.cannot and hand.shared is not None and hand.narrowed is not None:
+def _coalition(found: CoalitionAgain, record: Reassessment, cells: SmallCellRule) -> CoalitionText:
+    number = f"{len(found.releases)} {'release' if len(found.releases) == 1 else 'releases'}"
+    text = f"They could not be pooled: {found.cannot}."
+    if not found.cannot and found.shared is not None and found.narrowed is not None:
         text = (
-            f"Records that are in other copies too: {cells.count(hand.shared)}. Of these, hidden among fewer people "
-            f"than in this copy alone: {cells.part(hand.narrowed, hand.shared)}."
+            f"Records that are in other copies too: {cells.count(found.shared)}. Of these, hidden among fewer people "
+            f"than in this copy alone: {cells.part(found.narrowed, found.shared)}."
         )
-    return HandText(
-        title, _KINDS[hand.kind], text, tuple(_line(gate, record, judged=hand.judged) for gate in hand.gates)
+    return CoalitionText(
+        f"{', '.join(found.recipients)}: {number}",
+        _KINDS[found.kind],
+        text,
+        tuple(_line(gate, record, judged=found.judged) for gate in found.gates),
     )
 
 

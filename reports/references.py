@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tasks.decision.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import MaskingName
 

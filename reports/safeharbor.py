@@ -9,7 +9,8 @@ from reports import numbers
 from reports.smallcell import SmallCellRule
 from reports.statements import names
 from reports.treatment import treatment_text
-from tasks.decision.record import CheckFact, DecisionRecord, FieldFact
+from tasks.assessments.identity.facts import FieldFact
+from tasks.decision.record import CheckFact, DecisionRecord
 from tasks.request.model import Method, PatternName, Role, SafeHarborRule, ValueType
 
 

@@ -1,7 +1,7 @@
 """Figures of other stakes in detail: maps and curves, drawn from the record and from nothing else.
 
 Maps are in steps that darken as figures rise, with their edges written on them, and curves have dashes and marks of
-their own, so that nothing is told by colour alone.
+their own, so that no fact is shown by colour alone.
 """
 
 import math
@@ -19,8 +19,8 @@ from reports import numbers
 from reports.charting import AFTER, ALARM, BEFORE, BLUES, FAINT, INK, MUTED, Figure
 from reports.methods import method_text
 from reports.smallcell import SmallCellRule
+from tasks.assessments.identity.stakes_facts import GameFigures, StakesCurve, StakesFact, StakesMap
 from tasks.decision.record import DecisionRecord
-from tasks.decision.stakes_facts import GameFigures, StakesCurve, StakesFact, StakesMap
 
 _SHADES = LinearSegmentedColormap.from_list("shades", ("#ffffff", *reversed(BLUES)))
 _LINES: tuple[dict[str, Any], ...] = (
@@ -29,7 +29,7 @@ _LINES: tuple[dict[str, Any], ...] = (
     {"color": INK, "linestyle": (0, (1, 1.5)), "marker": "^"},
     {"color": BEFORE, "linestyle": (0, (5, 1.5, 1, 1.5)), "marker": "D"},
 )
-"""Of the games in the order of the record."""
+"""Styles of the games in the order of the record."""
 _STAKES = {"benefit": "benefit V, units", "loss": "loss L (and gain G), units", "cost": "cost of an attempt c, units"}
 _SHARE_STEPS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 _MOST_STEPS = 10
@@ -222,7 +222,7 @@ def _share(cells: SmallCellRule, total: int, share: float) -> str:
 
 
 def _tells_none(step: float, cells: SmallCellRule, total: int) -> bool:
-    """Whether where a share passes a step tells of no small count."""
+    """Whether the place where a share passes a step reveals no small count."""
     return not (cells.hides(step * total) or cells.hides((1 - step) * total))
 
 

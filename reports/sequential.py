@@ -1,4 +1,4 @@
-"""The recipient who plans (Xia et al. 2015) in print: terms, beliefs, thresholds and deterrents of the record.
+"""The sequential adversary (Xia et al. 2015) in print: terms, beliefs, thresholds and deterrents of the record.
 
 Rows and sentences only, filled from the record; nothing is measured here.
 """
@@ -10,7 +10,7 @@ from scipy.special import expit
 from reports import numbers
 from reports.gates import released_records
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.decision.adversary_facts import AdversaryFact, BeliefFact, DeterrentFact, SequentialFact
+from tasks.assessments.sequential.facts import AdversaryFact, BeliefFact, DeterrentFact, SequentialFact
 from tasks.decision.record import DecisionRecord
 
 SENSITIVITY_TITLES = {
@@ -58,7 +58,7 @@ class BeliefRow:
 
 @dataclass(frozen=True)
 class DeterrentRow:
-    """One term that deters: what it is, and what it would have to be."""
+    """One term that deters: its value, and the value it would need."""
 
     title: str
     unit: str
@@ -146,7 +146,7 @@ def _belief_row(
 
 
 def deterrent_rows(fact: SequentialFact) -> tuple[DeterrentRow, ...]:
-    """What each term is and would have to be, rounded up, so that the printed value deters."""
+    """Present value of each term and the value it would need, rounded up, so that the printed value deters."""
     return tuple(_deterrent_row(one) for one in fact.deterrents)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reports import numbers
-from tasks.decision.fact import Bin
+from tasks.core.fact import Bin
 
 HIDDEN = "not shown"
 NO_FILE = "no file"
@@ -83,9 +83,9 @@ class SmallCellRule:
         """Counts that add up to a total which the report shows.
 
         Small counts are hidden; so are the next smallest, equal ones together, while one hidden count could be worked
-        out from the total or all hidden ones together are fewer than the limit. Hidden counts read ``<limit`` where
-        the small ones are enough, and all alike where others had to join them, so that neither the figures shown nor
-        this rule itself tell a small count.
+        out from the total or all hidden ones together are fewer than the limit. Hidden counts read ``<limit`` where the
+        small ones are enough, and all alike where others had to join them, so that neither the figures shown nor this
+        rule itself reveal a small count.
         """
         small = [count for count in counts if self.hides(count)]
         hidden = set(small)
@@ -97,7 +97,7 @@ class SmallCellRule:
         return tuple(label if count in hidden else numbers.integer(count) for count in counts)
 
     def _told(self, hidden: Sequence[int], small: Sequence[int]) -> bool:
-        """Whether the sum of the hidden counts tells one of them, or is small itself."""
+        """Whether the sum of the hidden counts reveals one of them, or is small itself."""
         total = sum(hidden)
         if len(hidden) < 2 or total < self.limit:
             return True

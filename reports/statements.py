@@ -63,7 +63,7 @@ class _Test:
     """A test that a determination may lack."""
 
     key: str
-    """Of the section or part that tells of it."""
+    """Key of the section or part that describes it."""
     stage: str
     keywords: tuple[str, ...]
     """Words by which the record's own entries are known to be about it."""
@@ -107,7 +107,7 @@ def stopped(record: DecisionRecord) -> tuple[NotAssessed, ...]:
 
 
 def tested(record: DecisionRecord) -> str:
-    """What the gate did with a file that it could measure, as one list in a sentence."""
+    """Tests that the gate made of a file that it could measure, as one list in a sentence."""
     risk = record.risk
     done = [
         "validated the file",
@@ -153,7 +153,7 @@ def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
 
 
 def unfinished(record: DecisionRecord) -> dict[str, tuple[str, ...]]:
-    """Why there is nothing to tell of a test, by the key of its section or part."""
+    """Why there is nothing to report of a test, by the key of its section or part."""
     missing = not_assessed(record)
     return {
         test.key: tuple(

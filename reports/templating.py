@@ -11,7 +11,7 @@ from reports import numbers
 from reports.pdf import TEMPLATES
 from reports.smallcell import SmallCellRule
 from reports.treatment import treatment_text
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 
 
 @cache

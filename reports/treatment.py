@@ -1,4 +1,4 @@
-"""What was done to a field, in words: the record names methods by their ids."""
+"""Treatment of a field, in words: the record names methods by their ids."""
 
 import re
 

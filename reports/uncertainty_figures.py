@@ -1,6 +1,6 @@
 """The figure of uncertain terms: how probable approval is, and in which part of each term's distribution.
 
-Drawn from the record and from nothing else; every bar has its number, so that nothing is told by colour alone.
+Drawn from the record and from nothing else; every bar has its number, so that no fact is shown by colour alone.
 """
 
 import math
@@ -12,8 +12,8 @@ from matplotlib.figure import Figure as Canvas
 
 from reports import numbers
 from reports.charting import AFTER, BAND, BLUES, FAINT, INK, Figure
-from tasks.decision.measures import MEASURES
-from tasks.decision.uncertainty_facts import ChanceFact, DecidingFact, UncertaintyFact
+from tasks.assessments.identity.uncertainty_facts import ChanceFact, DecidingFact, UncertaintyFact
+from tasks.assessments.measures import MEASURES
 from tasks.request.model import Measure
 
 TERMS = {

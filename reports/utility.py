@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.gates import released_records
 from reports.smallcell import HIDDEN, SmallCellRule
+from tasks.assessments.utility.facts import AssociationFact, ClassifierFact, ClusteringFact, UtilityFact
 from tasks.decision.record import DecisionRecord
-from tasks.decision.utility_facts import AssociationFact, ClassifierFact, ClusteringFact, UtilityFact
 
 ASSOCIATIONS_SHOWN = 5
 _NOTHING = "–"

@@ -16,7 +16,7 @@ _TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """What was checked and counted of one column."""
+    """Checks and counts of one column."""
 
     column: str
     """Empty for checks of the whole table."""

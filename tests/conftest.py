@@ -1,9 +1,15 @@
-"""The order of the tests: what takes longest first, so that workers which share them end at about the same time."""
+"""The order of the tests, and how many random examples each property is tried on."""
 
 import pytest
+from hypothesis import settings
 
-_LONG = ("tests/service/", "tests/flows/", "tests/docs/", "tests/web/")
-"""Modules that start commands, servers or a browser."""
+from tests.support.examples import examples
+
+_LONG = ("tests/service/", "tests/flows/", "tests/docs/", "tests/web/", "tests/golden/")
+"""Modules that start commands, servers or a browser: first, so that workers end at about the same time."""
+
+settings.register_profile("releasegate", max_examples=examples(100), deadline=None)
+settings.load_profile("releasegate")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

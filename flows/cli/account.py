@@ -11,8 +11,8 @@ from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.tables import untitled_table
 from flows.workspace import Workspace, open_workspace
-from tasks.errors import BadInput
-from tasks.guard import guarded
+from tasks.core.errors import BadInput
+from tasks.core.guard import guarded
 
 LoginArgument = Annotated[str, typer.Argument(help="What the person signs in as.", show_default=False)]
 
@@ -40,9 +40,9 @@ def add(
 ) -> int:
     """Make an account of the reviewer's page.
 
-    The password (15 characters or more) is asked for, or read as one line from standard input; it is never an
-    argument. A reviewer votes where a policy names him, an officer revokes where a policy names him and sees audits, a
-    requester sees what he has asked for, a regulator sees everything and changes nothing.
+    The password (15 characters or more) is asked for, or read as one line from standard input; it is never an argument.
+    Reviewers vote where a policy names them, officers revoke where a policy names them and see audits, requesters see
+    what they have asked for, a regulator sees everything and changes nothing.
     """
     with guarded("account"):
         accounts = Accounts(open_workspace(workspace))

@@ -1,39 +1,61 @@
 """The command line's entry: its commands, and the exit code of whatever happens in them."""
 
+import gc
 import io
 import sys
 import traceback
-from importlib import import_module, metadata
-from typing import Any, Final
+from importlib import import_module
+from typing import Any, Final, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from flows.cli.output import ExitCode, show_error, show_internal_error
-from tasks.errors import BadInput, ReleasegateError
+from tasks.core.errors import BadInput, ReleasegateError
 
 _INTERRUPTED = 130
+_COLLECTOR = (50_000, 20, 50)
+"""Thresholds of Python's collector: by its own, an eighth of the time of a large import goes into it."""
 
-_MODULES = {
-    "init": "init",
-    "check": "check",
-    "assess": "assess",
-    "release": "release",
-    "explain": "explain",
-    "review": "review",
-    "revoke": "revoke",
-    "override": "revoke",
-    "sign": "sign",
-    "reassess": "reassess",
-    "audit": "audit",
-    "trace": "trace",
-    "verify": "verify",
-    "serve": "serve",
-    "key": "key",
-    "account": "account",
+
+class _Entry(NamedTuple):
+    """A command as the help lists it."""
+
+    module: str
+    """In ``flows.cli``; its ``register`` adds the command."""
+    summary: str
+    """The first paragraph of the command's own help."""
+
+
+_COMMANDS = {
+    "init": _Entry("init", "Draft a request: suggest a role and a hierarchy for every column, and say why."),
+    "check": _Entry("check", "Validate a request and its data; release nothing and write nothing."),
+    "assess": _Entry("assess", "Assess one method alone and release nothing."),
+    "release": _Entry("release", "Run the gate on a request: decide for every recipient and write the bundle."),
+    "explain": _Entry(
+        "explain", "Say why a release was approved or blocked, and the smallest change that would reverse the verdict."
+    ),
+    "review": _Entry("review", "Vote on a release that awaits review, or --show the state of its review."),
+    "revoke": _Entry("revoke", "Revoke a release, for good: nothing more is delivered under it."),
+    "override": _Entry(
+        "revoke", "Answer for failed gates of a blocked release, or put a rejected one before its reviewers again."
+    ),
+    "sign": _Entry("sign", "Sign the determination of a release with an expert's X.509 certificate."),
+    "reassess": _Entry(
+        "reassess",
+        "Assess earlier releases again: the same bytes under today's population, policy, prices and program.",
+    ),
+    "audit": _Entry("audit", "Write the audit of a period: PDF, JSON and CSV, from the ledger alone."),
+    "trace": _Entry("trace", "Find the recipient that a leak came from, by the decoys in their copy."),
+    "verify": _Entry("verify", "Verify a bundle, a signed determination, or the ledger."),
+    "serve": _Entry(
+        "serve", "Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules."
+    ),
+    "key": _Entry("key", "Keys that people sign with, and keys that seal decoy manifests."),
+    "account": _Entry("account", "Accounts of the reviewer's page."),
 }
-"""The module of each command, in the order of the help."""
+"""Every command, in the order of the help."""
 
 _MARKUP: Final = "markdown"  # folds paragraphs to the width of the terminal
 
@@ -43,16 +65,24 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Names of all commands."""
-        return list(_MODULES)
+        return list(_COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name, or None."""
-        if cmd_name not in _MODULES:
-            return None
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=_MARKUP)
-        import_module(f"flows.cli.{_MODULES[cmd_name]}").register(alone)
-        made = typer.main.get_command(alone)
-        return made.get_command(ctx, cmd_name) if isinstance(made, TyperGroup) else made
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """A command as the help lists it, or None; its module is not imported."""
+        found = _COMMANDS.get(cmd_name)
+        return None if found is None else TyperCommand(cmd_name, help=found.summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command to run, from its module."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else _imported(ctx, name), rest
+
+
+def _imported(ctx: Any, name: str) -> Any:
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=_MARKUP)
+    import_module(f"flows.cli.{_COMMANDS[name].module}").register(alone)
+    made = typer.main.get_command(alone)
+    return made.get_command(ctx, name) if isinstance(made, TyperGroup) else made
 
 
 app = typer.Typer(
@@ -69,6 +99,8 @@ app = typer.Typer(
 
 def _version(*, wanted: bool) -> None:
     if wanted:
+        from importlib import metadata  # noqa: PLC0415
+
         typer.echo(metadata.version("releasegate"))
         raise typer.Exit
 
@@ -101,6 +133,7 @@ def _print_anything() -> None:
 
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
+    gc.set_threshold(*_COLLECTOR)
     as_json = "--json" in sys.argv
     _print_anything()
     try:

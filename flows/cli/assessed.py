@@ -1,4 +1,4 @@
-"""What ``releasegate assess`` shows in the terminal, method by method."""
+"""Terminal output of ``releasegate assess``, method by method."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,9 +9,10 @@ from scipy.special import expit
 
 from flows.cli.tables import titled_table
 from reports import numbers
-from tasks.decision.adversary_facts import AdversaryFact, CombinedFact, DeterrentFact, ScoreFigure, SequentialFact
+from tasks.assessments.combined.combined_score import RecordScore
+from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
+from tasks.assessments.sequential.facts import AdversaryFact, DeterrentFact, SequentialFact
 from tasks.generalization.play import KAnonymityOutcome
-from tasks.risk.combined_score import RecordScore
 
 _TERMS = {
     "gain": "gain",
@@ -34,7 +35,7 @@ _DETERRENTS = {
 
 
 def k_anonymity_tables(recoded: Sequence[tuple[str, KAnonymityOutcome]]) -> tuple[RenderableType, ...]:
-    """What k-anonymity took of each method; nothing where the policy does not demand it."""
+    """Cost of k-anonymity to each method; nothing where the policy does not demand it."""
     if not recoded:
         return ()
     table = titled_table(
@@ -147,7 +148,7 @@ def _deterrents(fact: SequentialFact) -> Table:
 
 
 def _enough(fact: DeterrentFact) -> str:
-    """What is needed, rounded up: what is printed deters."""
+    """Value that is needed, rounded up: the printed value deters."""
     if fact.needed is None:
         return "no value is"
     if fact.needed == 0:

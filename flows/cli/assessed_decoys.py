@@ -1,4 +1,4 @@
-"""What ``releasegate assess decoys`` works out and shows: room, recipients, costs, and how decoys would stand."""
+"""Computation and output of ``releasegate assess decoys``: room, recipients, costs, and how decoys would stand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -10,13 +10,13 @@ from rich.text import Text
 from flows.cli.randomness import generator_of_its_own
 from flows.cli.tables import between, untitled_table
 from reports import numbers
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
 from tasks.decoys.capacity import Supported
 from tasks.decoys.feasibility import TableRow
 from tasks.decoys.planting import Asked
 from tasks.decoys.prospect import Cost, costs, room, supported
 from tasks.decoys.stage import Copies, plant
-from tasks.errors import ParameterError, StageFailed
 from tasks.request.model import DecoyTerms, ReleaseRequest
 
 _ASSUMED = DecoyTerms(classes=2)
@@ -40,7 +40,7 @@ def assess_decoys(
     Parameters
     ----------
     copies : Copies
-        Of all recipients who have one, somebody with terms of decoys among them.
+        Of all recipients who have one, at least one with terms of decoys among them.
     chosen : sequence of str
         Recipients to show.
     terms_assumed : bool
@@ -148,20 +148,19 @@ def _room_table(table: Sequence[TableRow], each: int, request: ReleaseRequest) -
 
 
 def _cost_table(paid: Sequence[Cost], recipients: int) -> RenderableType:
-    shown = untitled_table((), ("t", "P(decoy)", "optimal", "at random"))
+    shown = untitled_table((), ("t", "P(decoy)", "records"))
     for cost in paid:
         optimal = cost.why_not if cost.optimal is None else f"{'' if cost.proven else '≤ '}{cost.optimal:,}"
         shown.add_row(
             str(cost.ratio),
             numbers.percent(1 / (1 + cost.ratio)),
             optimal,
-            "–" if cost.at_random is None else f"{cost.at_random:,}",
         )
     return between(
         f"Records that the worst-off of the copies misses, {recipients} with decoys",
         shown,
         "t: real classes that one copy alone keeps, for each decoy class; P(decoy): of what stands alone, to who "
-        "compares copies; at random: the same t without the guarantee",
+        "compares copies",
     )
 
 
@@ -169,9 +168,8 @@ def _supported_text(who: str, classes: int, found: Supported | str, copies: Copi
     if isinstance(found, str):
         return Text(f"{who}: no decoys can be offered. {found}")
     return Text(
-        f"{who}: {found.optimal:,} recipients of this generalization could have {classes} decoy classes each at "
-        f"t = {copies.request.policy.decoys.kept_per_decoy} (what limits: {found.optimal_limit}); {found.by_size:,} "
-        f"with kept classes near k, {found.random:,} with any, without the guarantee."
+        f"{who}: {found.recipients:,} recipients of this generalization could have {classes} decoy classes each at "
+        f"t = {copies.request.policy.decoys.kept_per_decoy} (what limits: {found.limit})."
     )
 
 

@@ -1,4 +1,4 @@
-"""What ``releasegate assess linkage`` shows in the terminal."""
+"""Terminal output of ``releasegate assess linkage``."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,8 @@ from rich.text import Text
 from flows.cli.randomness import NOT_THE_RELEASES_OWN
 from flows.cli.tables import between, untitled_table
 from reports import numbers
-from tasks.decision.linkage_facts import AttackFact, LearnedFact, LinkageFact, LinkFigure, MaskingFact
+from tasks.assessments.linkage.facts import AttackFact, LearnedFact, LinkageFact, LinkFigure
+from tasks.masking.fact import MaskingFact
 
 _KNOWS = {"uninformed": "the file alone", "informed": "rule and maskings too"}
 

@@ -1,18 +1,18 @@
-"""What ``releasegate assess game`` shows in the terminal: all policies in a table for each recipient, and a legend."""
+"""Terminal output of ``releasegate assess game``: all policies in a table for each recipient, and a legend."""
 
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from flows.cli.tables import titled_table, untitled_table
+from flows.cli.tables import seconds, titled_table, untitled_table
 from reports import numbers
-from tasks.decision.division_fact import DivisionFact
+from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
+from tasks.assessments.identity.score import adversary_of
 from tasks.generalization.game import TIE
-from tasks.generalization.play import Table
+from tasks.generalization.play import CountIndex
 from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest
-from tasks.risk.policies import ComparedPolicy, PolicyFigures
-from tasks.risk.score import adversary_of
 
 _HEADINGS = (
     "payoff",
@@ -42,13 +42,13 @@ _LEGEND = (
 )
 _NONE, _ONE_SHOT = "–", "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000
-_MANY, _FEW, _SMALL, _LEAST = 10, 10, 0.01, 0.0001
+_FEW, _SMALL, _LEAST = 10, 0.01, 0.0001
 _PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
 _PER_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
 
 
 def policy_tables(
-    recipient: Recipient, request: ReleaseRequest, counted: Table, policies: Sequence[ComparedPolicy]
+    recipient: Recipient, request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]
 ) -> tuple[RenderableType, ...]:
     """The comparison, and what to know of its rows."""
     own = adversary_of(request)
@@ -67,7 +67,7 @@ def policy_tables(
 
 
 def policy_legend() -> tuple[RenderableType, ...]:
-    """What the columns and some rows mean, once for all recipients."""
+    """Meaning of the columns and some rows, once for all recipients."""
     legend = untitled_table(("", ""), ())
     legend.show_header = False
     for name, meaning in _LEGEND:
@@ -76,13 +76,9 @@ def policy_legend() -> tuple[RenderableType, ...]:
 
 
 def _together(request: ReleaseRequest, recipient: Recipient) -> Iterator[str]:
-    """That copies are made for several who may collude, and are shown alone."""
-    colluding = len(request.colluding(recipient))
-    if colluding:
-        yield (
-            f"Copies of {colluding} recipients are made together, as these may lay them beside each other. The figures "
-            "are of this one's copy alone; the gates judge what is then seen as well."
-        )
+    """Note that gates judge coalitions, which the comparison does not show."""
+    if request.coalitions(recipient):
+        yield "The figures are of this recipient's copy alone; the gates judge what coalitions see as well."
 
 
 def _figures(found: PolicyFigures) -> tuple[str, ...]:
@@ -93,11 +89,11 @@ def _figures(found: PolicyFigures) -> tuple[str, ...]:
         _people(found.claimed.naive_expected_reidentifications),
         _people(found.outcome.transparent_expected_reidentifications),
         *means,
-        _seconds(found.seconds),
+        seconds(found.seconds),
     )
 
 
-def _notes(request: ReleaseRequest, counted: Table, policies: Sequence[ComparedPolicy]) -> Iterator[str]:
+def _notes(request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]) -> Iterator[str]:
     played = [(one, one.figures) for one in policies if one.figures is not None]
     yield from (f"{one.policy} cannot be played: {one.because}." for one in policies if one.figures is None)
     yield from _classes(request, policies)
@@ -128,7 +124,7 @@ def _classes(request: ReleaseRequest, policies: Sequence[ComparedPolicy]) -> Ite
 
 
 def _proofs(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
-    """How far each partition, and each answer to a budget, may be from the best."""
+    """Largest distance of each partition, and of each answer to a budget, from the best."""
     by_people = request.policy.generalization.cell_weights == "population"
     proofs: dict[str, list[str]] = {}
     for one, found in played:
@@ -153,7 +149,7 @@ def proof_in_words(division: DivisionFact, weighed: str) -> str:
 
 
 def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
-    """What partitions pay against the recipient whom they are not made for, and why P_reid may be missing."""
+    """Payoffs of partitions against the recipient whom they are not made for, and why P_reid may be missing."""
     again = [f"{one.policy} is {one.method.value}" for one, _ in played if one.policy != one.method.value]
     if adversary_of(request) != _ONE_SHOT and again:
         yield f"{', '.join(again)}: every game here is against one who plans."
@@ -177,12 +173,6 @@ def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:
     if payoffs:
         told = (f"{name} pays {_amount(payoff)}" for name, payoff in payoffs.items())
         yield f"{when}: {', '.join(told)}."
-
-
-def _seconds(value: float) -> str:
-    if value < _SMALL:
-        return "<.01"
-    return f"{value:.2f}" if value < _MANY else f"{value:,.0f}"
 
 
 def _amount(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What ``releasegate assess utility`` shows in the terminal."""
+"""Terminal output of ``releasegate assess utility``."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,7 @@ from rich.text import Text
 from flows.cli.assessed_linkage import masking_tables
 from flows.cli.tables import between, untitled_table
 from reports import numbers
-from tasks.decision.linkage_facts import MaskingFact
-from tasks.decision.utility_facts import (
+from tasks.assessments.utility.facts import (
     AssociationFact,
     ClassificationFact,
     ClusteringFact,
@@ -19,6 +18,7 @@ from tasks.decision.utility_facts import (
     NumericChangeFact,
     UtilityFact,
 )
+from tasks.masking.fact import MaskingFact
 
 _MOST_PAIRS = 10
 

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from flows.audit import JSON, Audited, run_audit
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, anchors_of, fingerprints_of
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.tables import untitled_table
 from flows.workspace import Workspace
@@ -54,8 +54,7 @@ def audit(
         last_day,
         output,
         force=force,
-        anchors=anchors_of(anchor or []),
-        fingerprints=fingerprints_of(fingerprint or []),
+        checkpoints=checkpoints_of(anchor, fingerprint),
     )
     code = ExitCode.APPROVED if audited.report.chain.intact else ExitCode.BLOCKED
     if as_json:

@@ -13,12 +13,13 @@ from rich.text import Text
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.cli.randomness import generator_of_its_own
-from tasks.decision.linkage_facts import MaskingFact
+from tasks.assessments.identity.setting import check_risk_setting
+from tasks.assessments.linkage.holdings import known_attributes
+from tasks.core.errors import ParameterError
+from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
-from tasks.errors import ParameterError
 from tasks.generalization.setting import check_setting
-from tasks.guard import guarded
-from tasks.linkage.holdings import known_attributes
+from tasks.masking.fact import MaskingFact
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import absent_values
@@ -28,12 +29,12 @@ from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PARAMETER_OF, Recipient, ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
-from tasks.risk.setting import check_risk_setting
+from tasks.validation.run import validate
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found."""
+    """Findings of a check."""
 
     loaded: LoadedRequest
     prepared: Prepared
@@ -43,7 +44,7 @@ class Checked:
     masking: tuple[MaskingFact, ...]
     """How numbers would be masked; empty where validation found what would block."""
     notes: tuple[str, ...]
-    """Terms that nothing acts on, or not as somebody who wrote them would expect."""
+    """Terms that have no effect, or not the effect that their author would expect."""
 
 
 def register(app: typer.Typer) -> None:
@@ -90,15 +91,13 @@ def checked_request(path: Path, roots: list[Path]) -> Checked:
     BadInput
         If request or data cannot be used.
     """
-    from tasks.validation.run import validate  # noqa: PLC0415  Great Expectations takes seconds to import
-
     with guarded("check"):
         loaded = load_request(path, roots)
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
         check_risk_setting(loaded.request, prepared)
-        outcome = validate(frame, loaded.request, prepared.covered)
+        outcome = validate(frame, loaded.request, prepared.covered, confirmed=False)
         masked = NOTHING_MASKED
         if outcome.fact.passed:  # else no release would get as far as masking
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
@@ -111,7 +110,7 @@ def checked_request(path: Path, roots: list[Path]) -> Checked:
 
 
 def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
-    """What would keep recipients from the decoys that are asked for, as far as it can be told without generalizing."""
+    """Notes on why recipients might not get the decoys asked for, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
     from tasks.decoys.outbound import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn

@@ -20,15 +20,15 @@ from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.guard import guarded
+from tasks.core.seed import masking_generator, seed_commitment
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.reasons import Reason
 from tasks.decision.explain.resolve import Plays
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Switch
 from tasks.decision.record import DecisionRecord
-from tasks.delivery.seed import masking_generator, seed_commitment
-from tasks.errors import BadInput, WorkspaceError
 from tasks.generalization.setting import game_table
-from tasks.guard import guarded
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
@@ -53,7 +53,7 @@ def explain_release(
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Say why a release was approved or blocked, and the smallest change that would turn the verdict.
+    """Say why a release was approved or blocked, and the smallest change that would reverse the verdict.
 
     The game is solved again under other stakes, thresholds, methods and class sizes, and numbers are masked with other
     strengths, on the data that were decided on; nothing is released, and the decision stays as it is. Each change that
@@ -114,7 +114,7 @@ def _key_of(recalled: Recalled, place: Workspace) -> Path:
     Raises
     ------
     WorkspaceError
-        If numbers are masked and the key is not at hand.
+        If numbers are masked and the key is not available.
     """
     path = recorder_of(recalled.bundle, place).key_file
     if recalled.loaded.request.masking and not _made_with(path, recalled):

@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.explained_records import rendered_records
+from tasks.assessments.linkage.facts import AttackFact
+from tasks.assessments.linkage.judged import judged_attack
 from tasks.decision.explain.linking import LINKAGE
 from tasks.decision.explain.reasons import Reason
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Switch
 from tasks.decision.gates import judge_gates
-from tasks.decision.linkage_facts import AttackFact
 from tasks.decision.measures import is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.linkage.judged import judged_attack
 from tasks.request.model import Gate, Measure
 
 _RANKED = "Ranked by how far the figure is beyond its threshold, relative to the threshold."
@@ -47,7 +47,7 @@ class Explained:
 
 
 def rendered(one: Explained) -> Group:
-    """Verdict, reasons, the answer in a sentence; then what turns the verdict, the other methods, and what does not."""
+    """Verdict, reasons, the answer in a sentence; then what changes the verdict, other methods, and what does not."""
     record, explanation = one.record, one.explanation
     parts: list[RenderableType] = [
         Text.assemble(
@@ -119,14 +119,14 @@ def _reasons(one: Explained) -> list[RenderableType]:
 
 
 def beyond(one: Explained, reason: Reason) -> str:
-    """How far beyond its threshold a figure is, or what is left to it; nothing where that tells a small count."""
+    """How far beyond its threshold a figure is, or what is left to it; nothing where that reveals a small count."""
     if not math.isfinite(reason.beyond) or _is_bound(one, reason.gate):
         return "–"
     return _percent(reason.beyond) if reason.failed else f"{-reason.beyond + 0.0:,.1%}"
 
 
 def _is_bound(one: Explained, gate: GateResult) -> bool:
-    """Whether a figure is told as a bound alone, since it tells a small count."""
+    """Whether a figure is shown as a bound alone, since it reveals a small count."""
     return is_told_as_bound(gate, records=one.record.dataset.rows_in, small_cell=one.record.policy.small_cell)
 
 
@@ -161,7 +161,7 @@ def sentences(explanation: Explanation) -> list[str]:
 
 
 def _remedies(explanation: Explanation) -> list[str]:
-    """What would let a blocked release pass and does not change the policy."""
+    """Changes that would let a blocked release pass and do not change the policy."""
     said = []
     also = " and a new agreement" if explanation.agreement else ""
     deterrents = [flip for flip in explanation.flips if flip.deterrent]
@@ -179,7 +179,7 @@ def _remedies(explanation: Explanation) -> list[str]:
 
 
 def _either(flips: Sequence[Flip], told: tuple[Change, ...]) -> str:
-    """What deters, one after the other; changes that are told already are left out."""
+    """Terms that deter, one after the other; changes that are reported already are left out."""
     return "; ".join(_deterrent(flip, [change for change in flip.changes[:-1] if change not in told]) for flip in flips)
 
 
@@ -190,7 +190,7 @@ def _deterrent(flip: Flip, beside: Sequence[Change]) -> str:
 
 
 def turns(explanation: Explanation, switch: Switch) -> bool:
-    """Whether the other method turns the verdict."""
+    """Whether the other method changes the verdict."""
     return (switch.verdict is Verdict.BLOCKED) is not (explanation.verdict is Verdict.BLOCKED)
 
 
@@ -273,7 +273,7 @@ def _results(one: Explained, figures: Figures) -> tuple[GateResult, ...]:
 
 
 def _written(one: Explained, result: GateResult) -> str:
-    """A figure as a report would show it: one that tells a small count as a bound."""
+    """A figure as a report would show it: one that reveals a small count as a bound."""
     return _result(one, result)[0]
 
 

@@ -2,7 +2,7 @@
 
 No count of few records is shown, and none from which one follows: not in a total, in a breakdown or between two. Where
 the sets of several gates differ, or the copy holds decoys, counts are rounded as the record rounds them, so that their
-differences tell no few records either.
+differences reveal no few records either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ from rich.text import Text
 
 from reports.numbers import integer
 from reports.smallcell import SmallCellRule
+from tasks.assessments.measures import MEASURES
 from tasks.decision.explain.at_stake import AtStake, Band, Pattern, Separated
 from tasks.decision.explain.result import NotByClass
-from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord
 from tasks.decision.veil import count as rounded_count
 from tasks.request.model import Measure
@@ -34,12 +34,12 @@ class Told:
 
     text: str
     number: int | None
-    """None where only a bound may be told, or nothing."""
+    """None where only a bound may be shown, or nothing."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A class and how many records it has, as far as that may be told."""
+    """A class and how many records it has, as far as that may be shown."""
 
     name: str
     records: Told
@@ -66,7 +66,7 @@ class ShownGate:
 def shown_records(
     record: DecisionRecord, found: Sequence[AtStake | NotByClass]
 ) -> tuple[list[ShownGate | NotByClass], bool]:
-    """What may be shown of the records at stake, and whether counts were rounded.
+    """Groups of the records at stake that may be shown, and whether counts were rounded.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _few(rule: SmallCellRule, classes: Sequence[_Class]) -> list[_Class]:
 
 
 def _counted(rule: SmallCellRule, classes: Sequence[_Class], hidden: int, *, rounded: bool) -> tuple[Shown, ...]:
-    """Classes with their counts, or what may be told of these; ``hidden`` is the rest of a total that is shown."""
+    """Classes with their counts as far as they may be shown; ``hidden`` is the rest of a total that is shown."""
     counts = [records for _, _, records in classes]
     told = rule.breakdown([*counts, hidden] if hidden else counts)
     return tuple(
@@ -229,7 +229,7 @@ def _classes(shown: Iterable[Shown]) -> list[dict[str, Any]]:
 
 
 def _told(count: int, text: str, *, rounded: bool) -> Told:
-    """A count, as what the rule lets be told of it."""
+    """A count, as far as the rule lets it be shown."""
     if text != integer(count):
         return Told(text, None)
     number = rounded_count(count) if rounded else count

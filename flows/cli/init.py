@@ -8,11 +8,11 @@ import typer
 from rich.table import Table
 
 from flows.cli.output import ExitCode, JsonOption, console, print_json
-from tasks.errors import DataError
-from tasks.guard import guarded
+from tasks.core.errors import DataError
+from tasks.core.guard import guarded
+from tasks.draft.draft import Draft, draft_request
+from tasks.draft.write import write_draft
 from tasks.microdata.read import read_text
-from tasks.request.draft.draft import Draft, draft_request
-from tasks.request.draft.write import write_draft
 
 
 def register(app: typer.Typer) -> None:

@@ -2,9 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from tasks.ledger.chain import Checkpoints
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
 WorkspaceOption = Annotated[
@@ -40,19 +43,16 @@ DEFAULT_WORKSPACE = Path("workspace")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def anchors_of(given: list[str]) -> dict[int, str]:
-    """Heads of the ledger that were noted outside it, by number of the entry."""
+def checkpoints_of(heads: list[str] | None, fingerprints: list[str] | None) -> "Checkpoints":
+    """Heads of the ledger (``12:3f…``) and fingerprints of keys that were noted outside it."""
+    from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  quicker help
+
     found = {}
-    for text in given:
+    for text in heads or []:
         number, _, sha256 = text.partition(":")
         if not (number.isdecimal() and _SHA256.fullmatch(sha256)):
             raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
         found[int(number)] = sha256
-    return found
-
-
-def fingerprints_of(given: list[str]) -> list[str]:
-    """Fingerprints of keys that were noted outside the ledger."""
-    if not all(_SHA256.fullmatch(text) for text in given):
+    if not all(_SHA256.fullmatch(text) for text in fingerprints or []):
         raise typer.BadParameter("a --fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
-    return given
+    return Checkpoints(found, fingerprints or ())

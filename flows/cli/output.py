@@ -1,17 +1,17 @@
-"""What the terminal shows: tables and messages for people, one JSON document for programs."""
+"""Output of the commands: lines and tables for people, one JSON document for programs."""
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from enum import IntEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from tasks.errors import ReleasegateError, RequestError
+from tasks.core.errors import ReleasegateError, RequestError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
@@ -34,6 +34,42 @@ notices = Console(stderr=True, highlight=False, markup=False)
 def print_json(document: Mapping[str, Any]) -> None:
     """Write a document to standard output, one line."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def answer(
+    document: Mapping[str, Any],
+    lines: Iterable[RenderableType],
+    *,
+    as_json: bool,
+    code: ExitCode = ExitCode.APPROVED,
+) -> ExitCode:
+    """Print the result of a command: one JSON document for programs, or lines and tables for people.
+
+    Parameters
+    ----------
+    document : mapping
+        Fields of the JSON document after ``ok`` and ``exit_code``.
+    lines : iterable of rich renderables
+        Not evaluated where JSON is asked for, if it is a generator.
+    as_json : bool
+    code : ExitCode
+
+    Returns
+    -------
+    ExitCode
+        `code`.
+    """
+    if as_json:
+        print_json({"ok": code == ExitCode.APPROVED, "exit_code": int(code), **document})
+        return code
+    for line in lines:
+        console.print(line, soft_wrap=isinstance(line, str | Text))
+    return code
+
+
+def outcome(word: str, rest: str = "", style: str = "bold green") -> Text:
+    """The first line of a result: one emphasized word, and what it applies to."""
+    return Text.assemble((word, style), rest)
 
 
 def show_error(error: ReleasegateError, *, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """Random numbers for commands that release nothing.
 
 They follow from public names alone, never from a workspace's key: what is masked or drawn with them is not what a
-release masks or draws, and tells nothing of it.
+release masks or draws, and reveals nothing of it.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import numpy as np
 _DOMAIN = b"releasegate: no key\0"
 
 NOT_THE_RELEASES_OWN = "masked with randomness of its own; the release's will differ"
-"""What is said beside figures of masked columns that were made for them alone."""
+"""Note beside figures of masked columns that were made for them alone."""
 
 
 def generator_of_its_own(name: str) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""``releasegate reassess``: assess again what has left."""
+"""``releasegate reassess``: assess earlier releases again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,10 +8,10 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.workspace import Workspace
-from tasks.artifact import written
-from tasks.decision.record import digest
-from tasks.errors import BadInput
-from tasks.guard import guarded
+from tasks.core.artifact import written
+from tasks.core.canonical import digest
+from tasks.core.errors import BadInput
+from tasks.core.guard import guarded
 
 if TYPE_CHECKING:
     from flows.reassessing import Reassessed
@@ -52,9 +52,9 @@ def reassess(  # noqa: PLR0917
     due: Annotated[bool, typer.Option("--due", help="Of all copies, those that are due by the policy.")] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Assess again what has left: the same bytes under today's population, policy, prices and program.
+    """Assess earlier releases again: the same bytes under today's population, policy, prices and program.
 
-    Copies of the same people that are in one hand are judged together. Each re-assessment is a record of its own and an
+    Pooled copies of the same people are judged together. Each re-assessment is a record of its own and an
     entry of the ledger; nothing of a release is changed. Exit code 3 if one copy would not be released today, or cannot
     be re-assessed.
     """

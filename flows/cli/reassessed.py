@@ -1,4 +1,4 @@
-"""A re-assessment on the terminal: what is said, the gates then and today, copies in one hand, what ends."""
+"""A re-assessment on the terminal: verdict, the gates then and today, pooled copies, terms that end."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from flows.reassessing import Reassessed
 from tasks.decision.measures import OF_ALL_RECORDS, write_result
 from tasks.decision.record import GateResult
 from tasks.reassessment.compare import chances
-from tasks.reassessment.record import Again, GateAgain, Hand, Reassessment
+from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, Reassessment
 
 _STYLES = {Again.HOLDS: "bold green", Again.BLOCKED: "bold red", Again.CANNOT: "bold yellow"}
 _WORDS: Mapping[bool | None, str] = {True: "open", False: "closed", None: "–"}
@@ -18,7 +18,7 @@ _KINDS = {"same recipient": "given to it", "declared": "taken to share", "compar
 
 
 def shown(one: Reassessed) -> Group:
-    """What the terminal shows of one copy."""
+    """Terminal output for one copy."""
     changed = f" (before: {one.before})" if one.changed else ""
     head = Text.assemble(
         (one.verdict.value, _STYLES[one.verdict]), f"  {one.recipient}, release {one.release_id[:12]}{changed}"
@@ -39,14 +39,14 @@ def _tables(record: Reassessment) -> list[RenderableType]:
     chance = chances(record.uncertainty_then, record.uncertainty)
     if chance:
         parts.append(Text(chance))
-    for hand in record.hands:
-        number = f"{len(hand.releases)} {'release' if len(hand.releases) == 1 else 'releases'}"
-        who = f"{', '.join(hand.recipients)}: {number} in one hand ({_KINDS[hand.kind]})"
-        if hand.cannot:
-            parts.append(Text(f"{who}\n  could not be laid beside each other: {hand.cannot}"))
+    for found in record.coalitions:
+        number = f"{len(found.releases)} pooled {'release' if len(found.releases) == 1 else 'releases'}"
+        who = f"{', '.join(found.recipients)}: {number} ({_KINDS[found.kind]})"
+        if found.cannot:
+            parts.append(Text(f"{who}\n  could not be pooled: {found.cannot}"))
         else:
-            words = {True: "within", False: "beyond", None: "–"} if not hand.judged else _WORDS
-            parts.append(_gates(who, hand.gates, record, _narrowed(hand, record), words))
+            words = {True: "within", False: "beyond", None: "–"} if not found.judged else _WORDS
+            parts.append(_gates(who, found.gates, record, _narrowed(found, record), words))
     if record.sets_left_out:
         parts.append(Text(f"{record.sets_left_out:,} further sets of recipients who might share were not compared."))
     if record.lapses:
@@ -68,23 +68,23 @@ def _gates(
     return table
 
 
-def _narrowed(hand: Hand, record: Reassessment) -> str:
-    """How many records other copies tell more of, where that is no small number of people."""
-    if hand.shared is None or hand.narrowed is None:
+def _narrowed(coalition: CoalitionAgain, record: Reassessment) -> str:
+    """How many records other copies reveal more of, where that is no small number of people."""
+    if coalition.shared is None or coalition.narrowed is None:
         return ""
-    least, rest = record.policy.small_cell, hand.shared - hand.narrowed
-    if 0 < hand.shared < least:
+    least, rest = record.policy.small_cell, coalition.shared - coalition.narrowed
+    if 0 < coalition.shared < least:
         return f"Fewer than {least} records are in other copies too."
-    narrowed = f"{hand.narrowed:,}" if hand.narrowed else "none"
-    if 0 < hand.narrowed < least:
+    narrowed = f"{coalition.narrowed:,}" if coalition.narrowed else "none"
+    if 0 < coalition.narrowed < least:
         narrowed = f"fewer than {least}"
     elif 0 < rest < least:
         narrowed = f"all but fewer than {least}"
-    return f"{hand.shared:,} records are in other copies too, which narrow {narrowed} of them to fewer people."
+    return f"{coalition.shared:,} records are in other copies too, which narrow {narrowed} of them to fewer people."
 
 
 def written(gate: GateAgain, record: Reassessment) -> tuple[str, str, str]:
-    """Figure then, figure today and what is allowed today, as they may be told."""
+    """Figure then, figure today and the threshold of today, as they may be shown."""
     if gate.comparison == "is":
         words = {None: "–", 1.0: "yes", 0.0: "no"}
         return words.get(gate.measured_then, "–"), words.get(gate.measured, "–"), "yes"

@@ -12,8 +12,9 @@ from rich.text import Text
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.progress import listening
+from tasks.core.canonical import digest
 from tasks.decision.measures import write_result
-from tasks.decision.record import DecisionRecord, Verdict, digest
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
 
@@ -93,7 +94,7 @@ def release(
 
 
 def _told_of_before(outcome: "Outcome") -> str:
-    """That nothing happened, so that nobody takes what follows for a new decision."""
+    """Note that nothing happened, so that nobody takes what follows for a new decision."""
     last = max(record.decided_at for record in outcome.records)
     return (
         f"This request was decided before, on {last:%Y-%m-%d at %H:%M} UTC, with the same inputs and program.\n"
@@ -102,7 +103,7 @@ def _told_of_before(outcome: "Outcome") -> str:
 
 
 def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCode:
-    """The exit code that stands for several releases: the least favourable; a lapsed one lets nothing leave."""
+    """The exit code that stands for several releases: the least favourable; a lapsed one releases nothing."""
     if not states or lapsed or not set(states) <= _LETS_LEAVE | {State.AWAITING_REVIEW}:
         return ExitCode.BLOCKED
     return ExitCode.AWAITING_REVIEW if State.AWAITING_REVIEW in states else ExitCode.APPROVED
@@ -141,7 +142,7 @@ def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
 
 
 def _bundle_of(record: DecisionRecord, outcome: "Outcome") -> Path:
-    """Where a recipient's papers are: under overrides, others than those concerned stay where they were decided."""
+    """Folder of a recipient's papers: under overrides, other recipients' papers stay where they were decided."""
     return outcome.bundle.parent / record.release_id
 
 
@@ -192,7 +193,7 @@ def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
 
 
 def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
-    """One word for where a release stands; a copy that has left is “approved”, as its decision was."""
+    """One word for where a release stands; a copy that was released is “approved”, as its decision was."""
     if state in _ENDED:
         return state.value
     if lapsed:
@@ -214,7 +215,7 @@ def _how_to_review(record: DecisionRecord, standing: Standing) -> str:
 
 
 def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:
-    """What there is to read for a recipient, as short as the current folder allows."""
+    """Files to read for a recipient, as short as the current folder allows."""
     who = record.recipient.id
     files = [("report", bundle / "report" / f"{who}.pdf")]
     kinds = (("certificate", f"{who}.pdf"), ("delivery", who), ("approval", f"{who}.json"))

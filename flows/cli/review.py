@@ -1,5 +1,6 @@
-"""``releasegate review``: vote on a release that awaits review, or see where its review stands."""
+"""``releasegate review``: vote on a release that awaits review, or show the state of its review."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,7 @@ from rich.text import Text
 
 from flows.cli.key import KeyFileOption, ask
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.workspace import Workspace
 from tasks.decision.states import State
 
@@ -20,7 +21,7 @@ _CLOSED = "Votes stay closed until all are in; until then you may vote again, wh
 
 
 class Vote(StrEnum):
-    """What a reviewer can vote."""
+    """A reviewer's vote."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -49,18 +50,18 @@ def review(  # noqa: PLR0917
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     show: Annotated[
-        bool, typer.Option("--show", help="Show where the review stands and what the recipient got before.")
+        bool, typer.Option("--show", help="Show the state of the review and earlier releases to the recipient.")
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Vote on a release that awaits review, or --show where its review stands.
+    """Vote on a release that awaits review, or --show the state of its review.
 
-    The policy names the reviewers; whoever asked for the release is none. Nobody sees a vote or its reason before all
-    that the policy requires are in, and until then each may be changed. One vote to reject rejects the release; if all
-    approve, the delivery and the certificate are put into the bundle. A reviewer with a registered key signs the vote
-    with it. Exit code 0 if the release is approved with this
-    vote, 3 if it is rejected, 4 if votes are missing still.
+    The policy names the reviewers; the requester is never one. Nobody sees a vote or its reason before all required
+    votes are in, and until then each may be changed. A single vote to reject rejects the release; if all approve, the
+    delivery and the certificate are added to the bundle. A reviewer with a registered key signs the vote with it. Exit
+    code 0 if the release is approved with this vote, 3 if it is rejected, 4 if votes are still missing.
     """
+    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
     from flows.reviewing import cast_vote, overview  # noqa: PLC0415  quicker help
 
     place = Workspace(workspace.resolve())
@@ -70,80 +71,66 @@ def review(  # noqa: PLR0917
         found = [one for one in overview(release, place) if recipient in {None, one.case.recipient}]
         if not found:
             raise typer.BadParameter("the release has no such recipient")
-        return _show(found, as_json=as_json)
+        return answer({"recipients": [_document(one) for one in found]}, _overview(found), as_json=as_json)
     if vote is None or reviewer is None or reason is None:
-        raise typer.BadParameter("a vote takes --vote, --as and --reason; --show shows where the review stands")
-    voted = cast_vote(
-        release,
-        place,
-        reviewer=reviewer,
-        vote=vote.value,
-        reason=reason,
-        recipient=recipient,
-        key_file=key_file,
-        ask=ask,
-    )
-    return _tell(voted, as_json=as_json)
-
-
-def _tell(voted: "Voted", *, as_json: bool) -> int:
+        raise typer.BadParameter("a vote takes --vote, --as and --reason; --show shows the state of the review")
+    action = ReleaseAction(release, place, reviewer, reason, recipient, key_file, ask)
+    voted = cast_vote(action, vote.value)
     code = _CODES.get(voted.standing.state, ExitCode.BLOCKED)
-    if as_json:
-        print_json(
-            {
-                "ok": code == ExitCode.APPROVED,
-                "exit_code": int(code),
-                "release_id": voted.release_id,
-                "recipient": voted.recipient,
-                "reviewer": voted.reviewer,
-                "replaced": voted.replaced,
-                "votes": voted.votes,
-                "required": voted.required,
-                "state": voted.standing.state.value,
-                "why": voted.standing.why,
-            }
-        )
-        return code
-    verb = "replaced" if voted.replaced else "taken"
-    console.print(Text(f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {voted.required} are in."))
+    return answer(
+        {
+            "release_id": voted.release_id,
+            "recipient": voted.recipient,
+            "reviewer": voted.reviewer,
+            "replaced": voted.replaced,
+            "votes": voted.votes,
+            "required": voted.required,
+            "state": voted.standing.state.value,
+            "why": voted.standing.why,
+        },
+        _after_vote(voted, code),
+        as_json=as_json,
+        code=code,
+    )
+
+
+def _after_vote(voted: "Voted", code: ExitCode) -> Iterator[Text]:
+    verb = "replaced" if voted.replaced else "recorded"
+    yield Text(f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {voted.required} are in.")
     if voted.standing.state is State.AWAITING_REVIEW:
-        console.print(_CLOSED)
-        return code
+        yield Text(_CLOSED)
+        return
     style = "bold green" if code == ExitCode.APPROVED else "bold red"
-    console.print(Text.assemble((voted.standing.state.value.upper(), style), f"  {voted.recipient}"))
-    console.print(Text(f"  {voted.standing.why}"))
-    return code
+    yield outcome(voted.standing.state.value.upper(), f"  {voted.recipient}", style)
+    yield Text(f"  {voted.standing.why}")
 
 
-def _show(found: list["Overview"], *, as_json: bool) -> int:
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, "recipients": [_document(one) for one in found]})
-        return ExitCode.APPROVED
+def _overview(found: list["Overview"]) -> Iterator[Text]:
     for place, one in enumerate(found):
         record, standing = one.case.record, one.case.standing
         if place:
-            console.print()
-        console.print(Text.assemble((standing.state.value.upper(), "bold"), f"  {one.case.recipient}"))
-        console.print(Text(f"  {standing.why}"))
-        console.print(Text(f"  record     {one.case.record_sha256}"), soft_wrap=True)
-        console.print(f"  valid      {record.valid_from} to {record.valid_until}")
-        if record.supersedes:
-            console.print(f"  supersedes {record.supersedes}", soft_wrap=True)
-        for gate in record.gates:
-            if gate.overridden:
-                told = f"  overridden {gate.title}, by {gate.overridden.officer}: {gate.overridden.reason}"
-                console.print(Text(told), soft_wrap=True)
-        console.print(Text(f"  asked for  by {record.requested_by}, {record.requested_at.date()}"))
+            yield Text()
+        yield outcome(standing.state.value.upper(), f"  {one.case.recipient}", "bold")
+        lines = [
+            standing.why,
+            f"record     {one.case.record_sha256}",
+            f"valid      {record.valid_from} to {record.valid_until}",
+            *([f"supersedes {record.supersedes}"] if record.supersedes else []),
+            *(
+                f"overridden {gate.title}, by {gate.overridden.officer}: {gate.overridden.reason}"
+                for gate in record.gates
+                if gate.overridden
+            ),
+            f"requested  by {record.requested_by}, {record.requested_at.date()}",
+        ]
         if record.reviews_required:
-            console.print(Text(f"  reviewers  {', '.join(record.reviewers)}; {record.reviews_required} required"))
-            console.print(
-                Text(f"  votes in   {len(one.voted)} of {record.reviews_required}: {', '.join(one.voted) or 'none'}")
-            )
-        for review in standing.reviews:
-            console.print(Text(f"  {review.reviewer}: {review.vote}. {review.reason}"))
-        for earlier in one.earlier:
-            console.print(f"  got before {earlier.release_id}, {earlier.at.date()}", soft_wrap=True)
-    return ExitCode.APPROVED
+            lines += [
+                f"reviewers  {', '.join(record.reviewers)}; {record.reviews_required} required",
+                f"votes in   {len(one.voted)} of {record.reviews_required}: {', '.join(one.voted) or 'none'}",
+            ]
+        lines += [f"{review.reviewer}: {review.vote}. {review.reason}" for review in standing.reviews]
+        lines += [f"earlier    {earlier.release_id}, {earlier.at.date()}" for earlier in one.earlier]
+        yield from (Text(f"  {line}") for line in lines)
 
 
 def _document(one: "Overview") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``releasegate revoke`` and ``releasegate override``: what departs from a decision, with a name and a reason."""
+"""``releasegate revoke`` and ``releasegate override``: departures from a decision, with a name and a reason."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,13 +7,12 @@ from rich.text import Text
 
 from flows.cli.key import KeyFileOption, ask
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.workspace import Workspace
 from tasks.decision.measures import write_result
 
 if TYPE_CHECKING:
-    from flows.overriding import Overridden
-    from flows.revoking import Changed
+    from flows.revoking import ChangedRelease
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +25,7 @@ def revoke(  # noqa: PLR0917
     release: ReleaseArgument,
     by: Annotated[
         str,
-        typer.Option("--as", help="Your name: whoever asked for the release, or an officer.", show_default=False),
+        typer.Option("--as", help="Your name: the requester's, or an officer's.", show_default=False),
     ],
     reason: ReasonOption,
     recipient: Annotated[
@@ -38,23 +37,16 @@ def revoke(  # noqa: PLR0917
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Take a release back, for good: nothing more is delivered under it.
+    """Revoke a release, for good: nothing more is delivered under it.
 
-    What was delivered stays in the bundle, as evidence of what has left; ask its recipient to destroy it. After its
-    validity has ended, only an officer may revoke a release.
+    Delivered files stay in the bundle as evidence; ask the recipient to destroy their copy. After its validity has
+    ended, only an officer may revoke a release.
     """
-    from flows.revoking import revoke as take_back  # noqa: PLC0415  quicker help
+    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
+    from flows.revoking import revoke as revoke_release  # noqa: PLC0415  quicker help
 
-    changed = take_back(
-        release,
-        Workspace(workspace.resolve()),
-        by=by,
-        reason=reason,
-        recipient=recipient,
-        key_file=key_file,
-        ask=ask,
-    )
-    return _tell(changed, as_json=as_json)
+    place = Workspace(workspace.resolve())
+    return _answer(revoke_release(ReleaseAction(release, place, by, reason, recipient, key_file, ask)), as_json=as_json)
 
 
 def override(  # noqa: PLR0917
@@ -66,93 +58,60 @@ def override(  # noqa: PLR0917
     ] = None,
     gate: Annotated[
         list[str] | None,
-        typer.Option("--gate", help="Id of a closed gate that you answer for; may be repeated.", show_default=False),
+        typer.Option("--gate", help="Id of a failed gate that you answer for; may be repeated.", show_default=False),
     ] = None,
     key_file: KeyFileOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Answer for closed gates of a blocked release, or put a rejected one before its reviewers again.
+    """Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.
 
     With --gate, for gates that the policy lets officers override: this release stays blocked, and the same request,
     released again within the policy's days, makes a new one for this recipient. It shows the gates as failed and
-    overridden, by whom and why, covers no figure worse than yours, and still needs its reviews. Without --gate, the
-    reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
+    overridden, by whom and why, covers no figure worse than the one you saw, and still needs its reviews. Without
+    --gate, the reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
     """
-    from flows.overriding import override_gates  # noqa: PLC0415  quicker help
-    from flows.revoking import override as put_again  # noqa: PLC0415  quicker help
+    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
+    from flows.overriding import override_gates, reopen  # noqa: PLC0415  quicker help
 
-    place = Workspace(workspace.resolve())
-    if gate:
-        overridden = override_gates(
-            release,
-            place,
-            officer=officer,
-            reason=reason,
-            gates=gate,
-            recipient=recipient,
-            key_file=key_file,
-            ask=ask,
-        )
-        return _tell_overridden(overridden, as_json=as_json)
-    changed = put_again(
-        release,
-        place,
-        officer=officer,
-        reason=reason,
-        recipient=recipient,
-        key_file=key_file,
-        ask=ask,
+    action = ReleaseAction(release, Workspace(workspace.resolve()), officer, reason, recipient, key_file, ask)
+    if not gate:
+        return _answer(reopen(action), as_json=as_json)
+    made = override_gates(action, gate)
+    gates = [(one, *write_result(one)) for one in made.gates]
+    return answer(
+        {
+            "release_id": made.release_id,
+            "recipient": made.recipient,
+            "officer": made.officer,
+            "gates": [{"id": one.id, "measured": one.measured, "threshold": one.threshold} for one in made.gates],
+            "valid_until": made.valid_until.isoformat(),
+            "state": made.standing.state.value,
+        },
+        [
+            outcome("OVERRIDDEN", f"  {made.recipient}", "bold yellow"),
+            *(Text(f"  {one.title}: {measured}; {asked} required") for one, measured, asked in gates),
+            Text(
+                f"  {made.officer} answers for this until {made.valid_until}. This release stays blocked; "
+                "release the same request again, and a new one is decided for this recipient."
+            ),
+        ],
+        as_json=as_json,
     )
-    return _tell(changed, as_json=as_json)
 
 
-def _tell_overridden(overridden: "Overridden", *, as_json: bool) -> int:
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "exit_code": 0,
-                "release_id": overridden.release_id,
-                "recipient": overridden.recipient,
-                "officer": overridden.officer,
-                "gates": [
-                    {"id": gate.id, "measured": gate.measured, "threshold": gate.threshold} for gate in overridden.gates
-                ],
-                "valid_until": overridden.valid_until.isoformat(),
-                "state": overridden.standing.state.value,
-            }
-        )
-        return ExitCode.APPROVED
-    console.print(Text.assemble(("OVERRIDDEN", "bold yellow"), f"  {overridden.recipient}"))
-    for gate in overridden.gates:
-        measured, asked = write_result(gate)
-        console.print(Text(f"  {gate.title}: {measured}; {asked} asked for"))
-    console.print(
-        Text(
-            f"  {overridden.officer} answers for this until {overridden.valid_until}. This release stays blocked; "
-            "release the same request again, and a new one is decided for this recipient."
-        )
+def _answer(changed: "ChangedRelease", *, as_json: bool) -> ExitCode:
+    standings = changed.standings.items()
+    return answer(
+        {
+            "release_id": changed.release_id,
+            "recipients": [{"recipient": who, "state": one.state.value, "why": one.why} for who, one in standings],
+        },
+        [
+            line
+            for who, one in standings
+            for line in (outcome(one.state.value.upper(), f"  {who}", "bold"), Text(f"  {one.why}"))
+        ],
+        as_json=as_json,
     )
-    return ExitCode.APPROVED
-
-
-def _tell(changed: "Changed", *, as_json: bool) -> int:
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "exit_code": 0,
-                "release_id": changed.release_id,
-                "recipients": [
-                    {"recipient": who, "state": standing.state.value, "why": standing.why}
-                    for who, standing in changed.standings.items()
-                ],
-            }
-        )
-        return ExitCode.APPROVED
-    for who, standing in changed.standings.items():
-        console.print(Text.assemble((standing.state.value.upper(), "bold"), f"  {who}"))
-        console.print(Text(f"  {standing.why}"))
-    return ExitCode.APPROVED

@@ -1,4 +1,4 @@
-"""``releasegate serve``: the gate as a service that runs by itself."""
+"""``releasegate serve``: the gate as a service that runs unattended."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,35 +16,38 @@ def register(app: typer.Typer) -> None:
 def serve(  # noqa: PLR0917
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     inbox: Annotated[
-        Path | None, typer.Option("--inbox", help="Folder that requests are dropped into.", show_default=False)
+        Path | None, typer.Option("--inbox", help="Folder to drop requests into.", show_default=False)
     ] = None,
     root: Annotated[
         list[Path] | None,
-        typer.Option("--root", help="Folder that requests may name files in; may be repeated.", show_default=False),
+        typer.Option("--root", help="Folder that requests may name files in; repeatable.", show_default=False),
     ] = None,
     settings: Annotated[
         Path | None,
-        typer.Option("--settings", help="Settings; service.yaml in the workspace if it is there.", show_default=False),
+        typer.Option("--settings", help="Settings file; service.yaml in the workspace by default.", show_default=False),
     ] = None,
     prefect: Annotated[
         str | None,
         typer.Option(
-            "--prefect", metavar="URL", help="A Prefect server; without one it runs its own.", show_default=False
+            "--prefect",
+            metavar="URL",
+            help="External Prefect server; its own if omitted.",
+            show_default=False,
         ),
     ] = None,
     pool: Annotated[
         str | None,
-        typer.Option("--pool", metavar="NAME", help="A work pool whose workers run the flows.", show_default=False),
+        typer.Option("--pool", metavar="NAME", help="Work pool whose workers run the flows.", show_default=False),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Address to answer at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to answer at; 0 for any.")] = 8600,
+    host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any free one.")] = 8600,
     *,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the log as JSON lines.")] = False,
 ) -> int:
-    """Serve a workspace until stopped: take requests in, run them, wait for reviewers, act on schedules.
+    """Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules.
 
-    Requests come by the inbox, by POST /api/requests, or by the event releasegate.release.requested. SIGTERM and
-    Ctrl-C end it; what was under way goes on when it is started again.
+    Requests come through the inbox, POST /api/requests, or the event releasegate.release.requested. SIGTERM and
+    Ctrl-C stop the service; it continues where it stopped when it is started again.
     """
     from flows.service.config import service_of  # noqa: PLC0415
     from flows.service.logs import start_logging  # noqa: PLC0415

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from flows.cli.key import KeyFileOption
 from flows.cli.key import ask as ask_ledger
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.output import JsonOption, answer, outcome
 from flows.workspace import Workspace
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
 
 PASSPHRASE = "RELEASEGATE_SIGN_PASSPHRASE"  # noqa: S105 — the variable's name
@@ -57,11 +56,13 @@ def sign(  # noqa: PLR0917
 ) -> int:
     """Sign the determination of a release with an expert's X.509 certificate.
 
-    Bundle and ledger are verified first, so that nothing can be signed but what is recorded. The report stays as it is;
-    the signed PDF, the same bytes and one signature (PAdES-B-B) after them, comes into the bundle below signed/, and
-    the ledger names it and the certificate. No network is used: no timestamp server is asked, and no revocation looked
-    up. The passphrase is asked for, or taken from the environment variable RELEASEGATE_SIGN_PASSPHRASE.
+    Bundle and ledger are verified first, so that only a recorded determination can be signed. The report is not
+    changed: the signed PDF, which is the same bytes followed by one signature (PAdES-B-B), goes into the bundle below
+    signed/, and the ledger names it and the certificate. No network is used: no timestamp server is asked, and
+    revocation is not looked up. The passphrase is asked for, or taken from the environment variable
+    RELEASEGATE_SIGN_PASSPHRASE.
     """
+    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
     from flows.determination import sign_determination  # noqa: PLC0415  quicker help
 
     if (pkcs12 is None) == (key is None) or (key is None) != (cert is None) or (pkcs12 is not None and chain):
@@ -72,29 +73,25 @@ def sign(  # noqa: PLR0917
             return read_pkcs12(pkcs12, _ask)
         return read_pem(key or Path(), cert or Path(), chain or [], _ask)
 
-    made = sign_determination(
-        release,
-        Workspace(workspace.resolve()),
-        read_credentials=read_credentials,
-        recipient=recipient,
-        by=by,
-        key_file=key_file,
-        ask=ask_ledger,
+    action = ReleaseAction(
+        release, Workspace(workspace.resolve()), by or "", recipient=recipient, key=key_file, ask=ask_ledger
     )
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, **asdict(made)})
-        return ExitCode.APPROVED
-    console.print(Text.assemble(("signed", "bold green"), f": the determination for {made.recipient}"))
-    for name, value in (
-        ("file", made.path),
-        ("signed by", made.expert),
-        ("certificate", made.fingerprint),
-        ("expert named in the decision", made.named or "none"),
-        ("ledger entry", made.entry),
-    ):
-        console.print(f"  {name}: {value}", soft_wrap=True)
-    console.print("No timestamp was added and no revocation looked up: no network is used.")
-    return ExitCode.APPROVED
+    made = sign_determination(action, read_credentials)
+    facts = {
+        "file": made.path,
+        "signed by": made.expert,
+        "certificate": made.fingerprint,
+        "expert named in the decision": made.named or "none",
+        "ledger entry": made.entry,
+    }
+    return answer(
+        asdict(made),
+        [
+            outcome("signed", f": the determination for {made.recipient}"),
+            *(f"  {name}: {value}" for name, value in facts.items()),
+        ],
+        as_json=as_json,
+    )
 
 
 def _ask() -> str:

@@ -6,6 +6,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+_HUNDREDTH, _TEN = 0.01, 10
+
 
 def titled_table(title: str, words: Sequence[str], figures: Sequence[str], caption: str = "") -> Table:
     """An empty table, its title and caption no wider than itself.
@@ -40,3 +42,10 @@ def between(title: str, table: Table, caption: str = "") -> Group:
     """A narrow table between a title and a caption that may be wider than it."""
     notes = [Text(caption, style="dim italic")] if caption else []
     return Group(Text(title, style="italic"), table, *notes)
+
+
+def seconds(value: float) -> str:
+    """A time in seconds, to hundredths below ten."""
+    if value < _HUNDREDTH:
+        return "<.01"
+    return f"{value:.2f}" if value < _TEN else f"{value:,.0f}"

@@ -1,4 +1,4 @@
-"""``releasegate trace``: whose decoys a leaked file, or people whom somebody re-identified, hit."""
+"""``releasegate trace``: find the recipient whose decoys appear in a leak or among re-identified people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +18,13 @@ from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle
 from flows.tracing import Say, Traced, trace_incident
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput
+from tasks.core.guard import guarded
 from tasks.decoys.vault import Vault
-from tasks.errors import BadInput
-from tasks.guard import guarded
 
 
-class Form(StrEnum):
-    """What the rows of an incident are."""
+class IncidentRows(StrEnum):
+    """Kind of the rows of an incident."""
 
     ROWS = "rows"
     PEOPLE = "people"
@@ -40,14 +40,14 @@ def trace(  # noqa: PLR0917
         str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
     ],
     incident: Annotated[
-        Path, typer.Argument(help="CSV (also .gz) or Parquet file with what came to light.", show_default=False)
+        Path, typer.Argument(help="CSV (also .gz) or Parquet file of the incident.", show_default=False)
     ],
     form: Annotated[
-        Form | None,
+        IncidentRows | None,
         typer.Option(
             "--as",
-            help="What its rows are: rows of a leaked file, or people whom somebody re-identified. Rows where not "
-            "given, people with --register.",
+            help="Kind of its rows: rows of a leaked file, or re-identified people. Rows where not given, people with "
+            "--register.",
             show_default=False,
         ),
     ] = None,
@@ -67,12 +67,12 @@ def trace(  # noqa: PLR0917
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Find out which recipient a leak came from, by the decoys that were placed in its copy.
+    """Find the recipient that a leak came from, by the decoys in their copy.
 
     The incident holds quasi-identifiers in columns named as in the release, with values of any level of the
     hierarchies: a leaked file or what is left of it, or re-identified people. With --register it holds ids of people
-    instead. The answer counts hits and gives the likelihood of chance; it shows no row and no value. That somebody
-    asked, and the answer, become part of the ledger.
+    instead. The answer counts hits and gives the likelihood of chance; it shows no row and no value. The
+    trace and its result are recorded in the ledger.
     """
     source = _source(incident, form, register_file, register_id, delimiter, register_delimiter)
     if not 0 < level < 1:
@@ -93,7 +93,7 @@ def trace(  # noqa: PLR0917
 
 def _source(  # noqa: PLR0917
     incident: Path,
-    form: Form | None,
+    form: IncidentRows | None,
     register_file: Path | None,
     register_id: str | None,
     delimiter: str,
@@ -105,8 +105,8 @@ def _source(  # noqa: PLR0917
     if (register_file is None) != (register_id is None):
         raise typer.BadParameter("--register and --register-id go together")
     if register_file is None or register_id is None:
-        return IncidentSource(incident, kind="people" if form is Form.PEOPLE else "rows", delimiter=delimiter)
-    if form is Form.ROWS:
+        return IncidentSource(incident, kind="people" if form is IncidentRows.PEOPLE else "rows", delimiter=delimiter)
+    if form is IncidentRows.ROWS:
         raise BadInput(
             "ids of a register stand for people, not for rows of a file",
             where="--as rows",

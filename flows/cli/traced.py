@@ -1,4 +1,4 @@
-"""What ``releasegate trace`` shows: the verdict in a sentence, hits by recipient, and what the incident was."""
+"""Output of ``releasegate trace``: the verdict in a sentence, hits by recipient, and facts about the incident."""
 
 from collections.abc import Iterator
 from math import ceil, floor, log10
@@ -32,8 +32,10 @@ def rendered(traced: Traced) -> Group:
 def sentences(traced: Traced) -> list[str]:
     """The verdict: one sentence for each recipient that is named or suspected, the likeliest first."""
     found = traced.trace
-    told = [_sentence(traced, hits) for hits in found.hits if hits.recipient in {*found.named, *found.suspected}]
-    return told or [NOTHING]
+    found_sentences = [
+        _sentence(traced, hits) for hits in found.hits if hits.recipient in {*found.named, *found.suspected}
+    ]
+    return found_sentences or [NOTHING]
 
 
 def _sentence(traced: Traced, hits: Hits) -> str:
@@ -47,8 +49,8 @@ def _sentence(traced: Traced, hits: Hits) -> str:
         what += f"{_number(traced, hits.decoy_hits)}{alone}{also}"
     else:
         what = f"no decoys were hit, and {kept} by {_number(traced, hits.kept_hits)}"
-    told = f"Points to {hits.recipient}{weakly}: {what}"
-    return f"{told}; the chance that an incident not from it hits as much is {chance(hits.chance)}."
+    points = f"Points to {hits.recipient}{weakly}: {what}"
+    return f"{points}; the chance that an incident not from it hits as much is {chance(hits.chance)}."
 
 
 def chance(probability: float) -> str:
@@ -69,7 +71,7 @@ def chance(probability: float) -> str:
 
 
 def notes(traced: Traced) -> Iterator[str]:
-    """What limits the answer, or what to know of the recipients in it."""
+    """Limits of the result, and facts about the recipients in it."""
     if traced.without_population is not None:
         yield (
             f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population "

@@ -5,28 +5,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from flows.actor import utc_now
 from flows.anchoring import Collected, anchors_of_bundles, anchors_of_documents
 from flows.cases import Case, cases_of
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, anchors_of, fingerprints_of
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
+from flows.cli.output import JsonOption, answer, outcome
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
 from flows.reassessment_records import verify_records
 from flows.workspace import Workspace
+from tasks.core.errors import WorkspaceError
+from tasks.core.guard import guarded
 from tasks.decision.states import State
-from tasks.delivery.verification import BundleReport, verify_bundle
-from tasks.errors import WorkspaceError
-from tasks.guard import guarded
+from tasks.delivery.verification import verify_bundle
+from tasks.ledger.chain import Checkpoints
 from tasks.signature.credentials import all_certificates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cryptography.x509 import Certificate
 
-    from flows.pdf_checking import CheckedPdf
+    from flows.pdf_checking import CheckedPdf, Trust
 
-_JUDGED = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
+_SOURCES = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 
 def register(app: typer.Typer) -> None:
@@ -45,23 +47,21 @@ def verify(
     ] = None,
     trust: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--trust", help="Root certificate that signers are trusted by; may be repeated.", show_default=False
-        ),
+        typer.Option("--trust", help="Trusted root certificate; may be repeated.", show_default=False),
     ] = None,
     as_of: Annotated[
         datetime | None,
         typer.Option(
             "--as-of",
             formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
-            help="Judge certificates as of this day or time, UTC; else when the ledger recorded the signature, or now.",
+            help="Check certificates as of this day or time, UTC; else when the ledger recorded the signature, or now.",
             show_default=False,
         ),
     ] = None,
     *,
     ledger: Annotated[bool, typer.Option("--ledger", help="Verify the ledger of the workspace.")] = False,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Check a bundle or PDF by itself, where its ledger is not at hand.")
+        bool, typer.Option("--alone", help="Check a bundle or PDF by itself, without its ledger.")
     ] = False,
     anchor: Annotated[
         list[str] | None,
@@ -89,52 +89,57 @@ def verify(
     """Verify a bundle, a signed determination, or the ledger.
 
     A bundle is compared with its manifest, its records and the ledger; with --trust, the signers of its determinations
-    are judged too. A signed determination (--pdf) must be whole, signed by somebody below a trusted root, and, without
-    --alone, be the recorded one. The ledger's chain and signatures are checked, and against every decision record of
-    the workspace and everything that --anchors-from names; the records of re-assessments are compared with it.
+    are checked too. A signed determination (--pdf) must be unchanged, its signer's certificate must lead to a trusted
+    root, and, without --alone, it must be the recorded one. The chain and signatures of the ledger are checked by
+    themselves and against every decision record of the workspace and every document that --anchors-from names, and the
+    records of re-assessments against the ledger.
 
     Exit code 0 if all is as recorded and signed, 3 if not, with what is wrong and where. No network is used, so that
-    no revocation is looked up.
+    revocation is not looked up.
     """
     if ledger + (pdf is not None or bundle is not None) != 1:
         raise typer.BadParameter("name a bundle, or ask for --ledger or --pdf")
     if (anchor or fingerprint or anchors_from) and not ledger:
         raise typer.BadParameter("--anchor, --fingerprint and --anchors-from go with --ledger")
     if pdf is not None and not trust:
-        raise typer.BadParameter("--pdf goes with --trust: the root certificate that its signer is trusted by")
+        raise typer.BadParameter("--pdf goes with --trust: the trusted root certificate")
     if as_of is not None and (ledger or not trust):
         raise typer.BadParameter("--as-of goes with --trust, and with a bundle or --pdf")
-    anchors, fingerprints = anchors_of(anchor or []), fingerprints_of(fingerprint or [])
-    moment = as_of.replace(tzinfo=UTC) if as_of is not None else None
+    checkpoints = checkpoints_of(anchor, fingerprint)
     named = Workspace(workspace.resolve())
     with guarded("verification"):
-        roots = all_certificates(trust) if trust else None
+        trusted = _trust(trust, as_of) if trust else None
         if bundle is not None and not bundle.exists() and bundle.name == str(bundle):
-            from flows.recall import find_bundle  # noqa: PLC0415  the request's readers take a while to import
+            from flows.recall import find_bundle  # noqa: PLC0415  quicker start
 
             bundle = find_bundle(bundle.name, named)
-        if pdf is not None:
-            told = _pdf(pdf, bundle, named, roots or (), moment, alone=alone)
+        if pdf is not None and trusted is not None:
+            found = _pdf(pdf, bundle, named, trusted, alone=alone)
         elif bundle is not None:
-            told = _bundle(bundle, named, roots, moment, alone=alone)
+            found = _bundle(bundle, named, trusted, alone=alone)
         else:
-            told = _ledger(named, anchors, fingerprints, anchors_from or [], roots)
-    _report(told, as_json=as_json)
-    return ExitCode.APPROVED
+            found = _ledger(named, checkpoints, anchors_from or [], trusted.roots if trusted else None)
+    return answer(
+        found,
+        [
+            outcome("verified", ": everything is as recorded"),
+            *(f"  {name.replace('_', ' '):16} {_written(value)}" for name, value in found.items()),
+        ],
+        as_json=as_json,
+    )
 
 
 def _ledger(
     named: Workspace,
-    anchors: dict[int, str],
-    fingerprints: list[str],
+    checkpoints: Checkpoints,
     documents: list[Path],
-    roots: "tuple[Certificate, ...] | None",
+    roots: "Sequence[Certificate] | None",
 ) -> dict[str, object]:
-    # Before the ledger is read: a bundle that is published meanwhile is in it.
+    # Before the ledger is read, so that it records every bundle found.
     own = anchors_of_bundles(named)
     kept = anchors_of_documents(documents, roots) if documents else Collected((), 0, 0, 0)
     with open_ledger(named) as opened:
-        rows = opened.verify(anchors, fingerprints, (*own, *kept.anchors))
+        rows = opened.verify(checkpoints, (*own, *kept.anchors))
         head = opened.head()
         keys = len(opened.registered_keys())
         again = verify_records(named, opened) if named.private.is_dir() else None
@@ -150,30 +155,27 @@ def _ledger(
             "unsigned documents": kept.unsigned,
             "other files": kept.passed_over,
         },
-        "reassessments": "not compared: the workspace's private folder is not at hand"
+        "reassessments": "not compared: the workspace's private folder is missing"
         if again is None
         else {"as recorded": again.recorded, "put aside": again.aside},
     }
 
 
-def _bundle(
-    bundle: Path,
-    named: Workspace,
-    roots: "tuple[Certificate, ...] | None",
-    as_of: datetime | None,
-    *,
-    alone: bool,
-) -> dict[str, object]:
+def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: bool) -> dict[str, object]:
+    recorder = None
     if alone or not bundle.is_dir():
         report, states = verify_bundle(bundle, None), {}
-        signers = _signers(bundle, report, None, roots, as_of)
     else:
         recorder = _recorder_of(bundle, named)
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
             cases = cases_of(bundle, opened, utc_now())
-            states = {who: _stands(case) for who, case in cases.items()}
-        signers = _signers(bundle, report, recorder, roots, as_of)
+            states = {who: _state(case) for who, case in cases.items()}
+    signers = {}
+    if trust is not None:
+        from flows.pdf_checking import check_signed  # noqa: PLC0415  pyHanko takes a second to import
+
+        signers = check_signed(bundle, report, recorder, trust)
     return {
         "release_id": report.release_id,
         "files": report.files,
@@ -187,41 +189,23 @@ def _bundle(
     }
 
 
-def _signers(
-    bundle: Path,
-    report: BundleReport,
-    recorder: Workspace | None,
-    roots: "tuple[Certificate, ...] | None",
-    as_of: datetime | None,
-) -> dict[str, str]:
-    """Who signed what of a bundle that was verified; nobody is judged where no root is given."""
-    if roots is None:
-        return {}
-    from flows.pdf_checking import judge_signed  # noqa: PLC0415  pyHanko takes a second to import
-
-    judged = judge_signed(bundle, report, recorder, roots, as_of)
-    return {path: one.inspection.signatory.name for path, one in judged.items() if one.inspection.signatory}
-
-
-def _pdf(
-    pdf: Path,
-    bundle: Path | None,
-    named: Workspace,
-    roots: "tuple[Certificate, ...]",
-    as_of: datetime | None,
-    *,
-    alone: bool,
-) -> dict[str, object]:
+def _pdf(pdf: Path, bundle: Path | None, named: Workspace, trust: "Trust", *, alone: bool) -> dict[str, object]:
     from flows.pdf_checking import check_pdf  # noqa: PLC0415  pyHanko takes a second to import
 
     recorder = None
     if not alone:
         recorder = _recorder_of(bundle, named) if bundle is not None else _with_ledger(named)
-    return {"pdf": str(pdf), **_document(check_pdf(pdf, roots, recorder, bundle=bundle, as_of=as_of))}
+    return {"pdf": str(pdf), **_document(check_pdf(pdf, trust, recorder, bundle=bundle))}
+
+
+def _trust(roots: list[Path], as_of: datetime | None) -> "Trust":
+    from flows.pdf_checking import Trust  # noqa: PLC0415  pyHanko takes a second to import
+
+    return Trust(all_certificates(roots), as_of.replace(tzinfo=UTC) if as_of is not None else None)
 
 
 def _document(checked: "CheckedPdf") -> dict[str, object]:
-    found, record = checked.inspection, checked.record
+    found, record = checked.signature.inspection, checked.record
     signatory = found.signatory
     return {
         "release_id": record.release_id,
@@ -231,29 +215,31 @@ def _document(checked: "CheckedPdf") -> dict[str, object]:
         "signed_by": signatory.name if signatory else "",
         "certificate": signatory.fingerprint if signatory else "",
         "issued_by": signatory.issuer if signatory else "",
-        "signed_at": f"{found.claimed_at:%Y-%m-%dT%H:%M:%SZ} by the signer's clock" if found.claimed_at else "not told",
-        "judged_as_of": f"{checked.judged_at:%Y-%m-%dT%H:%M:%SZ}, {_JUDGED[checked.judged_by]}",
+        "signed_at": f"{found.claimed_at:%Y-%m-%dT%H:%M:%SZ} by the signer's clock"
+        if found.claimed_at
+        else "not stated",
+        "judged_as_of": f"{checked.signature.checked_at:%Y-%m-%dT%H:%M:%SZ}, {_SOURCES[checked.signature.source]}",
         "revocation": "not looked up",
         "as_recorded": checked.compared,
         "ledger_entry": checked.entry or "none",
     }
 
 
-def _stands(case: Case) -> str:
-    """Where a release stands: why, where it has ended; what it supersedes; and whose exceptions it rests on."""
+def _state(case: Case) -> str:
+    """State of a release: the reason if it has ended, what it supersedes, and the officers whose overrides it has."""
     standing, record = case.standing, case.record
     ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}
-    told = [f"{standing.state.value}. {standing.why}" if ended else standing.state.value]
+    facts = [f"{standing.state.value}. {standing.why}" if ended else standing.state.value]
     if record.supersedes:
-        told.append(f"supersedes {record.supersedes}")
+        facts.append(f"supersedes {record.supersedes}")
     if record.answering:
         closed = [gate.id for gate in record.gates if gate.overridden]
-        told.append(f"overridden by {' and '.join(record.answering)}: {' '.join(closed)}")
-    return "; ".join(told)
+        facts.append(f"overridden by {' and '.join(record.answering)}: {' '.join(closed)}")
+    return "; ".join(facts)
 
 
 def _recorder_of(bundle: Path, named: Workspace) -> Workspace:
-    """The workspace that was named, or the one that the bundle lies in."""
+    """The workspace that was named, or the one that holds the bundle."""
     return _with_ledger(named, recorder_of(bundle, named))
 
 
@@ -271,15 +257,6 @@ def _with_ledger(named: Workspace, *others: Workspace) -> Workspace:
         got="no such file",
         fix="name the workspace with --workspace, or check the bundle or PDF by itself with --alone",
     )
-
-
-def _report(document: dict[str, object], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, **document})
-        return
-    console.print(Text.assemble(("verified", "bold green"), ": everything is as recorded"))
-    for name, value in document.items():
-        console.print(f"  {name.replace('_', ' '):16} {_written(value)}", soft_wrap=True)
 
 
 def _written(value: object) -> str:

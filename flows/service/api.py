@@ -1,7 +1,7 @@
-"""What the service answers over HTTP: requests are handed in, and looked after; health; figures.
+"""The service's HTTP interface: submission and state of requests, health, metrics.
 
-Who hands in a request bears the token that the environment of the service has; without one nobody can. Health and
-figures tell nothing of anybody, and need none.
+Submitting a request takes the bearer token in the service's environment; without one, nobody can. Health and metrics
+reveal nothing about people, and need no token.
 """
 
 import hmac
@@ -17,9 +17,8 @@ from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
 from flows.service.metrics import CONTENT_TYPE, Metrics
-from flows.service.queue import Entry, Queue, State
-from flows.workspace import Workspace
-from tasks.errors import ReleasegateError, WorkspaceError
+from flows.service.queue import Queue, QueuedRequest, RequestState
+from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
@@ -35,28 +34,30 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
     ----------
     service : Service
     token : str, optional
-        What callers bear; that of the environment where not given.
+        Bearer token of callers; that of the environment if omitted.
     """
     expected = token if token is not None else os.environ.get(TOKEN, "")
     router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
 
     @router.post("")
-    async def hand_in(request: Request) -> JSONResponse:
+    async def submit(request: Request) -> JSONResponse:
         content = await _limited_body(request)
         arrival = Arrival(content, "http", "request", service.roots)
         try:
-            received = await run_in_threadpool(_received, service.workspace, arrival, service)
+            received = await run_in_threadpool(
+                receive, service.workspace, arrival, most_queued=service.settings.limits.queued
+            )
         except WorkspaceError as error:
             return JSONResponse({"error": error.fields()}, 503, {"Retry-After": "30"})
         except ReleasegateError as error:
             return JSONResponse({"error": error.fields()}, 500)
         entry = received.entry
         log(f"a request was {entry.state.value}", request=entry.id, source="http", folded=received.folded or None)
-        status = 422 if entry.state is State.REFUSED else 200 if received.folded else 202
+        status = 422 if entry.state is RequestState.REFUSED else 200 if received.folded else 202
         return JSONResponse(_shown(entry) | {"folded": received.folded}, status)
 
     @router.get("/{name}")
-    def look(name: str) -> JSONResponse:
+    def show(name: str) -> JSONResponse:
         entry = _found(Queue(service.workspace), name)
         return JSONResponse(_shown(entry))
 
@@ -68,12 +69,12 @@ def status_router(health: Health, metrics: Metrics) -> APIRouter:
     router = APIRouter()
 
     @router.get("/health")
-    def well() -> JSONResponse:
-        good, parts = health()
-        return JSONResponse({"ok": good, **parts}, 200 if good else 503)
+    def healthy() -> JSONResponse:
+        ok, parts = health()
+        return JSONResponse({"ok": ok, **parts}, 200 if ok else 503)
 
     @router.get("/metrics")
-    def figures() -> Response:
+    def scrape() -> Response:
         try:
             return Response(metrics.scrape(), media_type=CONTENT_TYPE)
         except ReleasegateError as error:
@@ -82,16 +83,12 @@ def status_router(health: Health, metrics: Metrics) -> APIRouter:
     return router
 
 
-def _received(workspace: Workspace, arrival: Arrival, service: Service) -> Any:
-    return receive(workspace, arrival, most_queued=service.settings.limits.queued)
-
-
 def _bearing(expected: str) -> Callable[..., None]:
-    """Let nobody in who does not bear the token."""
+    """Refuse callers without the token."""
 
     def check(request: Request) -> None:
         if len(expected) < SHORTEST_TOKEN:
-            raise HTTPException(403, f"{TOKEN} is not set to {SHORTEST_TOKEN} characters or more; nobody is let in")
+            raise HTTPException(403, f"{TOKEN} needs {SHORTEST_TOKEN} characters or more; nobody can submit requests")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), expected.encode()):
             raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
@@ -100,7 +97,7 @@ def _bearing(expected: str) -> Callable[..., None]:
 
 
 async def _limited_body(request: Request) -> bytes:
-    """The body, so far as a request may be long; one that is longer is not read on."""
+    """The body; reading stops where it is longer than a request may be."""
     content = bytearray()
     async for part in request.stream():
         content += part
@@ -109,15 +106,15 @@ async def _limited_body(request: Request) -> bytes:
     return bytes(content)
 
 
-def _found(queue: Queue, name: str) -> Entry:
+def _found(queue: Queue, name: str) -> QueuedRequest:
     entry = queue.get(name) if len(name) == 64 and set(name) <= _ID_DIGITS else None
     if entry is None:
         raise HTTPException(404, "there is no such request")
     return entry
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
-    """What a caller sees of a request."""
+def _shown(entry: QueuedRequest) -> dict[str, Any]:
+    """The fields of a request that callers see."""
     return entry.model_dump(
         mode="json", include={"id", "state", "release_id", "verdicts", "reason", "accepted_at", "finished_at"}
     )

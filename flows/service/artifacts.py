@@ -1,4 +1,4 @@
-"""What operators see of a run in Prefect's pages: verdicts, passed and failed gates, progress, links. No figure."""
+"""Artifacts of runs on Prefect's pages, for operators: verdicts, gates passed or failed, progress, links. No figure."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,23 +23,23 @@ _MOST = 99.0
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[str], None]]:
-    """Show how far a run has come, by the steps that it tells; what cannot be shown stops nothing."""
+    """Show a run's progress by the steps that it reports; an error of showing stops nothing."""
     made = _tried(lambda: create_progress_artifact(0.0, key=f"{name}-progress", description="starting"))
     steps = 0
 
-    def step(told: str) -> None:
+    def step(name: str) -> None:
         nonlocal steps
         steps += 1
         done = min(100.0 * steps / (_STEPS_AT_FIRST + _STEPS_EACH), _MOST)
         if made is not None:
-            _tried(lambda: update_progress_artifact(made, done, description=told))
+            _tried(lambda: update_progress_artifact(made, done, description=name))
 
     yield step
     if made is not None:
         _tried(lambda: update_progress_artifact(made, 100.0, description="done"))
 
 
-def tell_outcome(name: str, outcome: Outcome) -> None:
+def show_outcome(name: str, outcome: Outcome) -> None:
     """Show verdict, gates and bundle of a release."""
     _tried(lambda: create_markdown_artifact(_verdict(outcome), key=name, description="verdict"))
     _tried(lambda: create_table_artifact(_gates(outcome), key=f"{name}-gates", description="gates"))
@@ -47,9 +47,9 @@ def tell_outcome(name: str, outcome: Outcome) -> None:
     _tried(lambda: create_link_artifact(link, link_text="bundle", key=f"{name}-bundle", description="bundle"))
 
 
-def tell_audit(name: str, audited: Audited) -> None:
-    """Show where an audit lies, and whether the ledger is unchanged."""
-    state = "is unchanged" if audited.report.chain.intact else "**is not as it was written**"
+def show_audit(name: str, audited: Audited) -> None:
+    """Link an audit, and show whether the ledger is intact."""
+    state = "is intact" if audited.report.chain.intact else "**has been altered**"
     _tried(lambda: create_markdown_artifact(f"The ledger {state}.", key=name, description="audit"))
     link = audited.folder.as_uri()
     _tried(lambda: create_link_artifact(link, link_text="audit", key=f"{name}-folder", description="audit"))
@@ -65,7 +65,7 @@ def _verdict(outcome: Outcome) -> str:
 
 
 def _gates(outcome: Outcome) -> list[dict[str, str]]:
-    """Which gates passed; their figures stand in the records, for those who may read them."""
+    """Gates as passed or failed; their figures are in the records, for those who may read them."""
     return [
         {
             "recipient": record.recipient.id,
@@ -80,6 +80,6 @@ def _gates(outcome: Outcome) -> list[dict[str, str]]:
 def _tried(show: Callable[[], Any]) -> Any:
     try:
         return show()
-    except Exception as error:  # pages for operators never decide over a release
+    except Exception as error:  # pages for operators never affect a release
         log_problem("an artifact could not be shown", error)
         return None

@@ -1,24 +1,36 @@
-"""What one service serves: its workspace, the folders that requests may name files in, and its settings.
+"""A service's workspace, the folders that requests may name files in, and its settings.
 
-Runs are other processes and take it from an environment variable; nothing in it is a secret.
+Runs are other processes and read it from an environment variable; nothing in it is a secret.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from flows.workspace import Workspace, open_workspace
-from tasks.delivery.seed import derive_seed
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
+from tasks.core.seed import derive_seed
 from tasks.service.load import load_settings
 from tasks.service.settings import DEFAULTS, ServiceSettings
 
 VARIABLE = "RELEASEGATE_SERVICE"
 SETTINGS = "service.yaml"
-"""The settings' file in a workspace, where no other is named."""
+"""Name of the settings file in a workspace, unless another file is given."""
+
+
+class _ServiceVariable(BaseModel):
+    """Content of the environment variable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workspace: Path
+    roots: tuple[Path, ...]
+    inbox: Path | None
+    settings: ServiceSettings | None
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,7 @@ class Service:
     """Folders that every request may name files in."""
     inbox: Path | None = None
     settings: ServiceSettings = DEFAULTS
-    """As they were when the service was started, in its runs too."""
+    """As read when the service was started, in its runs too."""
 
     @property
     def home(self) -> Path:
@@ -39,7 +51,7 @@ class Service:
 
     @cached_property
     def name(self) -> str:
-        """Tells this workspace from others on one Prefect server; says nothing else."""
+        """Distinguishes this workspace from others on one Prefect server; reveals nothing else."""
         return f"workspace-{derive_seed(self.workspace.key_file, 'service', 'name').hex()[:8]}"
 
     @property
@@ -49,26 +61,22 @@ class Service:
 
     def environment(self) -> dict[str, str]:
         """The variable that `of_environment` reads."""
-        document = {
-            "workspace": str(self.workspace.root),
-            "roots": [str(root) for root in self.roots],
-            "inbox": None if self.inbox is None else str(self.inbox),
-            "settings": None if self.settings == DEFAULTS else self.settings.model_dump(mode="json"),
-        }
-        return {VARIABLE: json.dumps(document)}
+        settings = None if self.settings == DEFAULTS else self.settings
+        told = _ServiceVariable(workspace=self.workspace.root, roots=self.roots, inbox=self.inbox, settings=settings)
+        return {VARIABLE: told.model_dump_json()}
 
 
 def service_of(
     workspace: Path, roots: tuple[Path, ...] = (), inbox: Path | None = None, settings: Path | None = None
 ) -> Service:
-    """The service of a workspace, which is made where it is missing.
+    """The service of a workspace, which is created if missing.
 
     Raises
     ------
     WorkspaceError
-        If a folder is none, or the inbox lies in the workspace.
+        If a folder does not exist, or the inbox lies in the workspace's private folder.
     RequestError
-        If the settings are wrong.
+        If the settings are not valid.
     """
     opened = open_workspace(workspace)
     for folder in (*roots, *([] if inbox is None else [inbox])):
@@ -76,15 +84,16 @@ def service_of(
             raise WorkspaceError(
                 "there is no such folder",
                 where=str(folder),
-                expected="a folder that requests or their files lie in",
-                fix="make it, or name another one with --root or --inbox",
+                expected="a folder that holds requests or their files",
+                got="no folder",
+                fix="create it, or name another one with --root or --inbox",
             )
     if inbox is not None and inbox.resolve().is_relative_to(opened.private):
         raise WorkspaceError(
             "the inbox is in the private folder of the workspace",
             where=str(inbox),
-            expected="a folder of its own",
-            fix="name another one with --inbox",
+            expected="a folder outside it",
+            fix="name another folder with --inbox",
         )
     own = opened.root / SETTINGS
     file = settings if settings is not None else own if own.is_file() else None
@@ -95,7 +104,6 @@ def service_of(
         DEFAULTS if file is None else load_settings(file),
     )
     service.home.mkdir(mode=0o700, exist_ok=True)
-    _ = service.name
     return service
 
 
@@ -109,20 +117,13 @@ def of_environment(environment: Mapping[str, str] | None = None) -> Service:
     """
     text = (os.environ if environment is None else environment).get(VARIABLE)
     try:
-        document = json.loads(text or "")
-        inbox, settings = document["inbox"], document["settings"]
-        told = DEFAULTS if settings is None else ServiceSettings.model_validate_json(json.dumps(settings), strict=True)
-        return Service(
-            open_workspace(Path(document["workspace"])),
-            tuple(Path(root) for root in document["roots"]),
-            None if inbox is None else Path(inbox),
-            told,
-        )
-    except (KeyError, TypeError, ValueError):
+        told = _ServiceVariable.model_validate_json(text or "")
+    except ValidationError:
         raise WorkspaceError(
             "this run belongs to no service",
             where=f"environment variable {VARIABLE}",
-            expected="what releasegate serve sets for its runs",
-            got="nothing" if text is None else "something else",
-            fix="let releasegate serve start it, or give a worker the same variable",
+            expected="the value that releasegate serve sets for its runs",
+            got="no value" if text is None else "a value of another form",
+            fix="let releasegate serve start it, or give the worker the same variable",
         ) from None
+    return Service(open_workspace(told.workspace), told.roots, told.inbox, told.settings or DEFAULTS)

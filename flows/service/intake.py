@@ -1,10 +1,8 @@
-"""Taking a request in, whichever way it came: read, named, queued once; or refused, in the ledger too.
+"""Taking a request in, whichever way it came: read, named and queued once; or refused, in the ledger too.
 
-What one call does, in order:
-
-1. Read the request with the loader of every command, hash the files that it names, and name the release.
-2. One that is queued already, or was decided, is folded into what there is.
-3. One that cannot be used is refused: queue and ledger keep the reason, and nothing keeps the document.
+1. Read the request with the loader that every command uses, hash the files that it names, and name the release.
+2. A request that is queued already, or was decided, is folded into the existing one.
+3. A request that cannot be used is refused: queue and ledger keep the reason, and nothing keeps the document.
 """
 
 import hashlib
@@ -18,28 +16,27 @@ from flows.actor import Clock, actor, utc_now
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.overriding import named
-from flows.service.files import write_whole
-from flows.service.queue import Entry, Queue, State, new_token
+from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
 from flows.workspace import Workspace
-from tasks.decision.record import digest
+from tasks.core.canonical import digest
+from tasks.core.errors import BadInput, RequestError, WorkspaceError
+from tasks.core.files import write_whole
+from tasks.core.guard import guarded
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
-from tasks.errors import BadInput, RequestError, WorkspaceError
-from tasks.guard import guarded
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.document import MAXIMUM_BYTES
 from tasks.request.load import load_request
 
 _LONGEST_TEXT = 2000
-Source = Literal["inbox", "http", "event"]
 
 
 @dataclass(frozen=True)
 class Received:
-    """What became of a request that came in."""
+    """A request after intake."""
 
-    entry: Entry
+    entry: QueuedRequest
     folded: bool
     """Whether the same request was there already."""
 
@@ -49,13 +46,13 @@ class Arrival:
     """A request as it comes in."""
 
     content: bytes
-    source: Source
+    source: Literal["inbox", "http", "event"]
     name: str
-    """What messages call it."""
+    """Name of the document in messages."""
     folders: tuple[Path, ...] = ()
-    """Where files that it names may lie; relative paths are tried in this order."""
+    """Folders that it may name files in; relative paths are tried in this order."""
     id: str = ""
-    """Tells this arrival from others of the same bytes; made up where not given."""
+    """Distinguishes this arrival from others of the same bytes; random if omitted."""
 
 
 def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, clock: Clock = utc_now) -> Received:
@@ -64,10 +61,10 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
     Parameters
     ----------
     workspace : Workspace
-        Opened before (``open_workspace``).
+        Already opened (``open_workspace``).
     arrival : Arrival
     most_queued : int
-        Requests without a verdict that the queue may hold.
+        Limit of requests without a verdict.
     clock : callable
 
     Returns
@@ -78,41 +75,40 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
     Raises
     ------
     WorkspaceError
-        If queue or ledger cannot be used now, or the queue is full; then nothing happened, and the same may be tried
-        again.
+        If queue or ledger cannot be used now, or the queue is full. Nothing has happened then, and the same request
+        may be submitted again.
     """
     queue = Queue(workspace)
     with guarded("queue"), open_ledger(workspace, create=True) as ledger:
         queue.prepare()
-        place = queue.document(hashlib.sha256(arrival.content).hexdigest())
-        kept = place.is_file()
+        document = queue.document(hashlib.sha256(arrival.content).hexdigest())
+        kept = document.is_file()
         if not kept and len(arrival.content) <= MAXIMUM_BYTES:
-            write_whole(place, arrival.content)
-        entry = _named(place, ledger, arrival, clock())
+            write_whole(document, arrival.content)
+        entry = _new_entry(document, ledger, arrival, clock())
         with queue.changing():
-            there = queue.get(entry.id)
-            folded = there is not None and _is_same(there, entry)
+            existing = queue.get(entry.id)
             if not entry.is_open and not kept:
                 _drop(queue, entry)
-            if there is not None and folded:
-                return Received(there, folded=True)
+            if existing is not None and _is_same(existing, entry):
+                return Received(existing, folded=True)
             if entry.is_open:
-                _check_room(queue, most_queued, new=there is None or not there.is_open)
-                if not place.is_file():  # dropped by a refusal of the same bytes, asked for with other folders
-                    write_whole(place, arrival.content)
+                if existing is None or not existing.is_open:
+                    _check_room(queue, most_queued)
+                if not document.is_file():  # dropped by a refusal of the same bytes with other folders
+                    write_whole(document, arrival.content)
             queue.put(entry)
         if not entry.is_open:
             record_end(queue, ledger, entry)
         return Received(entry, folded=False)
 
 
-def record_end(queue: Queue, ledger: Ledger, entry: Entry) -> None:
-    """Tell the ledger that a request was refused, or failed, if it does not know yet; repeating is harmless."""
-    event = Event.REFUSED if entry.state is State.REFUSED else Event.FAILED
-    requested = entry.state is State.FAILED and ledger.entries(release_id=entry.id, event=Event.REQUESTED)
+def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
+    """Record in the ledger, once, that a request was refused or failed."""
+    event = Event.REFUSED if entry.state is RequestState.REFUSED else Event.FAILED
+    requested = event is Event.FAILED and ledger.entries(release_id=entry.id, event=Event.REQUESTED)
     with ledger.transaction():
-        told = any(known.body.get("queued") == entry.token for known in ledger.entries(event=event))
-        if not told:
+        if all(known.body.get("queued") != entry.token for known in ledger.entries(event=event)):
             reason = {part: printable(text)[:_LONGEST_TEXT] for part, text in entry.reason.items()}
             ledger.append(
                 event,
@@ -125,41 +121,40 @@ def record_end(queue: Queue, ledger: Ledger, entry: Entry) -> None:
     queue.mark_recorded(entry)
 
 
-def inputs_digest(inputs: Inputs) -> str:
-    """One digest for all files that a request names."""
-    return digest(asdict(inputs))
-
-
 def code_digest() -> str:
-    """One digest for the program, as release ids name it."""
+    """Digest of the program, as in release ids."""
     return digest(code_fact().model_dump(mode="json"))
 
 
-def check_inputs(queue: Queue, entry: Entry) -> None:
-    """Refuse to decide on other files than were there when the request was accepted.
+def check_inputs(queue: Queue, entry: QueuedRequest) -> None:
+    """Refuse to decide on files that differ from those at acceptance.
 
     Raises
     ------
     BadInput
-        If one of them has changed since, or cannot be used any more.
+        If a file has changed since, or can no longer be used.
     """
     loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
-    if loaded.sha256 != entry.request_sha256 or inputs_digest(read_inputs(loaded)) != entry.inputs:
+    if loaded.sha256 != entry.request_sha256 or _inputs_digest(read_inputs(loaded)) != entry.inputs:
         raise BadInput(
-            "a file that the request names was changed since it was accepted",
+            "a file that the request names has changed since it was accepted",
             where="data, population, hierarchies or external register",
-            expected="the bytes that were there when the request came in",
-            got="others",
-            fix="make the files ready first, then ask again",
+            expected="the same bytes as on acceptance",
+            got="a different hash",
+            fix="prepare the files first, then submit the request again",
         )
 
 
-def _named(place: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> Entry:
+def _inputs_digest(inputs: Inputs) -> str:
+    return digest(asdict(inputs))
+
+
+def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> QueuedRequest:
     """The entry of a request: accepted, under its release id; or refused, under its digest."""
-    sha256 = place.parent.name
-    new = Entry(
+    sha256 = document.parent.name
+    new = QueuedRequest(
         id=sha256,
-        state=State.ACCEPTED,
+        state=RequestState.ACCEPTED,
         source=arrival.source,
         name=printable(arrival.name),
         request_sha256=sha256,
@@ -170,48 +165,46 @@ def _named(place: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> Entry
     )
     try:
         with guarded("request"):
-            _check_size(arrival)
-            loaded = load_request(place, arrival.folders)
+            if len(arrival.content) > MAXIMUM_BYTES:
+                raise RequestError(
+                    "the request is too large",
+                    where=arrival.name,
+                    expected=f"at most {MAXIMUM_BYTES:,} bytes",
+                    got="a larger document",
+                    fix="name the data by dataset.path, and long hierarchies by hierarchy.file",
+                )
+            loaded = load_request(document, arrival.folders)
             inputs = read_inputs(loaded)
     except BadInput as error:
-        reason = {part: text.replace(str(place), new.name) for part, text in error.fields().items()}
-        refused = {"state": State.REFUSED, "reason": reason, "finished_at": at}
+        reason = {part: text.replace(str(document), new.name) for part, text in error.fields().items()}
+        refused = {"state": RequestState.REFUSED, "reason": reason, "finished_at": at}
         return new.model_copy(update=refused)
     name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
-    return new.model_copy(update={"id": name, "inputs": inputs_digest(inputs), "code": code_digest()})
+    return new.model_copy(update={"id": name, "inputs": _inputs_digest(inputs), "code": code_digest()})
 
 
-def _check_size(arrival: Arrival) -> None:
-    if len(arrival.content) > MAXIMUM_BYTES:
-        raise RequestError(
-            "the request is too large",
-            where=arrival.name,
-            expected=f"at most {MAXIMUM_BYTES:,} bytes",
-            got="more",
-            fix="name the data by dataset.path, and long hierarchies by hierarchy.file",
-        )
-
-
-def _is_same(there: Entry, entry: Entry) -> bool:
-    """Whether what is there answers the request: it is under way, was decided, or came in just so before."""
-    if there.state is State.REFUSED or there.state is State.FAILED:
-        return there.arrival == entry.arrival
+def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
+    """Whether an existing entry answers the request: it is under way, was decided, or is the same arrival."""
+    if existing.state in {RequestState.REFUSED, RequestState.FAILED}:
+        return existing.arrival == entry.arrival
     return entry.is_open
 
 
-def _check_room(queue: Queue, most_queued: int, *, new: bool) -> None:
-    if new and len(queue.open_entries()) >= most_queued:
+def _check_room(queue: Queue, most_queued: int) -> None:
+    waiting = len(queue.open_entries())
+    if waiting >= most_queued:
         raise WorkspaceError(
             "the queue of requests is full",
             where="limits.queued",
-            expected=f"at most {most_queued:,} requests without a verdict",
-            got="as many",
-            fix="wait until some are decided or reviewed; then ask again",
+            expected=f"fewer than {most_queued:,} requests without a verdict",
+            got=f"{waiting:,}",
+            fix="wait until some are decided or reviewed, then submit the request again",
         )
 
 
-def _drop(queue: Queue, entry: Entry) -> None:
-    """Keep nothing of a document that cannot be used: it may hold anything."""
+def _drop(queue: Queue, entry: QueuedRequest) -> None:
+    """Delete a document that cannot be used: it may hold anything."""
     others = (*queue.open_entries(), *queue.done_entries())
-    if not any(one.request_sha256 == entry.request_sha256 and one.state is not State.REFUSED for one in others):
+    used = {one.request_sha256 for one in others if one.state is not RequestState.REFUSED}
+    if entry.request_sha256 not in used:
         shutil.rmtree(queue.document(entry.request_sha256).parent, ignore_errors=True)

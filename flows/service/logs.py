@@ -10,31 +10,31 @@ _LOGGER = logging.getLogger("releasegate.service")
 
 
 def start_logging(*, as_json: bool) -> None:
-    """Write the log to standard error from now on."""
+    """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if as_json else _Plain())
     _LOGGER.handlers[:] = [handler]
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
-    # What it has to say of an address that does not work names that address.
+    # Its messages about an unusable address contain that address.
     logging.getLogger("apprise").addHandler(logging.NullHandler())
     logging.getLogger("apprise").propagate = False
 
 
 def log(event: str, **fields: Any) -> None:
-    """Note that something happened."""
+    """Log an event."""
     _LOGGER.info(event, extra={"fields": fields})
 
 
 def log_problem(event: str, error: BaseException, **fields: Any) -> None:
-    """Note that something went wrong; of an error that is not the gate's own, its type and place alone."""
-    from tasks.errors import ReleasegateError  # noqa: PLC0415
+    """Log a problem; of an error that is not the gate's own, only its type and place."""
+    from tasks.core.errors import ReleasegateError  # noqa: PLC0415
 
     if isinstance(error, ReleasegateError):
-        told: dict[str, Any] = {"error": error.in_one_line()}
+        details: dict[str, Any] = {"error": error.in_one_line()}
     else:
-        told = {"error": type(error).__name__, "place": _place(error)}
-    _LOGGER.warning(event, extra={"fields": told | fields})
+        details = {"error": type(error).__name__, "place": _place(error)}
+    _LOGGER.warning(event, extra={"fields": details | fields})
 
 
 def _place(error: BaseException) -> str:
@@ -59,5 +59,5 @@ class _Json(logging.Formatter):
 class _Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        told = "".join(f"  {name}: {value}" for name, value in _fields(record).items())
-        return f"{at}  {record.getMessage()}{told}".replace("\n", " ")
+        fields = "".join(f"  {name}: {value}" for name, value in _fields(record).items())
+        return f"{at}  {record.getMessage()}{fields}".replace("\n", " ")

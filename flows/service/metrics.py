@@ -1,4 +1,4 @@
-"""Figures of the service for Prometheus: queue, verdicts, durations; they count requests and releases, not people."""
+"""Metrics of the service for Prometheus: queue, verdicts, durations. They count requests and releases, not people."""
 
 import threading
 from collections import Counter as Tally
@@ -10,17 +10,17 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from flows.actor import utc_now
 from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
-from flows.service.moving import queue_ages
-from flows.service.queue import OPEN, Entry, Queue, State
-from flows.service.telling import news_of
-from tasks.service.settings import Told
+from flows.service.health import queue_ages
+from flows.service.notifications import news_of
+from flows.service.queue import OPEN, Queue, QueuedRequest, RequestState
+from tasks.service.settings import NewsKind
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, float("inf"))
 
 
 class Metrics:
-    """The figures of one service; each scrape looks at the queue and at what is new in the ledger."""
+    """The metrics of one service; each scrape reads the queue and the new entries of the ledger."""
 
     def __init__(self, service: Service) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -34,20 +34,18 @@ class Metrics:
         self._verdicts = Counter(
             "releasegate_verdicts", "Entries of the ledger by verdict", ["verdict"], registry=self._registry
         )
-        self._requests = Counter(
-            "releasegate_requests", "Requests by what became of them", ["state"], registry=self._registry
-        )
+        self._requests = Counter("releasegate_requests", "Requests by final state", ["state"], registry=self._registry)
         self._seconds = Histogram(
             "releasegate_request_seconds", "Seconds of work on a request", buckets=_BUCKETS, registry=self._registry
         )
-        for told in Told:
-            self._verdicts.labels(told.value)
-        for state in State:
+        for kind in NewsKind:
+            self._verdicts.labels(kind.value)
+        for state in RequestState:
             if state not in OPEN:
                 self._requests.labels(state.value)
 
     def scrape(self) -> bytes:
-        """The figures as text.
+        """The metrics as text.
 
         Raises
         ------
@@ -70,10 +68,10 @@ class Metrics:
         for entry in entries:
             news = news_of(entry)
             if news is not None:
-                self._verdicts.labels(news.what.value).inc()
+                self._verdicts.labels(news.kind.value).inc()
             self._seen = entry.sequence
 
-    def _count_request(self, entry: Entry) -> None:
+    def _count_request(self, entry: QueuedRequest) -> None:
         if entry.token in self._counted:
             return
         self._counted.add(entry.token)
@@ -83,7 +81,7 @@ class Metrics:
 
 
 class _Gauges:
-    """What is in the queue at the moment."""
+    """The present state of the queue."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
@@ -99,9 +97,9 @@ class _Gauges:
         )
 
 
-def _gauge(name: str, text: str, values: dict[State, float] | Tally[State]) -> GaugeMetricFamily:
+def _gauge(name: str, text: str, values: dict[RequestState, float] | Tally[RequestState]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, text, labels=["state"])
-    states: Iterable[State] = sorted(OPEN)
+    states: Iterable[RequestState] = sorted(OPEN)
     for state in states:
         family.add_metric([state.value], float(values.get(state, 0)))
     return family

@@ -1,18 +1,18 @@
-"""Work pools: the deployments of a service, run by the workers of a pool in place of a runner of its own.
+"""Work pools: the workers of a pool run the service's deployments in place of its own runner.
 
 Workers are Prefect's (``prefect worker start --pool NAME``), on machines or in containers that have this program and
-see the same workspace and roots at the same paths. They learn which service they work for from what the deployments
-give their runs: folders and Prefect's settings, and no secret. Passwords are in the workers' own environment.
+see the same workspace and roots at the same paths. Deployments tell their runs which service they work for: folders
+and Prefect's settings, no secret. Passwords are in the workers' own environment.
 """
 
 from collections.abc import Mapping
 
 from flows.service.config import Service
 from flows.service.logs import log
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
 
 _OF_THE_SERVER = ("PREFECT_API_", "PREFECT_SERVER_")
-"""Variables that workers have of their own."""
+"""Variables that workers have in their own environment."""
 
 
 def check_pool(pool: str, server: str | None) -> None:
@@ -25,16 +25,16 @@ def check_pool(pool: str, server: str | None) -> None:
     """
     if not pool or server is None:
         raise BadInput(
-            "a work pool needs a Prefect server that its workers reach",
+            "a work pool needs a Prefect server that its workers can reach",
             where="--pool",
             expected="the name of a pool, and an address with --prefect or PREFECT_API_URL",
             got="no name" if not pool else "no address",
-            fix="name both, or leave --pool out for a runner of the service's own",
+            fix="give both, or omit --pool to use the service's own runner",
         )
 
 
 def run_environment(service: Service, settings: Mapping[str, str]) -> dict[str, str]:
-    """Variables that a run gets from its deployment; Prefect keeps them, so none is a secret.
+    """Variables that a run gets from its deployment; Prefect stores them, so none is a secret.
 
     Parameters
     ----------
@@ -47,19 +47,19 @@ def run_environment(service: Service, settings: Mapping[str, str]) -> dict[str, 
 
 
 def register(service: Service, pool: str, settings: Mapping[str, str]) -> None:
-    """Register the deployments of a service for a pool; those that are there are renewed.
+    """Register the deployments of a service for a pool, or renew them.
 
     Raises
     ------
     WorkspaceError
-        If there is no such pool.
+        If the pool does not exist.
     Exception
-        Whatever Prefect's client raises.
+        As raised by Prefect's client.
     """
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - reads its settings on import
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
 
-    from flows.service.deployed import deployments  # noqa: PLC0415
+    from flows.service.deployments import deployments  # noqa: PLC0415
 
     try:
         with get_client(sync_client=True) as client:
@@ -69,8 +69,8 @@ def register(service: Service, pool: str, settings: Mapping[str, str]) -> None:
             "there is no such work pool",
             where=f"--pool {pool}",
             expected="a pool of the Prefect server",
-            got="none of that name",
-            fix="make it with prefect work-pool create",
+            got="no pool of this name",
+            fix="create it with prefect work-pool create",
         ) from None
     environment = run_environment(service, settings)
     for deployment in deployments(service):
@@ -80,7 +80,7 @@ def register(service: Service, pool: str, settings: Mapping[str, str]) -> None:
 
 
 def is_served(pool: str) -> bool:
-    """Whether a worker of a pool is online; False where nobody can say."""
+    """Whether a worker of a pool is known to be online."""
     from prefect.client.orchestration import get_client  # noqa: PLC0415
     from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus  # noqa: PLC0415
 

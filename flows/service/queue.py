@@ -1,16 +1,16 @@
-"""The queue: what was asked of the gate, from acceptance to verdict, as files in the workspace's private folder.
+"""The queue: requests from acceptance to verdict, as files in the workspace's private folder.
 
 ::
 
     .releasegate/
-      queue/<id>.json            a request that has no verdict yet
-      queue/<id>.lock            held by the process that works on it
-      queue/run-<run>.lock       held by the process of a run
-      queue/done/<id>.json       one that has: decided, refused or failed
-      requests/<sha256>/request.yaml   the document, for as long as decisions rest on it
+      queue/<id>.json                  a request without a verdict
+      queue/<id>.lock                  held by the process that works on it
+      queue/run-<run>.lock             held by the process of a run
+      queue/done/<id>.json             a request with a verdict: decided, refused or failed
+      requests/<sha256>/request.yaml   the document, kept as long as decisions rest on it
 
-A request is named by its release id; one that cannot be read, by the SHA-256 of its bytes. The files and the ledger are
-the truth; whatever orchestrates runs may be lost without losing a request.
+A request is named by its release id; one that cannot be read, by the SHA-256 of its bytes. These files and the ledger
+are the truth: the orchestrator's state may be lost without losing a request.
 """
 
 import secrets
@@ -25,74 +25,74 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from flows.locking import alone, is_held
-from flows.service.files import sync_folder, write_whole
 from flows.workspace import Workspace
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
+from tasks.core.files import sync_folder, write_whole
 
 _LONGEST_WAIT = 30.0
 _OLD_LOCK = 24 * 3600.0
-"""Age in seconds past which the lock of a run that nobody holds was left by one that was killed."""
+"""Age in seconds past which a run's lock that nobody holds was left by a killed process."""
 
 
-class State(StrEnum):
-    """How far a request has come."""
+class RequestState(StrEnum):
+    """Progress of a request."""
 
     ACCEPTED = "accepted"
     """To be run, or running."""
     AWAITING_REVIEW = "awaiting review"
-    """Decided but for its reviewers."""
+    """Assessed; its reviewers have yet to vote."""
     DECIDED = "decided"
     """Every recipient has a verdict."""
     REFUSED = "refused"
     """Request or data cannot be used."""
     FAILED = "failed"
-    """No decision could be made; nothing leaves."""
+    """No decision could be made; nothing is delivered."""
 
 
-OPEN = frozenset({State.ACCEPTED, State.AWAITING_REVIEW})
+OPEN = frozenset({RequestState.ACCEPTED, RequestState.AWAITING_REVIEW})
 
 
-class Entry(BaseModel):
-    """One request; nothing in it is data."""
+class QueuedRequest(BaseModel):
+    """One request; it holds no data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["releasegate/queued/1"] = "releasegate/queued/1"
     id: str
-    state: State
+    state: RequestState
     source: Literal["inbox", "http", "event"]
     name: str
-    """What the document was called when it came."""
+    """Name of the document as received."""
     request_sha256: str
     roots: tuple[str, ...] = ()
     """Folders that it may name files in."""
     inputs: str | None = None
     """Digest of the SHA-256 of every file that it names."""
     code: str | None = None
-    """Digest of the program that its id names."""
+    """Digest of the program that its id depends on."""
     arrival: str
-    """Tells one arrival of a file from another, so that one that was taken in twice counts once."""
+    """Identifies one arrival of a file, so that a file taken in twice counts once."""
     token: str
-    """Names this entry in the ledger and to the orchestrator."""
+    """Identifies this entry in the ledger and to the orchestrator."""
     accepted_at: datetime
     attempt: int = 1
     lost: int = 0
     """Runs that ended without a verdict for a reason of their own."""
     not_before: datetime | None = None
-    """When to try again."""
+    """Earliest time of the next attempt."""
     release_id: str | None = None
-    """The release it came to."""
+    """The release that came of it."""
     reopened: int = 0
-    """How often an officer has put that before its reviewers again, as far as this request was moved on for it."""
+    """How often an officer has returned that release to its reviewers, as far as this request has followed."""
     verdicts: dict[str, str] = {}
-    """Where the release stood for each recipient when it was looked at last."""
+    """State of the release by recipient, when last seen."""
     reason: dict[str, str] = {}
     """Why it was refused or failed, or why its last attempt did."""
     recorded: bool = False
-    """Whether the ledger says so."""
+    """Whether the ledger records the refusal or failure."""
     finished_at: datetime | None = None
     seconds: float | None = None
-    """Of work, waiting for reviewers left out."""
+    """Time of work, without waiting for reviewers."""
 
     @property
     def is_open(self) -> bool:
@@ -106,39 +106,38 @@ class Queue:
     def __init__(self, workspace: Workspace) -> None:
         self._folder = workspace.private / "queue"
         self._done = self._folder / "done"
-        self.documents = workspace.private / "requests"
-        """Folder of the documents."""
+        self._documents = workspace.private / "requests"
 
     def prepare(self) -> None:
-        """Make the folders."""
-        for folder in (self._folder, self._done, self.documents):
+        """Create the folders."""
+        for folder in (self._folder, self._done, self._documents):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def document(self, sha256: str) -> Path:
-        """Place of a document, in a folder of its own: paths that it names lead nowhere beside it."""
-        return self.documents / sha256 / "request.yaml"
+        """Path of a document, in a folder of its own so that relative paths in it lead to no other document."""
+        return self._documents / sha256 / "request.yaml"
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Let nobody else change the queue meanwhile.
+        """Exclude other changes of the queue.
 
         Raises
         ------
         WorkspaceError
-            If somebody else does so for too long.
+            If another process changes it for too long.
         """
         refused = WorkspaceError(
             "the queue of requests is locked",
             where=str(self._folder),
-            expected="to be let in within half a minute",
-            got="another process that does not end",
+            expected="access within half a minute",
+            got="a process that does not release the lock",
             fix="end the process that holds queue/.lock",
         )
         with alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT):
             yield
 
-    def get(self, name: str) -> Entry | None:
-        """A request by its id; None where there is none.
+    def get(self, name: str) -> QueuedRequest | None:
+        """A request by its id; None if there is none.
 
         Raises
         ------
@@ -147,16 +146,16 @@ class Queue:
         """
         return _read(self._folder / f"{name}.json") or _read(self._done / f"{name}.json")
 
-    def open_entries(self) -> tuple[Entry, ...]:
-        """Requests without a verdict, the oldest first."""
-        return _sorted(self._folder)
+    def open_entries(self) -> tuple[QueuedRequest, ...]:
+        """Requests without a verdict, oldest first."""
+        return _readable(self._folder)
 
-    def done_entries(self) -> tuple[Entry, ...]:
-        """Requests with a verdict, the oldest first."""
-        return _sorted(self._done)
+    def done_entries(self) -> tuple[QueuedRequest, ...]:
+        """Requests with a verdict, oldest first."""
+        return _readable(self._done)
 
     def damaged(self) -> tuple[Path, ...]:
-        """Entries that cannot be read; they are passed over until somebody has looked at them."""
+        """Entries that cannot be read; they are skipped until somebody has looked at them."""
         found = []
         for path in (*_entry_files(self._folder), *_entry_files(self._done)):
             try:
@@ -165,60 +164,56 @@ class Queue:
                 found.append(path)
         return tuple(found)
 
-    def put(self, entry: Entry) -> None:
-        """Write an entry to where it belongs; call it while `changing`."""
-        content = entry.model_dump_json(indent=1).encode() + b"\n"
-        if entry.is_open:
-            write_whole(self._folder / f"{entry.id}.json", content)
-            (self._done / f"{entry.id}.json").unlink(missing_ok=True)
-        else:
-            write_whole(self._done / f"{entry.id}.json", content)
-            (self._folder / f"{entry.id}.json").unlink(missing_ok=True)
+    def put(self, entry: QueuedRequest) -> None:
+        """Write an entry to the folder of its state; call it while `changing`."""
+        here, there = (self._folder, self._done) if entry.is_open else (self._done, self._folder)
+        write_whole(here / f"{entry.id}.json", entry.model_dump_json(indent=1).encode() + b"\n")
+        (there / f"{entry.id}.json").unlink(missing_ok=True)
         sync_folder(self._folder)
 
-    def change(self, name: str, token: str, made: Callable[[Entry], Entry]) -> Entry | None:
-        """Replace an open entry by what a function makes of it; None where it is not open any more.
+    def change(self, name: str, token: str, change: Callable[[QueuedRequest], QueuedRequest]) -> QueuedRequest | None:
+        """Change an open entry; None if it is no longer open.
 
         Parameters
         ----------
         name, token : str
-            Of the entry; another token means that the request was taken in anew meanwhile.
-        made : callable
+            Of the entry; a different token means that the request was taken in anew.
+        change : callable
         """
         with self.changing():
             entry = _read(self._folder / f"{name}.json")
             if entry is None or entry.token != token or not entry.is_open:
                 return None
-            changed = made(entry)
+            changed = change(entry)
             self.put(changed)
             return changed
 
-    def reopen(self, entry: Entry, often: int) -> Entry | None:
-        """Let a decided request wait for its reviewers again; None where it is not what it was.
+    def reopen(self, entry: QueuedRequest, times: int) -> QueuedRequest | None:
+        """Let a decided request wait for its reviewers again; None if it has changed meanwhile.
 
         Parameters
         ----------
-        entry : Entry
-        often : int
-            How often its release has been put before them again by now.
+        entry : QueuedRequest
+        times : int
+            How often its release has been returned to its reviewers by now.
         """
         with self.changing():
             if _read(self._done / f"{entry.id}.json") != entry or _read(self._folder / f"{entry.id}.json") is not None:
                 return None
-            changes = {"state": State.AWAITING_REVIEW, "finished_at": None, "recorded": False, "reopened": often}
+            changes = {"state": RequestState.AWAITING_REVIEW, "finished_at": None, "recorded": False, "reopened": times}
             waiting = entry.model_copy(update=changes | {"attempt": entry.attempt + 1})
             self.put(waiting)
             return waiting
 
-    def mark_recorded(self, entry: Entry) -> None:
-        """Note that the ledger tells of a request's refusal or failure."""
+    def mark_recorded(self, entry: QueuedRequest) -> None:
+        """Note that the ledger records a request's refusal or failure."""
         with self.changing():
             now = _read(self._done / f"{entry.id}.json")
             if now is not None and now.token == entry.token:
                 self.put(now.model_copy(update={"recorded": True}))
 
     def tidy(self) -> None:
-        """Finish what a crash between two renames left: a request with a verdict is open no more."""
+        """Finish what a crash between two renames left: a request with a verdict is no longer open."""
         with self.changing():
             for path in _entry_files(self._folder):
                 with suppress(WorkspaceError):
@@ -232,38 +227,38 @@ class Queue:
                     if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_held(lock):
                         lock.unlink()
 
-    def working_on(self, name: str) -> Path:
-        """Lock of the process that works on a request."""
-        return self._folder / f"{name}.lock"
-
     @contextmanager
     def working(self, name: str, *, wait_seconds: float = 0.0) -> Iterator[bool]:
-        """Say that this process works on a request; whether no other does, or none any more after a while."""
+        """Claim a request for this process; yields False if another process holds it for the time given."""
         taken = WorkspaceError("another process works on this request", where=name[:12])
         try:
-            with alone(self.working_on(name), taken, wait_seconds=wait_seconds):
+            with alone(self._folder / f"{name}.lock", taken, wait_seconds=wait_seconds):
                 yield True
         except WorkspaceError as error:
             if error is not taken:
                 raise
             yield False
 
+    def is_worked_on(self, name: str) -> bool:
+        """Whether some process works on a request."""
+        return _is_held(self._folder / f"{name}.lock")
+
     @contextmanager
     def running(self, run: str) -> Iterator[None]:
-        """Say that this process is that of a run, so that it can be seen from other machines whether it is alive.
+        """Show, to other machines too, that the process of a run is alive.
 
         Parameters
         ----------
         run : str
-            The orchestrator's id of it.
+            The orchestrator's id of the run.
 
         Raises
         ------
         WorkspaceError
-            If another process says so.
+            If another process works on the same run.
         """
-        taken = WorkspaceError("another process is at work on this run", where=run)
-        path = self._running(run)
+        taken = WorkspaceError("another process works on this run", where=run)
+        path = self._folder / f"run-{run}.lock"
         with alone(path, taken, wait_seconds=_LONGEST_WAIT):
             try:
                 yield
@@ -272,26 +267,22 @@ class Queue:
 
     def is_running(self, run: str) -> bool:
         """Whether the process of a run is alive."""
-        try:
-            return is_held(self._running(run))
-        except FileNotFoundError:
-            return False
-
-    def _running(self, run: str) -> Path:
-        return self._folder / f"run-{run}.lock"
-
-    def is_worked_on(self, name: str) -> bool:
-        """Whether some process works on a request."""
-        path = self.working_on(name)
-        return path.exists() and is_held(path)
+        return _is_held(self._folder / f"run-{run}.lock")
 
 
 def new_token() -> str:
-    """A name for a new entry."""
+    """A random identifier of a new entry."""
     return secrets.token_hex(16)
 
 
-def _sorted(folder: Path) -> tuple[Entry, ...]:
+def _is_held(lock: Path) -> bool:
+    try:
+        return is_held(lock)
+    except FileNotFoundError:
+        return False
+
+
+def _readable(folder: Path) -> tuple[QueuedRequest, ...]:
     found = []
     for path in _entry_files(folder):
         with suppress(WorkspaceError):
@@ -305,16 +296,16 @@ def _entry_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9a-f]*.json"))
 
 
-def _read(path: Path) -> Entry | None:
+def _read(path: Path) -> QueuedRequest | None:
     try:
-        return Entry.model_validate_json(path.read_bytes())
+        return QueuedRequest.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except ValidationError:
         raise WorkspaceError(
             "an entry of the queue is damaged",
             where=str(path),
-            expected="what the service wrote",
-            got="something else",
-            fix="move the file away, and ask for the release again",
+            expected="the file that the service wrote",
+            got="a file of another form",
+            fix="move the file away, and submit the request again",
         ) from None

@@ -1,10 +1,10 @@
-"""The service: everything started, kept going, and ended together.
+"""The service: everything is started, runs side by side, and ends together.
 
-What one call does, in order:
+1. Allow one service per workspace; check folders, settings and addresses.
+2. Start the Prefect server, or wait for the external one; correct what an earlier service left; start the runner.
+3. Until told to stop: poll the inbox, reconcile requests with their runs, notify, answer over HTTP.
 
-1. Let no second service at the workspace; check folders, settings and addresses.
-2. Start the Prefect server, or wait for the given one; set right what an earlier life left; start the runner.
-3. Until told to stop: keep both alive, look into the inbox, move requests on, tell what is new, answer over HTTP.
+If the Prefect server or the runner ends, the service ends with an error, for its supervisor to start it again.
 """
 
 import os
@@ -18,15 +18,14 @@ from typing import Any
 
 from flows.engine import environment_of
 from flows.locking import alone
-from flows.service.backend import Backend, given_server
 from flows.service.config import Service
 from flows.service.health import Pulse, health
-from flows.service.inbox import Inbox
+from flows.service.inbox import InboxWatcher
 from flows.service.logs import log, log_problem
+from flows.service.orchestrator import Orchestrator, OrchestratorEnded, external_address, is_healthy
 from flows.service.pools import check_pool
 from flows.service.queue import Queue
-from flows.web.settings import Settings
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 
 _TICK_SECONDS = 1.0
 _JOIN_SECONDS = 30.0
@@ -46,136 +45,136 @@ def serve(
     ----------
     service : Service
     prefect : str, optional
-        Address of a Prefect server; PREFECT_API_URL where not given, and a server of our own without that.
+        Address of an external Prefect server; PREFECT_API_URL if omitted, and the service's own server without that.
     pool : str, optional
-        Work pool whose workers run the flows; a runner of our own where not given.
+        Work pool whose workers run the flows; the service's own runner if omitted.
     host, port
-        Where to answer over HTTP; port 0 for any.
+        HTTP address to answer at; port 0 for any free one.
 
     Raises
     ------
     WorkspaceError
         If another service has the workspace, or the address cannot be used.
     BadInput
-        If the address of the Prefect server is none, or a pool is named without a server.
+        If the address of the Prefect server is not valid, or a pool is named without a server.
+    OrchestratorEnded
+        If the Prefect server or the runner has ended.
     """
-    taken = WorkspaceError(
-        "another service is at work in this workspace",
+    refused = WorkspaceError(
+        "another service is running in this workspace",
         where=str(service.workspace.root),
-        expected="one service for one workspace",
-        fix="end the other one, or serve another workspace",
+        expected="one service per workspace",
+        fix="end the other service, or serve another workspace",
     )
     environment = dict(os.environ)
-    given = given_server(prefect, environment)
+    external = external_address(prefect, environment)
     if pool is not None:
-        check_pool(pool, given)
-    with alone(service.home / "serve.lock", taken), _listening(host, port) as listening, _signals_end_it():
+        check_pool(pool, external)
+    with alone(service.home / "serve.lock", refused), _listening(host, port) as listening, _signals_end_it():
         Queue(service.workspace).prepare()
-        backend = Backend(service, given, environment, pool)
-        with environment_of(backend.settings):
-            _Serving(service, backend, listening, has_runner=pool is None).run()
+        orchestrator = Orchestrator(service, environment, external, pool)
+        with environment_of(orchestrator.settings):
+            _Serving(service, orchestrator, has_runner=pool is None).run(listening)
 
 
 class _Serving:
-    """The threads of a service; each looks, acts, and looks again, so that an error ends none of them."""
+    """The threads of a service; each repeats one step, so that an error ends none of them."""
 
-    def __init__(self, service: Service, backend: Backend, listening: socket.socket, *, has_runner: bool) -> None:
-        from flows.service.moving import Mover  # noqa: PLC0415 - reads Prefect's settings, which are made by now
-        from flows.service.telling import Herald  # noqa: PLC0415
+    def __init__(self, service: Service, orchestrator: Orchestrator, *, has_runner: bool) -> None:
+        import uvicorn  # noqa: PLC0415
+
+        from flows.service.notifications import Notifier  # noqa: PLC0415 - reads Prefect's settings, which now exist
+        from flows.service.reconciler import Reconciler  # noqa: PLC0415
 
         self._service = service
-        self._backend = backend
-        self._socket = listening
+        self._orchestrator = orchestrator
         self._stopping = threading.Event()
         self._pulse = Pulse()
-        self._mover = Mover(service, has_runner=has_runner, ring=backend.ring)
-        self._herald = Herald(service)
-        self._inbox = None if service.inbox is None else Inbox(service, service.inbox)
-        self._preparing = threading.Lock()
-        self._page = Settings(**service.settings.page.model_dump())
+        self._reconciler = Reconciler(service, has_runner=has_runner)
+        self._notifier = Notifier(service)
+        self._inbox = None if service.inbox is None else InboxWatcher(service, service.inbox)
+        self._ended: OrchestratorEnded | None = None
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                self._app(),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=5,
+            )
+        )
 
-    def run(self) -> None:
-        parts: list[tuple[str, Callable[[], None]]] = [
-            ("keeper", self._keep),
-            ("queue", self._move),
-            ("news", self._tell),
+    def run(self, listening: socket.socket) -> None:
+        """Answer over HTTP from this thread, and do the rest in others, until a signal or an error ends it."""
+        parts: list[tuple[str, Callable[[], object], float]] = [
+            ("queue", self._reconcile, _TICK_SECONDS),
+            ("news", self._notify, _TICK_SECONDS),
         ]
         if self._inbox is not None:
             self._inbox.prepare()
-            parts.append(("inbox", self._watch))
-        threads = [threading.Thread(target=work, name=name) for name, work in parts]
-        self._herald.prepare()
+            parts.append(("inbox", self._inbox.tick, self._service.settings.inbox.poll_seconds))
+        threads = [threading.Thread(target=self._repeat, args=part, name=part[0]) for part in parts]
+        threads.append(threading.Thread(target=self._keep_orchestrator, name="orchestrator"))
+        self._notifier.prepare()
         for thread in threads:
             thread.start()
+        host, port = listening.getsockname()[:2]
+        log("the service answers", address=f"http://{host}:{port}", workspace=str(self._service.workspace.root))
         try:
-            self._answer()
+            self._server.run(sockets=[listening])
         finally:
             log("the service ends")
             self._stopping.set()
             for thread in threads:
                 thread.join(_JOIN_SECONDS)
+        if self._ended is not None:
+            log_problem("the service has ended because a process that it needs has ended", self._ended)
+            raise self._ended
 
-    def _keep(self) -> None:
-        self._backend.keep(self._stopping, self._prepare)
+    def _keep_orchestrator(self) -> None:
+        """Start and watch the orchestrator; on Linux its processes end with the thread that has started them."""
+        try:
+            self._repeat("orchestrator", self._orchestrate, _TICK_SECONDS)
+        finally:
+            self._orchestrator.stop()
 
-    def _prepare(self) -> None:
-        with self._preparing, _client() as client:
-            self._mover.prepare(client)
+    def _orchestrate(self) -> None:
+        if self._orchestrator.check() and not self._orchestrator.is_ready:
+            with _client() as client:
+                self._reconciler.prepare(client)
+            self._orchestrator.start_flows()
 
-    def _move(self) -> None:
-        def once() -> None:
-            if self._backend.is_ready:
-                with self._preparing:
-                    if self._mover.is_due():
-                        with _client() as client:
-                            self._mover.tick(client, self._backend.runner_started_at)
-                self._pulse.beat("queue")
+    def _reconcile(self) -> None:
+        if self._orchestrator.is_ready:
+            if self._reconciler.is_due():
+                with _client() as client:
+                    self._reconciler.tick(client)
+            self._pulse.beat("queue")
 
-        self._again("queue", once, _TICK_SECONDS)
+    def _notify(self) -> None:
+        if self._orchestrator.is_ready:
+            if self._notifier.is_due():
+                with _client() as client:
+                    self._notifier.tick(client)
+            self._pulse.beat("news")
 
-    def _tell(self) -> None:
-        def once() -> None:
-            if self._backend.is_ready:
-                if self._herald.is_due():
-                    with _client() as client:
-                        self._herald.tick(client)
-                self._pulse.beat("news")
-
-        self._again("news", once, _TICK_SECONDS)
-
-    def _watch(self) -> None:
-        inbox = self._inbox
-        if inbox is not None:
-            self._again("inbox", inbox.tick, self._service.settings.inbox.poll_seconds)
-
-    def _again(self, part: str, once: Callable[[], Any], seconds: float) -> None:
-        """Do something again and again; what goes wrong is told once for each kind of it."""
+    def _repeat(self, part: str, step: Callable[[], object], seconds: float) -> None:
+        """Repeat a step until the service stops; errors of the same kind are logged once in a row."""
         while not self._stopping.is_set():
             try:
-                once()
+                step()
                 self._pulse.problems.pop(part, None)
+            except OrchestratorEnded as error:
+                self._ended = error
+                self._server.should_exit = True
+                return
             except Exception as error:
                 kind = f"{type(error).__name__}: {error.what}" if hasattr(error, "what") else type(error).__name__
                 if self._pulse.problems.get(part) != kind:
-                    log_problem(f"{part}: it is tried again", error)
-                self._pulse.problem(part, kind)
+                    log_problem(f"{part}: will be tried again", error)
+                self._pulse.problems[part] = kind
             self._stopping.wait(seconds)
-
-    def _answer(self) -> None:
-        """Answer over HTTP, from the main thread, until a signal ends it."""
-        import uvicorn  # noqa: PLC0415
-
-        config = uvicorn.Config(
-            self._app(),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=5,
-        )
-        host, port = self._socket.getsockname()[:2]
-        log("the service answers", address=f"http://{host}:{port}", workspace=str(self._service.workspace.root))
-        uvicorn.Server(config).run(sockets=[self._socket])
 
     def _app(self) -> Any:
         from flows.service.api import requests_router, status_router  # noqa: PLC0415
@@ -183,23 +182,21 @@ class _Serving:
         from flows.web.app import create_app  # noqa: PLC0415
 
         routers = [requests_router(self._service), status_router(self._health, Metrics(self._service))]
-        return create_app(self._service.workspace.root, settings=self._page, routers=routers)
+        return create_app(self._service.workspace.root, settings=self._service.settings.page, routers=routers)
 
     def _health(self) -> tuple[bool, dict[str, str]]:
-        from flows.service.backend import is_healthy  # noqa: PLC0415
-
-        backend = self._backend
+        orchestrator = self._orchestrator
         return health(
             self._service,
             self._pulse,
-            prefect_answers=lambda: is_healthy(backend.api_url, backend.settings),
-            runner_runs=lambda: backend.runs_flows,
+            prefect_answers=lambda: is_healthy(orchestrator.api_url, orchestrator.settings),
+            runner_runs=lambda: orchestrator.runs_flows,
         )
 
 
 @contextmanager
 def _signals_end_it() -> Iterator[None]:
-    """Let SIGTERM and Ctrl-C end the service through its ``finally`` blocks; both are the usual way."""
+    """Let SIGTERM and Ctrl-C end the service through its ``finally`` blocks."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise SystemExit(0)
@@ -230,10 +227,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             listening.listen()
         except OSError as error:
             raise WorkspaceError(
-                "the service cannot answer at this address",
+                "the service cannot listen at this address",
                 where="--host and --port",
-                expected="an address of this machine and a port that nothing else listens on",
-                got=error.strerror or "refused",
-                fix="end what listens there, or name another port",
+                expected="an address of this machine and a free port",
+                got=error.strerror or "a refusal by the system",
+                fix="end the program that listens there, or choose another port",
             ) from None
         yield listening

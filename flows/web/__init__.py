@@ -1,9 +1,8 @@
-"""The reviewer's page: sign in, see what awaits review and what it rests on, vote, revoke, search the ledger, audit.
+"""The reviewer's page: sign in, see releases and their evidence, vote, revoke, search the ledger, audit.
 
 Pages are HTML from ``templates/web`` and work without scripts. FastAPI is imported here and in ``flows.service`` only.
 """
 
 from flows.web.app import create_app
-from flows.web.settings import Settings
 
-__all__ = ["Settings", "create_app"]
+__all__ = ["create_app"]

@@ -1,4 +1,4 @@
-"""The application: pages, what is told where there is none, and the guard around all of it."""
+"""The application: pages, answers to errors, and the guard around both."""
 
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -13,31 +13,31 @@ from starlette.types import ASGIApp
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
-from flows.web import audit_pages, deeds, ledger_pages, releases, signing_in
+from flows.web import actions, audit_pages, ledger_pages, login, releases
+from flows.web.authentication import SignInNeeded
 from flows.web.guard import Guard, log
-from flows.web.register import Register
+from flows.web.release_index import ReleaseIndex
 from flows.web.sessions import Sessions
-from flows.web.settings import Settings
-from flows.web.site import STATIC, Refused, Site, not_found, see_other, template_file
-from flows.web.visiting import SignInNeeded
+from flows.web.site import STATIC, Refused, Site, not_found, see_other, sentence, template_file
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.audit.cells import LIMIT
-from tasks.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
+from tasks.service.settings import DEFAULTS, PageSettings
 
 PAGES = ("/sign-in", "/sign-out", "/releases", "/ledger", "/audit", "/static")
-"""Where the pages are; what others add lies elsewhere."""
+"""Addresses of pages; other routers use other addresses."""
 
 _YEAR = 31_536_000
-_EXPLAINED_FIRST = "Decide nothing on what is shown here until it is explained."
+_EXPLAINED_FIRST = "Do not decide on this release until the cause is known."
 
 
 def create_app(
     workspace: Path,
     *,
     clock: Clock = utc_now,
-    settings: Settings | None = None,
+    settings: PageSettings = DEFAULTS.page,
     routers: Sequence[APIRouter] = (),
 ) -> FastAPI:
     """The reviewer's page over one workspace.
@@ -47,30 +47,29 @@ def create_app(
     workspace : Path
         Its folder, which must exist; accounts are those of ``releasegate account``.
     clock : callable
-    settings : Settings, optional
+    settings : PageSettings
     routers : sequence of APIRouter
-        Further routes, each with a guard of its own: sessions and forms of the page say nothing of them. The headers
-        of every answer, the check of the host and the silence about faults hold for them too.
+        Further routes with their own access control: the page's sessions do not cover them. The headers of answers,
+        the check of the host and the silence about faults do.
 
     Notes
     -----
-    Whoever waits for a vote reads the ledger, where it is once the page has answered.
+    A vote is in the ledger once the page has answered.
 
-    The server must give the address of its peer as it is (``uvicorn --no-proxy-headers``): `settings` says which
-    proxies are believed. Sessions are in memory, so that there is one process.
+    The server must pass the address of its peer unchanged (``uvicorn --no-proxy-headers``): `settings` names the
+    trusted proxies. Sessions are in memory, so there must be one process.
     """
-    chosen = settings or Settings()
     place = Workspace(workspace.resolve())
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = Site(
         workspace=place,
-        settings=chosen,
+        settings=settings,
         clock=clock,
         accounts=Accounts(place),
-        sessions=Sessions(chosen),
-        register=Register(place),
+        sessions=Sessions(settings),
+        releases=ReleaseIndex(place),
     )
-    for router in (_own, *(one.router for one in (signing_in, releases, deeds, ledger_pages, audit_pages)), *routers):
+    for router in (_own, *(one.router for one in (login, releases, actions, ledger_pages, audit_pages)), *routers):
         app.include_router(router)
     app.exception_handler(SignInNeeded)(_sign_in)
     app.exception_handler(Refused)(_refused)
@@ -84,16 +83,16 @@ def create_app(
             Refused(
                 HTTPStatus.INTERNAL_SERVER_ERROR,
                 "The page failed",
-                "Nothing was decided or released by it. Try again; if it comes back, tell whoever runs the gate when.",
+                "Nothing was decided or released. Try again; if it fails again, tell the operator when.",
             ),
             "/",
         )
 
-    app.add_middleware(_guarded(chosen, fault))
+    app.add_middleware(_guarded(settings, fault))
     return app
 
 
-def _guarded(settings: Settings, fault: Callable[[], Response]) -> Callable[[ASGIApp], Guard]:
+def _guarded(settings: PageSettings, fault: Callable[[], Response]) -> Callable[[ASGIApp], Guard]:
     return lambda app: Guard(app, settings, fault)
 
 
@@ -147,19 +146,19 @@ async def _refused(request: Request, error: Refused) -> Response:
 
 
 async def _wrong(request: Request, error: ReleasegateError) -> Response:
-    """What the gate itself refuses; places of files are not told."""
+    """An error of the gate; paths of files are not shown."""
     log.warning("a page was refused: %s", error.what)
     if isinstance(error, TamperingFound):
-        status, title = HTTPStatus.INTERNAL_SERVER_ERROR, "What is stored is not what was recorded"
+        status, title = HTTPStatus.INTERNAL_SERVER_ERROR, "The stored files differ from the records"
     elif isinstance(error, WorkspaceError):
-        status, title = HTTPStatus.SERVICE_UNAVAILABLE, "This cannot be shown at present"
+        status, title = HTTPStatus.SERVICE_UNAVAILABLE, "This cannot be shown now"
     else:
         unusable = isinstance(error, BadInput)
         status = HTTPStatus.UNPROCESSABLE_ENTITY if unusable else HTTPStatus.CONFLICT
         title = "This cannot be used" if unusable else "The release's records contradict each other"
     passing = isinstance(error, WorkspaceError)
-    after = "Try again later; if it stays so, tell whoever runs the gate." if passing else _EXPLAINED_FIRST
-    return await _refused(request, Refused(status, title, f"{error.what[:1].upper()}{error.what[1:]}. {after}"))
+    after = "Try again later; if it remains so, tell the operator of the gate." if passing else _EXPLAINED_FIRST
+    return await _refused(request, Refused(status, title, f"{sentence(error.what)} {after}"))
 
 
 async def _missing(request: Request, error: HTTPException) -> Response:
@@ -172,7 +171,7 @@ async def _missing(request: Request, error: HTTPException) -> Response:
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    """An address or a document that cannot be used: where it is wrong, not what was sent."""
+    """An unusable address or document: the place of the error, not the value."""
     if request.url.path.startswith(PAGES):
         return await _refused(request, not_found())
     places = sorted({".".join(str(part) for part in one["loc"]) for one in error.errors()})

@@ -1,4 +1,4 @@
-"""The audit of a period, to be downloaded as PDF, JSON or CSV."""
+"""Download of the audit of a period as PDF, JSON or CSV."""
 
 import io
 import threading
@@ -10,10 +10,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flows.audit import JSON, as_data, as_pdf, audit_of
-from flows.web.site import Site, Visitor, log, not_allowed
-from flows.web.visiting import Present, Sent, TheSite
+from flows.web.authentication import CurrentSite, CurrentVisitor, PostedForm
+from flows.web.site import Site, Visitor, log, not_allowed, sentence
 from tasks.audit.report import AuditReport
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
 
 router = APIRouter()
 
@@ -23,23 +23,22 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @router.get("/audit")
-def ask(request: Request, site: TheSite, visitor: Present) -> Response:
-    """The form: a period, last month's at first, and a format."""
+def show(request: Request, site: CurrentSite, visitor: CurrentVisitor) -> Response:
+    """The form, with the previous month as period."""
     _check(visitor)
     last = site.clock().date().replace(day=1) - timedelta(days=1)
     return _form(request, site, visitor, {"from": last.replace(day=1).isoformat(), "to": last.isoformat()})
 
 
 @router.post("/audit")
-def make(request: Request, site: TheSite, sent: Sent) -> Response:
+def download(request: Request, site: CurrentSite, visitor: CurrentVisitor, form: PostedForm) -> Response:
     """The audit of a period as a file."""
-    visitor, form = sent
     _check(visitor)
     given = {name: form.text(name).strip()[:20] for name in ("from", "to", "format")}
     try:
         if given["format"] not in _TYPES:
-            raise BadInput("there is no such format", expected="PDF, JSON or CSV", got="another")
-        site.bounded(site.limits.audits, visitor.account.login)
+            raise BadInput("there is no such format", expected="PDF, JSON or CSV", got="another format")
+        site.limit(site.limits.audits, visitor.account.login)
         with _ONE_AT_A_TIME:
             report = audit_of(site.workspace, given["from"], given["to"], clock=site.clock)
             content = _rendered(site, report, given["format"])
@@ -62,14 +61,14 @@ def _check(visitor: Visitor) -> None:
 
 def _rendered(site: Site, report: AuditReport, kind: str) -> bytes:
     if kind == "pdf":
-        with site.drawings.alone:
+        with site.figures.drawing:
             return as_pdf(report)
     files = as_data(report)
     return files[JSON] if kind == "json" else _zipped({name: files[name] for name in files if name != JSON})
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:
-    """One file of several; the same bytes each time."""
+    """A ZIP file of several files; the same bytes each time."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):
@@ -87,5 +86,5 @@ def _form(
         status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
         given=given | {"format": given.get("format") or "pdf"},
         today=site.clock().date().isoformat(),
-        problem="" if error is None else f"{error.what[:1].upper()}{error.what[1:]}; expected: {error.expected}.",
+        problem="" if error is None else sentence(f"{error.what}; expected: {error.expected}"),
     )

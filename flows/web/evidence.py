@@ -1,8 +1,8 @@
-"""What one recipient's release rests on, read from its bundle and compared with the ledger before anything is shown.
+"""The evidence of one recipient's release, read from its bundle and compared with the ledger before it is shown.
 
-The ledger names the bundle's manifest, the manifest each file; a file that is not as it was sealed is not shown. Signed
-determinations and what reviews have added are named by the ledger itself. Nothing is changed here, and what follows a
-vote verifies all of the bundle once more (``flows.cases.open_release``).
+The ledger names the bundle's manifest, the manifest each file; an altered file is not shown. Signed determinations and
+additions by reviews are named by the ledger itself. Nothing is changed here; a vote verifies the whole bundle again
+(``flows.cases.open_release``).
 """
 
 import hashlib
@@ -17,89 +17,89 @@ from flows.ledger import open_ledger
 from flows.reviewing import answering
 from flows.signing import key_in_force
 from flows.workspace import Workspace
-from tasks.decision.people import same_person
+from tasks.core.errors import TamperingFound, WorkspaceError
+from tasks.core.people import same_person
+from tasks.decision.changes import read_standing
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
 from tasks.delivery.approval import APPROVALS
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import DECISIONS
-from tasks.errors import TamperingFound, WorkspaceError
-from tasks.ledger.changes import read_standing
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import RegisteredKey
 
 
 @dataclass(frozen=True)
-class Document:
-    """A file of the bundle that may be opened."""
+class EvidenceFile:
+    """A file of the bundle that visitors may open."""
 
     key: str
-    """Its name in the address."""
+    """Name in the address."""
     title: str
     path: str
-    """In the bundle."""
+    """Path in the bundle."""
     sha256: str
 
     @property
     def is_pdf(self) -> bool:
-        """Whether it is one; else it is JSON."""
+        """Whether it is a PDF; otherwise it is JSON."""
         return self.path.endswith(".pdf")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One recipient's release."""
+    """The evidence of one recipient's release."""
 
     bundle: Path
     record: DecisionRecord
     record_sha256: str
     standing: Standing
     entries: tuple[Entry, ...]
-    """About this recipient, or about the release as a whole; oldest first."""
-    documents: tuple[Document, ...]
+    """Entries about this recipient or the whole release, oldest first."""
+    documents: tuple[EvidenceFile, ...]
     answering: tuple[str, ...]
-    """Officers who answer for exceptions, and so do not review it."""
+    """Officers who answer for overrides, and therefore do not review it."""
     key: RegisteredKey | None
-    """The key of whoever looks, where one is in force."""
+    """The visitor's key, if one is in force."""
 
     @property
     def last(self) -> str:
-        """Hash of the last entry about it that is no vote: others may vote while somebody makes up his mind."""
+        """Hash of its last entry other than a vote: others may vote while a visitor considers theirs."""
         return next(entry.sha256 for entry in reversed(self.entries) if entry.event is not Event.VOTED)
 
     def has_voted(self, who: str) -> bool:
-        """Whether somebody's vote of this round is in."""
+        """Whether somebody has voted in this round."""
         return any(same_person(who, name) for name in self.standing.commitments)
 
-    def read(self, document: Document) -> bytes:
-        """A document's bytes.
+    def read(self, document: EvidenceFile) -> bytes:
+        """Bytes of a file.
 
         Raises
         ------
         TamperingFound
-            If they are not what was recorded.
+            If they differ from the record.
         """
         return _read(self.bundle, document.path, document.sha256)
 
 
 def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetime, *, who: str) -> Evidence:
-    """Read what a recipient's release rests on.
+    """Read the evidence of a recipient's release.
 
     Parameters
     ----------
     workspace : Workspace
     release_id, recipient : str
-        Of a decision that the ledger records.
+        A decision that the ledger records.
     now : datetime
     who : str
-        Name of whoever looks.
+        Name of the visitor.
 
     Raises
     ------
     WorkspaceError
-        If the release was recorded and its bundle is not in its place yet.
+        If the release was recorded but its bundle is not published yet.
     TamperingFound
-        If the manifest, the record or the ledger is not as recorded.
+        If the manifest, the record or the ledger has been altered.
     StageFailed
         If the ledger's entries contradict each other.
     """
@@ -138,8 +138,8 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
         raise WorkspaceError(
             "this release is not published yet",
             where="bundle of the release",
-            expected="a bundle in its place",
-            got="none",
+            expected="a published bundle",
+            got="no bundle",
             fix="wait until its run has ended; if it was interrupted, releasegate release finishes it",
         )
     content = _read(bundle, MANIFEST_FILE, str(published[-1].body.get("manifest_sha256")))
@@ -149,13 +149,15 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
         _unreadable(MANIFEST_FILE)
 
 
-def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[Document, ...]:
-    """What may be opened, in the order of its making."""
+def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[EvidenceFile, ...]:
+    """Files that visitors may open, oldest first."""
     last = max(entry.sequence for entry in own if entry.event is Event.DECIDED)
     since = [entry for entry in own if entry.sequence > last]
     found = [
-        Document("report.pdf", "Determination", f"report/{recipient}.pdf", sealed.get(f"report/{recipient}.pdf", "")),
-        Document(
+        EvidenceFile(
+            "report.pdf", "Determination", f"report/{recipient}.pdf", sealed.get(f"report/{recipient}.pdf", "")
+        ),
+        EvidenceFile(
             "decision.json", "Decision record", f"{DECISIONS}/{recipient}.json", sealed[f"{DECISIONS}/{recipient}.json"]
         ),
     ]
@@ -165,13 +167,13 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
         if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
             named = str(entry.body["certificate_sha256"])
             approval = f"{APPROVALS}/{recipient}.json"
-            found.append(Document("approval.json", "Approval", approval, str(entry.body["approval_sha256"])))
+            found.append(EvidenceFile("approval.json", "Approval", approval, str(entry.body["approval_sha256"])))
         elif entry.event is Event.SIGNED:
             short = str(entry.body["certificate_sha256"])[:16]
             title = f"Determination signed by {entry.body['subject']}"
             path = f"signed/{recipient}/{short}.pdf"
-            found.append(Document(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
-    found.insert(1, Document("certificate.pdf", "Certificate", certificate, named))
+            found.append(EvidenceFile(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
+    found.insert(1, EvidenceFile("certificate.pdf", "Certificate", certificate, named))
     return tuple(one for one in found if one.sha256)
 
 
@@ -186,21 +188,21 @@ def _read(bundle: Path, path: str, sha256: str) -> bytes:
 
 
 def _unreadable(path: str) -> Never:
-    """For the very bytes that were recorded, which this program cannot read."""
+    """Raise for bytes that are as recorded, but that this program cannot read."""
     raise WorkspaceError(
-        "a file of this release is as it was recorded, and this version of the program cannot read it",
+        "a file of this release is intact, but this version of the program cannot read it",
         where=path,
-        expected="a file of this version, or of one whose files it reads",
-        got="a file of another one",
-        fix="show the release with the version that it was decided with",
+        expected="a file of this version, or of one that it can read",
+        got="a file of another version",
+        fix="show the release with the version that decided it",
     )
 
 
 def _differs(path: str) -> Never:
     raise TamperingFound(
-        "a file of this release is not what was recorded",
+        "a file of this release differs from the record",
         where=path,
         expected="the file that manifest and ledger name",
-        got="another, or none",
-        fix="decide nothing on it; verify the bundle, and restore it from a backup",
+        got="a different file, or no file",
+        fix="do not decide on it; verify the bundle, and restore it from a backup",
     )

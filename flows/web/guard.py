@@ -1,7 +1,4 @@
-"""What holds for every answer: who may ask, what a browser may do with it, and that no fault tells anything.
-
-It lies around all routes, those that others add to the page among them.
-"""
+"""The guard around all routes: the check of the host, security headers, and answers to faults without details."""
 
 import logging
 import traceback
@@ -13,12 +10,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from flows.web.settings import Settings
+from tasks.service.settings import PageSettings
 
 log = logging.getLogger("releasegate.web")
 
 COOKIES = "releasegate_cookies"
-"""Names the place in a request's scope for cookies that its answer is to set."""
+"""Key in a request's scope of the cookies that its answer sets."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -42,12 +39,12 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
-    settings : Settings
+    settings : PageSettings
     fault : callable
-        The answer where the application fails.
+        Makes the answer to a fault of the application.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, fault: Callable[[], Response]) -> None:
+    def __init__(self, app: ASGIApp, settings: PageSettings, fault: Callable[[], Response]) -> None:
         self._app, self._settings, self._fault = app, settings, fault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,7 +89,7 @@ class Guard:
 
 
 def _host(headers: Headers) -> str:
-    """The host that is asked for, without a port; empty where there is not exactly one."""
+    """The requested host without a port; empty if there is not exactly one."""
     named = headers.getlist("host")
     if len(named) != 1:
         return ""

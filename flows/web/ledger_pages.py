@@ -1,4 +1,4 @@
-"""The ledger, searched: by release, event, person and days; a page at a time, the newest entries first."""
+"""Search of the ledger by release, event, person and days; newest entries first, page by page."""
 
 from datetime import date
 from typing import NamedTuple
@@ -7,39 +7,39 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flows.ledger import has_ledger, open_ledger
-from flows.web.entries import concerns, told
+from flows.web.authentication import CurrentSite, CurrentVisitor
+from flows.web.entry_views import concerns, entry_view
 from flows.web.paging import number_of, query
 from flows.web.site import Site, not_allowed
-from flows.web.visiting import Present, TheSite
 from tasks.ledger.entry import Entry, Event
-from tasks.ledger.store import Ledger, Terms
+from tasks.ledger.store import EntryFilter, Ledger
 
 router = APIRouter()
 
 _ROWS = 40
 _READ_AT_ONCE = 500
 _READ_AT_MOST = 10_000
-"""Entries looked through for one page where a person is sought; then the reader decides whether to go on."""
+"""Entries searched for a person before the reader is asked whether to go on."""
 _LONGEST = 100
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A page of entries."""
 
     entries: tuple[Entry, ...]
     go_on: int | None
-    """Number of the last entry that was looked at, where there may be more before it."""
+    """Number of the last entry searched, if there may be more before it."""
 
 
 @router.get("/ledger")
-def search(request: Request, site: TheSite, visitor: Present) -> Response:
-    """The form, and what it finds."""
+def search(request: Request, site: CurrentSite, visitor: CurrentVisitor) -> Response:
+    """The form and its results."""
     if not visitor.sees_all:
         raise not_allowed("The ledger is shown to reviewers, officers and regulators.")
     given = {name: request.query_params.get(name, "").strip()[:_LONGEST] for name in _TERMS}
     terms, wrong = _terms(given)
     before = number_of(request.query_params.get("before", "")) or None
-    found = Found((), None) if wrong else _find(site, terms, given["person"], before)
+    found = SearchResult((), None) if wrong else _find(site, terms, given["person"], before)
     return site.page(
         request,
         "ledger.html",
@@ -47,7 +47,7 @@ def search(request: Request, site: TheSite, visitor: Present) -> Response:
         given=given,
         wrong=wrong,
         events=[event.value for event in Event],
-        entries=[told(entry) for entry in found.entries],
+        entries=[entry_view(entry) for entry in found.entries],
         newest="" if before is None else query(given),
         older="" if found.go_on is None else query(given, before=str(found.go_on)),
         searched=any(given.values()),
@@ -57,8 +57,8 @@ def search(request: Request, site: TheSite, visitor: Present) -> Response:
 _TERMS = ("release", "event", "person", "from", "to")
 
 
-def _terms(given: dict[str, str]) -> tuple[Terms, dict[str, str]]:
-    """What is looked for, and what is wrong with it by field."""
+def _terms(given: dict[str, str]) -> tuple[EntryFilter, dict[str, str]]:
+    """The search terms, and mistakes in them by field."""
     wrong: dict[str, str] = {}
     release = given["release"].lower()
     if release and not (len(release) >= 6 and set(release) <= set("0123456789abcdef")):
@@ -78,18 +78,18 @@ def _terms(given: dict[str, str]) -> tuple[Terms, dict[str, str]]:
     first, last = days.get("from"), days.get("to")
     if first and last and first > last:
         wrong["to"] = "The last day is before the first."
-    return Terms(release or None, event, first, last), wrong
+    return EntryFilter(release or None, event, first, last), wrong
 
 
-def _find(site: Site, terms: Terms, person: str, before: int | None) -> Found:
+def _find(site: Site, terms: EntryFilter, person: str, before: int | None) -> SearchResult:
     if not has_ledger(site.workspace):
-        return Found((), None)
+        return SearchResult((), None)
     with open_ledger(site.workspace) as ledger:
         return _with_person(ledger, terms, person, before)
 
 
-def _with_person(ledger: Ledger, terms: Terms, person: str, before: int | None) -> Found:
-    """Entries that match, until a page is full or enough were looked through."""
+def _with_person(ledger: Ledger, terms: EntryFilter, person: str, before: int | None) -> SearchResult:
+    """Matching entries, until a page is full or the limit of searched entries is reached."""
     matching: list[Entry] = []
     size = _READ_AT_ONCE if person else _ROWS + 1
     looked = 0
@@ -99,9 +99,9 @@ def _with_person(ledger: Ledger, terms: Terms, person: str, before: int | None) 
             if person and not concerns(entry, person):
                 continue
             if len(matching) == _ROWS:
-                return Found(tuple(matching), matching[-1].sequence)
+                return SearchResult(tuple(matching), matching[-1].sequence)
             matching.append(entry)
         if len(read) < size:
-            return Found(tuple(matching), None)
+            return SearchResult(tuple(matching), None)
         looked, before = looked + len(read), read[-1].sequence
-    return Found(tuple(matching), before)
+    return SearchResult(tuple(matching), before)

@@ -1,7 +1,7 @@
-"""How often something may be tried: counters in a fixed number of places, whatever keys come.
+"""Rate limits: counters in a fixed number of slots, whatever keys come.
 
-A key's place follows from a hash with a secret of the process. Two keys may share one, which makes the limit stricter
-and never looser; no key pushes out another, so that many addresses or names do not wear a limit down.
+A key's slot follows from a hash with a secret of the process. Two keys may share a slot, which makes the limit stricter
+and never looser; no key evicts another, so that many addresses or names cannot wear a limit down.
 """
 
 import hashlib
@@ -10,17 +10,18 @@ import secrets
 import threading
 from datetime import datetime, timedelta
 
-_PLACES = 8192
+_SLOTS = 8192
 
 
 class Limiter:
-    """At most `limit` times in `seconds` for each key.
+    """A limit for each key.
 
     Parameters
     ----------
     limit : int
+        Attempts within the window.
     seconds : int
-        Length of the window, which begins with the first of them.
+        Length of the window, which begins with the first attempt.
     """
 
     def __init__(self, limit: int, seconds: int) -> None:
@@ -30,32 +31,32 @@ class Limiter:
         self._lock = threading.Lock()
 
     def take(self, key: str, now: datetime) -> int:
-        """Count one more try; seconds to wait, 0 where it is allowed."""
-        place = self._place(key)
+        """Count an attempt; returns the seconds to wait, 0 if it is allowed."""
+        slot = self._slot(key)
         with self._lock:
-            began, count = self._windows.get(place, (now, 0))
+            began, count = self._windows.get(slot, (now, 0))
             if not began <= now < began + self._window:
                 began, count = now, 0
             if count >= self._limit:
                 return max(1, int((began + self._window - now).total_seconds()))
-            self._windows[place] = began, count + 1
+            self._windows[slot] = began, count + 1
             return 0
 
     def give_back(self, key: str) -> None:
-        """Take back one that was counted."""
-        place = self._place(key)
+        """Uncount an attempt."""
+        slot = self._slot(key)
         with self._lock:
-            if place in self._windows:
-                began, count = self._windows[place]
-                self._windows[place] = began, max(0, count - 1)
+            if slot in self._windows:
+                began, count = self._windows[slot]
+                self._windows[slot] = began, max(0, count - 1)
 
-    def _place(self, key: str) -> int:
+    def _slot(self, key: str) -> int:
         hashed = hashlib.blake2b(key.encode("utf-8", "backslashreplace"), key=self._secret, digest_size=8).digest()
-        return int.from_bytes(hashed) % _PLACES
+        return int.from_bytes(hashed) % _SLOTS
 
 
-def neighbourhood(address: str) -> str:
-    """What is counted as one address: one of IPv4, or the /64 that one subscriber has of IPv6."""
+def subscriber(address: str) -> str:
+    """The address that limits count: an IPv4 address, or the /64 network that one subscriber of IPv6 has."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The queue, and what one recipient's release rests on."""
+"""The queue, and the page of one recipient's release with its evidence."""
 
 import re
 from collections.abc import Sequence
@@ -8,52 +8,52 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from flows.accounts import Duty
-from flows.web.entries import told
+from flows.web.authentication import CurrentSite, CurrentVisitor
+from flows.web.entry_views import entry_view
 from flows.web.evidence import Evidence, evidence
-from flows.web.paging import Page, number_of, query
-from flows.web.register import Listed
-from flows.web.site import REVOKES, Site, Visitor, not_found
-from flows.web.visiting import Present, TheSite
+from flows.web.paging import ListPage, number_of, query
+from flows.web.release_index import IndexedRelease
+from flows.web.site import REVOKES, Site, Visitor, not_found, sentence
 from reports import statements
 from reports.figures import figures
 from reports.gates import gate_rows
+from tasks.core.errors import BadInput
 from tasks.decision.people import reviewer_of, revoking_roles
 from tasks.decision.record import Verdict
 from tasks.decision.states import Change, State, can_follow
-from tasks.errors import BadInput
 from tasks.ledger.entry import Event
 
 router = APIRouter()
 
 ReleaseId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
-Recipient = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-_SAID = {
+RecipientId = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+_UNCHANGED = {
     Verdict.APPROVED: (State.APPROVED, State.RELEASED),
     Verdict.AWAITING_REVIEW: (State.AWAITING_REVIEW,),
     Verdict.BLOCKED: (State.BLOCKED,),
 }
-"""States in which a release still is what the gate said of it."""
+"""States in which a release still has the gate's verdict."""
 _DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
-"""For a figure that is opened alone: its shapes carry their styles themselves, and it can do nothing else."""
+"""Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
 _FIGURE = re.compile(r"[a-z_]{1,40}")
 _ROWS = 25
 
 
 @router.get("/releases")
-def queue(request: Request, site: TheSite, visitor: Present) -> Response:
+def queue(request: Request, site: CurrentSite, visitor: CurrentVisitor) -> Response:
     """Releases that await review, or all of them."""
     seen = visible(site, visitor)
     show = request.query_params.get("show", "")
     sought = request.query_params.get("q", "").strip()[:100]
-    mine = [one for one in seen if visitor.has(Duty.REVIEWER) and one.asks(visitor.account.name)]
+    mine = [one for one in seen if visitor.has(Duty.REVIEWER) and one.needs_vote_of(visitor.account.name)]
     waiting = [one for one in seen if one.awaits]
-    chosen: Sequence[Listed] = {"mine": mine, "all": seen}.get(show, waiting)
+    chosen: Sequence[IndexedRelease] = {"mine": mine, "all": seen}.get(show, waiting)
     found = [one for one in chosen if _matches(one, sought)]
     return site.page(
         request,
         "queue.html",
         visitor,
-        page=Page.of(found, number_of(request.query_params.get("page", "")), _ROWS, request.query_params),
+        page=ListPage.of(found, number_of(request.query_params.get("page", "")), _ROWS, request.query_params),
         show=show if show in {"mine", "all"} else "waiting",
         votes=visitor.has(Duty.REVIEWER),
         sought=sought,
@@ -65,14 +65,16 @@ def queue(request: Request, site: TheSite, visitor: Present) -> Response:
 
 
 @router.get("/releases/{release_id}/{recipient}")
-def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseId, recipient: Recipient) -> Response:
-    """One recipient's release: verdict, gates, figures, documents, what else the recipient has got, history."""
-    listed = one_of(site, visitor, release_id, recipient)
-    found = read(site, visitor, listed)
-    everything = site.register.all(site.clock().date())
+def show(
+    request: Request, site: CurrentSite, visitor: CurrentVisitor, release_id: ReleaseId, recipient: RecipientId
+) -> Response:
+    """One recipient's release: verdict, gates, figures, documents, other releases to the recipient, history."""
+    listed = find_release(site, visitor, release_id, recipient)
+    found = read_evidence(site, visitor, listed)
+    everything = site.releases.all(site.clock().date())
     elsewhere = [one for one in everything if one.recipient == recipient and one.release_id != release_id]
     earlier = [one for one in elsewhere if one.case.released is not None and _is_seen(visitor, one)]
-    record, history = found.record, [told(entry) for entry in found.entries]
+    record, history = found.record, [entry_view(entry) for entry in found.entries]
     return site.page(
         request,
         "release.html",
@@ -83,7 +85,7 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
         record=record,
         verdict=statements.verdict_text(record),
         blocked=record.decision is Verdict.BLOCKED,
-        moved_on=found.standing.state.value not in _SAID[record.decision],
+        moved_on=found.standing.state.value not in _UNCHANGED[record.decision],
         gates=gate_rows(record),
         overridden=[gate for gate in record.gates if gate.overridden],
         missing=statements.not_assessed(record),
@@ -98,16 +100,18 @@ def show(request: Request, site: TheSite, visitor: Present, release_id: ReleaseI
         ],
         history=history,
         again=[one for one in history if one.event == Event.REASSESSED][-1:],
-        barred=barred(visitor, found),
+        barred=why_no_vote(visitor, found),
         has_voted=found.has_voted(visitor.account.name),
         may_revoke=may_revoke(visitor, found),
     )
 
 
 @router.get("/releases/{release_id}/{recipient}/documents/{name}")
-def document(site: TheSite, visitor: Present, release_id: ReleaseId, recipient: Recipient, name: str) -> Response:
-    """A file of the bundle, as it was recorded."""
-    found = read(site, visitor, one_of(site, visitor, release_id, recipient))
+def document(
+    site: CurrentSite, visitor: CurrentVisitor, release_id: ReleaseId, recipient: RecipientId, name: str
+) -> Response:
+    """A file of the bundle, as recorded."""
+    found = read_evidence(site, visitor, find_release(site, visitor, release_id, recipient))
     wanted = next((one for one in found.documents if one.key == name), None)
     if wanted is None:
         raise not_found()
@@ -120,54 +124,56 @@ def document(site: TheSite, visitor: Present, release_id: ReleaseId, recipient: 
 
 
 @router.get("/releases/{release_id}/{recipient}/figures/{name}.svg")
-def figure(site: TheSite, visitor: Present, release_id: ReleaseId, recipient: Recipient, name: str) -> Response:
+def figure(
+    site: CurrentSite, visitor: CurrentVisitor, release_id: ReleaseId, recipient: RecipientId, name: str
+) -> Response:
     """One of the report's figures."""
-    found = read(site, visitor, one_of(site, visitor, release_id, recipient))
-    drawn = site.drawings.svg(found.record, found.record_sha256, name) if _FIGURE.fullmatch(name) else None
+    found = read_evidence(site, visitor, find_release(site, visitor, release_id, recipient))
+    drawn = site.figures.svg(found.record, found.record_sha256, name) if _FIGURE.fullmatch(name) else None
     if drawn is None:
         raise not_found()
     return Response(drawn, media_type="image/svg+xml", headers={"Content-Security-Policy": _DRAWING})
 
 
-def visible(site: Site, visitor: Visitor) -> tuple[Listed, ...]:
-    """The releases that a visitor may see, the newest first: all of them, or those that he has asked for."""
-    return tuple(one for one in site.register.all(site.clock().date()) if _is_seen(visitor, one))
+def visible(site: Site, visitor: Visitor) -> tuple[IndexedRelease, ...]:
+    """Releases that a visitor may see, newest first: all, or those that they requested."""
+    return tuple(one for one in site.releases.all(site.clock().date()) if _is_seen(visitor, one))
 
 
-def one_of(site: Site, visitor: Visitor, release_id: str, recipient: str) -> Listed:
-    """One of the releases that a visitor may see.
+def find_release(site: Site, visitor: Visitor, release_id: str, recipient: str) -> IndexedRelease:
+    """A release that a visitor may see.
 
     Raises
     ------
     Refused
-        If it is none, whether or not there is such a release.
+        If they may not see it, whether or not it exists.
     """
-    found = site.register.find(release_id, recipient, site.clock().date())
+    found = site.releases.find(release_id, recipient, site.clock().date())
     if found is None or not _is_seen(visitor, found):
         raise not_found()
     return found
 
 
-def read(site: Site, visitor: Visitor, listed: Listed) -> Evidence:
-    """What a release rests on; raises as ``evidence`` does."""
+def read_evidence(site: Site, visitor: Visitor, listed: IndexedRelease) -> Evidence:
+    """Evidence of a release; raises as ``evidence`` does."""
     return evidence(site.workspace, listed.release_id, listed.recipient, site.clock(), who=visitor.account.name)
 
 
-def barred(visitor: Visitor, found: Evidence) -> str:
-    """Why a visitor has no vote on a release; empty where he has one."""
+def why_no_vote(visitor: Visitor, found: Evidence) -> str:
+    """Why a visitor has no vote on a release; empty if they have one."""
     if found.standing.state is not State.AWAITING_REVIEW:
-        return "It takes no votes."
+        return "It does not await votes."
     if not visitor.has(Duty.REVIEWER):
-        return "Your account is not a reviewer's."
+        return "Your account has no reviewer role."
     try:
         reviewer_of(found.record, visitor.account.name, found.answering)
     except BadInput as error:
-        return f"{error.what[:1].upper()}{error.what[1:]}."
+        return sentence(error.what)
     return ""
 
 
 def may_revoke(visitor: Visitor, found: Evidence) -> bool:
-    """Whether a visitor may take a release back in its present state."""
+    """Whether a visitor may revoke a release in its present state."""
     if not visitor.has(*REVOKES):
         return False
     try:
@@ -177,10 +183,10 @@ def may_revoke(visitor: Visitor, found: Evidence) -> bool:
     return any(can_follow(found.standing.state, Change.REVOKE, role) for role in roles)
 
 
-def _is_seen(visitor: Visitor, listed: Listed) -> bool:
+def _is_seen(visitor: Visitor, listed: IndexedRelease) -> bool:
     return visitor.sees_all or listed.is_by(visitor.account.name)
 
 
-def _matches(listed: Listed, sought: str) -> bool:
+def _matches(listed: IndexedRelease, sought: str) -> bool:
     texts = (listed.title, listed.organisation, listed.recipient, listed.requested_by, listed.release_id)
     return not sought or any(sought.casefold() in text.casefold() for text in texts)

@@ -1,7 +1,6 @@
-"""Sessions of people who have signed in: in this process's memory, by the hash of a token that only the browser has.
+"""Sessions of signed-in people, in this process's memory, by the hash of a token that only the browser has.
 
-A restart ends them all. A session belongs to one state of its account: a new password, other roles or the removal of
-the account end it.
+A restart ends them all. So does any change of its account end a session: a new password, other roles, its removal.
 """
 
 import hashlib
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from flows.accounts import Account
-from flows.web.settings import Settings
+from tasks.service.settings import PageSettings
 
 _PER_ACCOUNT = 8
 _FORMS = 64
@@ -24,18 +23,18 @@ class Session:
 
     login: str
     stamp: str
-    """Of the account when it began."""
+    """Stamp of the account when the session began."""
     by_proxy: bool
     began: datetime
     seen: datetime
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: str = ""
-    """To be told on the next page, once."""
+    """Shown once, on the next page."""
     _forms: dict[str, None] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def issue(self) -> str:
-        """A token for one form that may be sent once."""
+        """A token for a form that may be sent once."""
         token = secrets.token_urlsafe(16)
         with self._lock:
             self._forms[token] = None
@@ -44,16 +43,16 @@ class Session:
         return token
 
     def redeem(self, token: str) -> bool:
-        """Whether a form's token was issued and not used before; it is used now."""
+        """Use up a form's token; whether it was issued and not used before."""
         with self._lock:
             return token in self._forms and self._forms.pop(token) is None
 
     def is_own(self, csrf: str) -> bool:
-        """Whether a form's token against forgery is this session's."""
+        """Whether a form's anti-forgery token is this session's."""
         return hmac.compare_digest(csrf.encode(), self.csrf.encode())
 
-    def told(self) -> str:
-        """The notice, which is then gone."""
+    def take_notice(self) -> str:
+        """The notice, which is then deleted."""
         notice, self.notice = self.notice, ""
         return notice
 
@@ -61,14 +60,14 @@ class Session:
 class Sessions:
     """All sessions."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: PageSettings) -> None:
         self._idle = timedelta(minutes=settings.idle_minutes)
         self._longest = timedelta(hours=settings.longest_hours)
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
 
     def begin(self, account: Account, now: datetime, *, by_proxy: bool = False) -> tuple[str, Session]:
-        """A new session and its token; of one account's, the oldest ends where there are too many."""
+        """A new session and its token; an account's oldest session ends if it has too many."""
         token = secrets.token_urlsafe(32)
         session = Session(account.login, account.stamp, by_proxy, now, now)
         with self._lock:
@@ -80,7 +79,7 @@ class Sessions:
         return token, session
 
     def find(self, token: str, now: datetime) -> Session | None:
-        """The session of a token, if it has not ended; it is in use now."""
+        """The session of a token, if it has not ended; this counts as use."""
         with self._lock:
             session = self._sessions.get(_key(token))
             if session is None:
@@ -92,7 +91,7 @@ class Sessions:
             return session
 
     def end(self, token: str) -> None:
-        """End a session; harmless where there is none."""
+        """End a session, if there is one."""
         with self._lock:
             self._sessions.pop(_key(token), None)
 

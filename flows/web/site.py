@@ -1,9 +1,11 @@
-"""What all pages share: the workspace, who has signed in, limits, templates, and how an answer is made."""
+"""Parts that all pages share: the workspace, the visitor, rate limits, templates, answers."""
 
 import hashlib
 import hmac
 import logging
 import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -14,17 +16,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.web.drawings import Drawings
 from flows.web.guard import COOKIES
 from flows.web.limits import Limiter
-from flows.web.register import Register
+from flows.web.release_index import ReleaseIndex
 from flows.web.sessions import Session, Sessions
-from flows.web.settings import Settings
 from flows.workspace import Workspace
+from reports.figures import figures
 from reports.pdf import TEMPLATES
 from reports.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.audit.cells import LIMIT
+from tasks.decision.record import DecisionRecord
+from tasks.service.settings import PageSettings
 
 log = logging.getLogger("releasegate.web")
 
@@ -34,7 +37,7 @@ STATIC = {
     "htmx.min.js": "text/javascript; charset=utf-8",
     "htmx-LICENSE.txt": "text/plain; charset=utf-8",
 }
-"""Files that anybody may have, by name, with their types."""
+"""Public files by name, with their types."""
 
 SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
@@ -43,28 +46,28 @@ REVOKES = frozenset({Duty.OFFICER, Duty.REQUESTER})
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who has signed in."""
+    """A signed-in account."""
 
     account: Account
     session: Session
 
     def has(self, *duties: Duty) -> bool:
-        """Whether the account has one of some duties."""
+        """Whether the account has one of these roles."""
         return not self.account.duties.isdisjoint(duties)
 
     @property
     def sees_all(self) -> bool:
-        """Whether releases that others have asked for are seen, and the ledger."""
+        """Whether the account sees all releases and the ledger."""
         return self.has(*SEES_ALL)
 
     @property
     def audits(self) -> bool:
-        """Whether audits are seen."""
+        """Whether the account sees audits."""
         return self.has(*AUDITS)
 
 
 class Refused(Exception):
-    """An answer in place of a page: what is wrong, and what can be done."""
+    """An answer in place of a page: the problem, and what can be done."""
 
     def __init__(self, status: HTTPStatus, title: str, text: str, headers: Mapping[str, str] | None = None) -> None:
         self.status, self.title, self.text, self.headers = status, title, text, dict(headers or {})
@@ -72,19 +75,43 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How often what may be tried."""
+class RateLimits:
+    """Rate limits of sign-ins and actions."""
 
     login: Limiter = field(default_factory=lambda: Limiter(10, 900))
-    """Failed sign-ins to one account, from wherever."""
+    """Failed sign-ins to one account, from any address."""
     address: Limiter = field(default_factory=lambda: Limiter(30, 900))
-    """Failed sign-ins from one address, to whichever account."""
+    """Failed sign-ins from one address, to any account."""
     everybody: Limiter = field(default_factory=lambda: Limiter(300, 60))
-    """Sign-ins of all, since each takes memory and time."""
-    deeds: Limiter = field(default_factory=lambda: Limiter(20, 600))
+    """All sign-ins, since each takes memory and time."""
+    actions: Limiter = field(default_factory=lambda: Limiter(20, 600))
     """Votes and revocations of one account."""
     audits: Limiter = field(default_factory=lambda: Limiter(10, 600))
     """Audits of one account."""
+
+
+class FigureCache:
+    """Figures of records as SVG; the drawing library has process-wide settings, so only one thread draws at a time."""
+
+    _KEPT = 200
+
+    def __init__(self) -> None:
+        self.drawing = threading.Lock()
+        self._drawn: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+
+    def svg(self, record: DecisionRecord, record_sha256: str, name: str) -> bytes | None:
+        """A figure of a record; None if the record has none of this name."""
+        key = (record_sha256, name)
+        with self.drawing:
+            if key not in self._drawn:
+                figure = figures(record).get(name)
+                if figure is None:
+                    return None
+                self._drawn[key] = figure.outlined
+                while len(self._drawn) > self._KEPT:
+                    self._drawn.popitem(last=False)
+            self._drawn.move_to_end(key)
+            return self._drawn[key]
 
 
 def _versions() -> dict[str, str]:
@@ -93,42 +120,42 @@ def _versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Site:
-    """One page over one workspace."""
+    """The page of one workspace."""
 
     workspace: Workspace
-    settings: Settings
+    settings: PageSettings
     clock: Clock
     accounts: Accounts
     sessions: Sessions
-    register: Register
-    limits: Limits = field(default_factory=Limits)
-    drawings: Drawings = field(default_factory=Drawings)
+    releases: ReleaseIndex
+    limits: RateLimits = field(default_factory=RateLimits)
+    figures: FigureCache = field(default_factory=FigureCache)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     versions: Mapping[str, str] = field(default_factory=_versions)
     """Of the static files: their addresses change with their bytes."""
 
     @property
     def cookie(self) -> str:
-        """Name of the session's cookie; the prefix makes browsers insist on TLS and on this host alone."""
+        """Name of the session's cookie; the prefix restricts it to TLS and this host."""
         return "__Host-releasegate" if self.settings.https else "releasegate"
 
     @property
     def form_cookie(self) -> str:
-        """Name of the cookie that a sign-in form is bound to."""
+        """Name of the cookie that the sign-in form is bound to."""
         return f"{self.cookie}-form"
 
     def set_cookie(self, request: Request, name: str, value: str, *, seconds: int | None = None) -> None:
-        """Let the answer to a request set a cookie, or take it back where it is to last 0 seconds."""
+        """Set a cookie with the answer to a request, or delete it if it is to last 0 seconds."""
         secure = "; Secure" if self.settings.https else ""
         age = "" if seconds is None else f"; Max-Age={seconds}"
         request.scope[COOKIES].append(f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
 
     def form_token(self, nonce: str) -> str:
-        """What a form of somebody without a session must bring beside its cookie."""
+        """Token that the sign-in form must send beside its cookie."""
         return hmac.new(self.secret, nonce.encode("utf-8", "backslashreplace"), "sha256").hexdigest()
 
     def address_of(self, request: Request) -> str:
-        """Where a request comes from; behind a trusted proxy, what that proxy says."""
+        """The address of a request; behind a trusted proxy, as that proxy states it."""
         peer = request.client.host if request.client else ""
         if self.settings.is_proxy(peer):
             forwarded = request.headers.getlist("x-forwarded-for")
@@ -144,7 +171,6 @@ class Site:
         *,
         status: HTTPStatus = HTTPStatus.OK,
         small_cell: int = LIMIT,
-        headers: Mapping[str, str] | None = None,
         **context: object,
     ) -> HTMLResponse:
         """A page from a template."""
@@ -152,21 +178,21 @@ class Site:
             SmallCellRule(small_cell),
             f"web/{template}",
             visitor=visitor,
-            notice=visitor.session.told() if visitor else "",
+            notice=visitor.session.take_notice() if visitor else "",
             csrf=visitor.session.csrf if visitor else "",
             here=request.url.path,
             versions=self.versions,
             **context,
         )
-        return HTMLResponse(html, status, dict(headers or {}))
+        return HTMLResponse(html, status)
 
-    def bounded(self, limiter: Limiter, key: str) -> None:
-        """Count one more try.
+    def limit(self, limiter: Limiter, key: str) -> None:
+        """Count an attempt.
 
         Raises
         ------
         Refused
-            If there were too many.
+            After too many attempts.
         """
         wait = limiter.take(key, self.clock())
         if wait:
@@ -174,7 +200,7 @@ class Site:
 
 
 def too_many(wait: int) -> Refused:
-    """The answer to whoever tries too often."""
+    """The answer after too many attempts."""
     minutes = -(-wait // 60)
     return Refused(
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -185,20 +211,25 @@ def too_many(wait: int) -> Refused:
 
 
 def not_found() -> Refused:
-    """The answer where there is nothing, or nothing for this visitor."""
-    return Refused(HTTPStatus.NOT_FOUND, "There is no such page", "The address is wrong, or it is not for you to see.")
+    """The answer where there is no page, or none for this visitor."""
+    return Refused(HTTPStatus.NOT_FOUND, "Page not found", "The address is wrong, or you may not see this page.")
 
 
 def not_allowed(text: str) -> Refused:
-    """The answer where somebody may not do something."""
-    return Refused(HTTPStatus.FORBIDDEN, "This is not for you to do", text)
+    """The answer to a visitor without permission."""
+    return Refused(HTTPStatus.FORBIDDEN, "You may not do this", text)
 
 
 def see_other(place: str) -> RedirectResponse:
-    """On to another page, after something was done."""
+    """A redirection to another page."""
     return RedirectResponse(place, HTTPStatus.SEE_OTHER)
 
 
 def template_file(name: str) -> Path:
     """A static file."""
     return TEMPLATES / "web" / name
+
+
+def sentence(clause: str) -> str:
+    """A clause of an error as a sentence."""
+    return f"{clause[:1].upper()}{clause[1:]}."

@@ -1,1 +1,1 @@
-"""The audit of a period: what the ledger's entries tell of it, computed from them alone."""
+"""The audit of a period, computed from the ledger's entries alone."""

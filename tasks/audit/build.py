@@ -3,34 +3,19 @@
 Pure: rows, the result of their verification, days and a time in; the report out.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime
 
 from tasks.audit import cells, exposure, figures, people, reassessments, requests, traces, validity
-from tasks.audit.cases import all_cases
+from tasks.audit.cases import audit_cases
 from tasks.audit.history import History, Period, read_history
-from tasks.audit.report import AuditReport, Chain, Contradiction, Interval, Problem
-from tasks.errors import BadInput
-from tasks.ledger.entry import Event, Head, Row
-
-
-@dataclass(frozen=True)
-class Verified:
-    """What the check of the whole ledger found."""
-
-    entries: int
-    """Rows in the ledger."""
-    head: Head
-    """The last entry found right."""
-    signatures: int
-    keys: int
-    noted_outside: int
-    problem: Problem | None
+from tasks.audit.report import AuditInterval, AuditReport, ChainProblem, ChainResult, Contradiction
+from tasks.core.errors import BadInput
+from tasks.ledger.chain import Examination
+from tasks.ledger.entry import Event
 
 
 def checked_period(first: date, last: date, today: date) -> Period:
-    """The days that an audit is about.
+    """The period of an audit.
 
     Raises
     ------
@@ -43,7 +28,7 @@ def checked_period(first: date, last: date, today: date) -> Period:
             where="--from, --to",
             expected="a first day that is not after the last one",
             got=f"{first} to {last}",
-            fix="exchange the two days",
+            fix="swap the two days",
         )
     if last > today:
         raise BadInput(
@@ -57,24 +42,24 @@ def checked_period(first: date, last: date, today: date) -> Period:
 
 
 def audit_report(
-    rows: Iterable[Row], verified: Verified, period: Period, *, made_at: datetime, program: str
+    ledger: Examination, period: Period, *, noted_outside: int, made_at: datetime, program: str
 ) -> AuditReport:
     """The report on a period.
 
     Parameters
     ----------
-    rows : iterable of Row
-        All that can be read of the ledger, in order, whether or not it can be relied on.
-    verified : Verified
-        Result of its verification.
+    ledger : Examination
+        All rows that can be read, whether or not they can be relied on, and the result of their verification.
     period : Period
+    noted_outside : int
+        Number of checkpoints that the ledger was compared with.
     made_at : datetime
         Time of the report, in UTC.
     program : str
         Version of the program.
     """
-    history = read_history(rows, period.last)
-    cases = all_cases(history, period.last)
+    history = read_history(ledger.rows, period.last)
+    cases = audit_cases(history, period.last)
     by_key = {(case.release_id, case.recipient): case for case in cases}
     asked = requests.request_rows(history, by_key, period)
     files = exposure.file_rows(cases, period)
@@ -88,9 +73,9 @@ def audit_report(
         small_cell=cells.LIMIT,
         not_recorded=sum(case.kept is None for case in cases),
         outcomes=requests.made_in(asked, period),
-        chain=_chain(verified, history, tuple(case.contradiction for case in cases if case.contradiction)),
+        chain=_chain(ledger, noted_outside, history, tuple(case.contradiction for case in cases if case.contradiction)),
         intervals=tuple(
-            Interval(
+            AuditInterval(
                 first_day=part.first,
                 last_day=part.last,
                 outcomes=requests.made_in(asked, part),
@@ -121,17 +106,20 @@ def audit_report(
     )
 
 
-def _chain(verified: Verified, history: History, contradictions: tuple[Contradiction, ...]) -> Chain:
-    return Chain(
-        intact=verified.problem is None,
-        entries=verified.entries,
-        verified=verified.head.sequence,
-        head=verified.head.sequence,
-        head_sha256=verified.head.sha256,
-        signatures=verified.signatures,
-        keys=verified.keys,
-        noted_outside=verified.noted_outside,
-        problem=verified.problem,
+def _chain(
+    ledger: Examination, noted_outside: int, history: History, contradictions: tuple[Contradiction, ...]
+) -> ChainResult:
+    error = ledger.problem
+    return ChainResult(
+        intact=error is None,
+        entries=len(ledger.rows),
+        verified=ledger.head.sequence,
+        head=ledger.head.sequence,
+        head_sha256=ledger.head.sha256,
+        signatures=ledger.signatures,
+        keys=ledger.keys,
+        noted_outside=noted_outside,
+        problem=error and ChainProblem(entry=ledger.broken_at, what=error.what, expected=error.expected, got=error.got),
         unreadable=history.unreadable,
         contradictions=contradictions,
         other_events=dict(history.others),

@@ -1,8 +1,8 @@
-"""One recipient's part of a release: what was decided, what the ledger keeps of it, and where it stood at the end.
+"""One recipient's part of a release: its decision, the facts that the ledger keeps, and its state at the end.
 
-States are read by ``tasks.decision.standing``. Where an entry of an older version keeps nothing of a decision, what the
-later entries imply of it is taken as so: whoever has voted was a reviewer, the file that left was the one decided on,
-and no last day is known.
+States are read by ``tasks.decision.standing``. Where an entry of an older version keeps no facts of a decision, they
+are inferred from later entries: people who voted were reviewers, the delivered file was the one decided on, and no last
+day is known.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
 from tasks.audit.cells import LIMIT
-from tasks.audit.history import History, Release, kept, text, texts
+from tasks.audit.history import History, ReleaseEntries, kept, text, texts
 from tasks.audit.report import Contradiction
+from tasks.core.errors import StageFailed
+from tasks.decision.kept import KeptAgreement, KeptDecision
 from tasks.decision.record import Verdict
 from tasks.decision.standing import standing
 from tasks.decision.states import State
-from tasks.errors import StageFailed
-from tasks.ledger.determined import Determined, KeptAgreement
 from tasks.ledger.entry import Entry, Event
 
 CONTRADICTORY = "contradictory"
@@ -25,23 +25,23 @@ CONTRADICTORY = "contradictory"
 
 
 @dataclass(frozen=True)
-class _Recipient:
+class _CaseRecipient:
     id: str
     agreement: KeptAgreement
 
 
 @dataclass(frozen=True)
-class _Dataset:
+class _CaseDataset:
     output_sha256: str | None
 
 
 @dataclass(frozen=True)
-class _Decision:
-    """What ``standing`` asks of a decision (``tasks.decision.judged``)."""
+class _CaseDecision:
+    """A decision as ``standing`` reads it (``tasks.decision.judged``)."""
 
     release_id: str
-    recipient: _Recipient
-    dataset: _Dataset
+    recipient: _CaseRecipient
+    dataset: _CaseDataset
     decision: Verdict
     reasons: tuple[str, ...]
     requested_by: str
@@ -54,8 +54,8 @@ class _Decision:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Where it has come to."""
+class CaseOutcome:
+    """State of a case at the end of the period."""
 
     state: str
     at: datetime
@@ -63,7 +63,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Case:
+class AuditCase:
     """One recipient's part of a release, up to a day."""
 
     release_id: str
@@ -74,26 +74,26 @@ class Case:
     """The last request before the decision; None where the ledger has none."""
     decided: Entry
     """The last decision."""
-    kept: Determined | None
-    """What the ledger keeps of it; None in entries of older versions."""
+    kept: KeptDecision | None
+    """Facts of the decision that the ledger keeps; None in entries of older versions."""
     verdict: str
     """The gate's."""
-    outcome: Outcome
+    outcome: CaseOutcome
     contradiction: Contradiction | None
 
     @cached_property
     def released(self) -> Entry | None:
-        """The entry of the file that left; None where none did."""
+        """Entry of the delivered file; None where none was delivered."""
         return next((entry for entry in self.entries if entry.event is Event.RELEASED), None)
 
     @property
     def is_out(self) -> bool:
-        """Whether its file has left and may be used."""
+        """Whether its file was delivered and may still be used."""
         return self.released is not None and self.outcome.state in {State.APPROVED.value, State.RELEASED.value}
 
     @property
     def requested_by(self) -> str | None:
-        """Who asked for it."""
+        """The requester."""
         if self.kept is not None:
             return self.kept.requested_by
         return text(self.requested, "requested_by") if self.requested else None
@@ -107,11 +107,11 @@ class Case:
 
     @property
     def small_cell(self) -> int:
-        """Smallest number of people that may be told."""
+        """Smallest number of people that may be disclosed."""
         return self.kept.policy.small_cell if self.kept else LIMIT
 
 
-def all_cases(history: History, last_day: date) -> tuple[Case, ...]:
+def audit_cases(history: History, last_day: date) -> tuple[AuditCase, ...]:
     """Every decided case, in the order of the decisions.
 
     Parameters
@@ -125,7 +125,7 @@ def all_cases(history: History, last_day: date) -> tuple[Case, ...]:
     return tuple(sorted(cases, key=lambda case: case.decided.sequence))
 
 
-def case_of(release: Release, recipient: str, last_day: date) -> Case:
+def case_of(release: ReleaseEntries, recipient: str, last_day: date) -> AuditCase:
     """One recipient's part of a release that was decided."""
     entries = release.of(recipient)
     decided = [entry for entry in entries if entry.event is Event.DECIDED][-1]
@@ -133,7 +133,7 @@ def case_of(release: Release, recipient: str, last_day: date) -> Case:
     requested = before[-1] if before else None
     found = kept(decided)
     outcome, contradiction = _outcome(entries, decided, requested, found, last_day)
-    return Case(
+    return AuditCase(
         release.release_id,
         recipient,
         entries,
@@ -147,35 +147,37 @@ def case_of(release: Release, recipient: str, last_day: date) -> Case:
 
 
 def _outcome(
-    entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: Determined | None, last_day: date
-) -> tuple[Outcome, Contradiction | None]:
+    entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: KeptDecision | None, last_day: date
+) -> tuple[CaseOutcome, Contradiction | None]:
     try:
         decision = _decision(entries, decided, requested, found)
         stands = standing(entries, decision, text(decided, "record_sha256") or "", last_day)
     except (StageFailed, ValueError) as error:
-        where, what = (error.where, error.got) if isinstance(error, StageFailed) else ("", "a verdict that is none")
-        told = Contradiction(
+        where, what = (error.where, error.got) if isinstance(error, StageFailed) else ("", "an unknown verdict")
+        contradiction = Contradiction(
             release_id=str(decided.release_id),
             recipient=str(decided.recipient),
             where=where or f"ledger entry {decided.sequence}",
             what=what,
         )
-        return Outcome(CONTRADICTORY, decided.at, (f"{told.where}: {told.what}",)), told
+        return CaseOutcome(CONTRADICTORY, decided.at, (f"{contradiction.where}: {contradiction.what}",)), contradiction
     at = stands.since
     if stands.state is State.EXPIRED:
         at = datetime.combine(decision.valid_until + timedelta(days=1), datetime.min.time(), UTC)
     reasons = decision.reasons if stands.why == " ".join(decision.reasons) else (stands.why,)
-    return Outcome(stands.state.value, at, reasons), None
+    return CaseOutcome(stands.state.value, at, reasons), None
 
 
-def _decision(entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: Determined | None) -> _Decision:
+def _decision(
+    entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: KeptDecision | None
+) -> _CaseDecision:
     verdict, reasons = Verdict(text(decided, "decision") or ""), texts(decided, "reasons")
     name, recipient = str(decided.release_id), str(decided.recipient)
     if found is not None:
-        return _Decision(
+        return _CaseDecision(
             name,
-            _Recipient(recipient, found.agreement),
-            _Dataset(found.output_sha256),
+            _CaseRecipient(recipient, found.agreement),
+            _CaseDataset(found.output_sha256),
             verdict,
             reasons,
             found.requested_by,
@@ -188,10 +190,10 @@ def _decision(entries: Sequence[Entry], decided: Entry, requested: Entry | None,
         )
     voted = _named(entries, Event.VOTED, "reviewer")
     files = _named(entries, Event.RELEASED, "output_sha256")
-    return _Decision(
+    return _CaseDecision(
         name,
-        _Recipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
-        _Dataset(files[-1] if files else None),
+        _CaseRecipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
+        _CaseDataset(files[-1] if files else None),
         verdict,
         reasons,
         (text(requested, "requested_by") if requested else None) or "",

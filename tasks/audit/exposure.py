@@ -1,17 +1,17 @@
-"""What has left for whom: a line a file, with what its recipient has got in all, since the ledger began."""
+"""Deliveries since the ledger began: one row for each file, with the cumulative exposure to its recipient."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
 from tasks.audit import cells
-from tasks.audit.cases import Case
+from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period, text
-from tasks.audit.report import FileRow, RecipientRow, Records
+from tasks.audit.report import FileRow, RecipientRow, RecordRange
 from tasks.ledger.entry import Event
 
 
-def file_rows(cases: Sequence[Case], period: Period) -> tuple[FileRow, ...]:
-    """Every file that has left, by recipient and time."""
+def file_rows(cases: Sequence[AuditCase], period: Period) -> tuple[FileRow, ...]:
+    """Every delivered file, by recipient and time."""
     left = sorted(
         ((case, entry) for case in cases for entry in case.entries if entry.event is Event.RELEASED),
         key=lambda pair: (pair[0].recipient, pair[1].sequence),
@@ -45,7 +45,7 @@ def file_rows(cases: Sequence[Case], period: Period) -> tuple[FileRow, ...]:
                 number=len(earlier) + 1,
                 copy_of_data=1 + sum(one.source_sha256 == source for one in earlier) if source else None,
                 cumulative_records=cells.total(
-                    [before.cumulative_records if before else Records(low=0, high=0), *([shown] if shown else [])]
+                    [before.cumulative_records if before else RecordRange(low=0, high=0), *([shown] if shown else [])]
                 ),
                 cumulative_expected=(before.cumulative_expected if before else 0.0) + (risk.expected if risk else 0.0),
                 not_recorded=(before.not_recorded if before else 0) + (shown is None or risk is None),
@@ -55,7 +55,7 @@ def file_rows(cases: Sequence[Case], period: Period) -> tuple[FileRow, ...]:
 
 
 def recipient_rows(files: Sequence[FileRow]) -> tuple[RecipientRow, ...]:
-    """A line a recipient, who is likeliest to know most first: by expected re-identifications, records, name."""
+    """One row for each recipient, in order of expected re-identifications, records, name."""
     grouped: dict[str, list[FileRow]] = defaultdict(list)
     for row in files:
         grouped[row.recipient].append(row)

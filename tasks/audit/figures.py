@@ -1,39 +1,40 @@
-"""What gates measured and attacks reached in a period; figures that tell few people are told as bounds."""
+"""Gate figures and attack results of a period; figures about few people become bounds."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
+from tasks.assessments.measures import MEASURES
 from tasks.audit import cells
-from tasks.audit.cases import Case
+from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
-from tasks.audit.report import AttackCount, AttackRow, GateRow, NearRow, Share
-from tasks.decision.measures import MEASURES, write_result
+from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
+from tasks.decision.kept import KeptGate
+from tasks.decision.measures import write_result
 from tasks.decision.record import GateResult, Verdict
-from tasks.ledger.determined import KeptGate
 from tasks.request.model import Measure
 
 NEAR_FROM = 0.9
 """Part of what a gate allows from which on a figure is near the threshold."""
 
 
-def gate_rows(cases: Sequence[Case], period: Period) -> tuple[GateRow, ...]:
+def gate_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditGateRow, ...]:
     """All figures of the period by gate, in the order of the measures."""
-    judged: dict[str, list[tuple[KeptGate, float | None]]] = defaultdict(list)
+    applied: dict[str, list[tuple[KeptGate, float | None]]] = defaultdict(list)
     for case in _decided_in(cases, period):
         for gate in case.kept.gates if case.kept else ():
-            judged[gate.id].append((gate, _shown_part(case, gate)))
+            applied[gate.id].append((gate, _shown_part(case, gate)))
     order = {measure.value: place for place, measure in enumerate(Measure)}
     rows = []
-    for name in sorted(judged, key=lambda name: (order.get(name, len(order)), name)):
-        parts = sorted(part for _, part in judged[name] if part is not None)
+    for name in sorted(applied, key=lambda name: (order.get(name, len(order)), name)):
+        parts = sorted(part for _, part in applied[name] if part is not None)
         rows.append(
-            GateRow(
+            AuditGateRow(
                 gate=name,
                 title=_title(name),
-                judged=len(judged[name]),
-                failed=sum(not gate.passed for gate, _ in judged[name]),
-                near=sum(gate.passed and part is not None and part >= NEAR_FROM for gate, part in judged[name]),
+                judged=len(applied[name]),
+                failed=sum(not gate.passed for gate, _ in applied[name]),
+                near=sum(gate.passed and part is not None and part >= NEAR_FROM for gate, part in applied[name]),
                 compared=len(parts),
                 lowest=parts[0] if parts else None,
                 median=median(parts) if parts else None,
@@ -43,7 +44,7 @@ def gate_rows(cases: Sequence[Case], period: Period) -> tuple[GateRow, ...]:
     return tuple(rows)
 
 
-def near_rows(cases: Sequence[Case], period: Period) -> tuple[NearRow, ...]:
+def near_rows(cases: Sequence[AuditCase], period: Period) -> tuple[NearRow, ...]:
     """Figures of releases that no gate blocked and that took nearly all that a gate allows, the nearest first."""
     rows = []
     for case in _decided_in(cases, period):
@@ -71,13 +72,13 @@ def near_rows(cases: Sequence[Case], period: Period) -> tuple[NearRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.used, row.entry)))
 
 
-def gate_figure(case: Case, gate: KeptGate) -> str:
+def gate_figure(case: AuditCase, gate: KeptGate) -> str:
     """A gate's figure in words."""
     measured, asked = _written(case, gate)
-    return f"{_title(gate.id)}: {measured} measured, asked for {asked}"
+    return f"{_title(gate.id)}: {measured} measured, {asked} required"
 
 
-def attack_rows(cases: Sequence[Case], period: Period) -> tuple[AttackRow, ...]:
+def attack_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditAttackRow, ...]:
     """The strongest attack of each kind of intruder on each file of the period, in the order of the decisions."""
     rows = []
     for case in _decided_in(cases, period):
@@ -86,7 +87,7 @@ def attack_rows(cases: Sequence[Case], period: Period) -> tuple[AttackRow, ...]:
             share = cells.share(attack.share, attack.people, limit)
             exact = share.low == share.high
             rows.append(
-                AttackRow(
+                AuditAttackRow(
                     entry=case.decided.sequence,
                     decided_at=case.decided.at,
                     release_id=case.release_id,
@@ -94,7 +95,7 @@ def attack_rows(cases: Sequence[Case], period: Period) -> tuple[AttackRow, ...]:
                     intruder=attack.intruder,
                     attack=attack.title,
                     share=share,
-                    interval=Share(low=attack.low, high=attack.high) if exact else None,
+                    interval=ShareRange(low=attack.low, high=attack.high) if exact else None,
                     baseline=attack.baseline,
                     people=cells.records(attack.people, limit),
                     proves_something=attack.proves_something,
@@ -104,7 +105,7 @@ def attack_rows(cases: Sequence[Case], period: Period) -> tuple[AttackRow, ...]:
     return tuple(rows)
 
 
-def attack_counts(rows: Sequence[AttackRow], part: Period) -> tuple[AttackCount, ...]:
+def attack_counts(rows: Sequence[AuditAttackRow], part: Period) -> tuple[AttackCount, ...]:
     """Median and highest share by kind of intruder in a part of the period; of a range its upper end."""
     shares: dict[str, list[float]] = defaultdict(list)
     for row in rows:
@@ -117,12 +118,12 @@ def attack_counts(rows: Sequence[AttackRow], part: Period) -> tuple[AttackCount,
     )
 
 
-def _decided_in(cases: Sequence[Case], period: Period) -> list[Case]:
+def _decided_in(cases: Sequence[AuditCase], period: Period) -> list[AuditCase]:
     return [case for case in cases if period.holds(case.decided.at)]
 
 
-def _shown_part(case: Case, gate: KeptGate) -> float | None:
-    """Part of what a gate allows that the figure takes; None where that has no meaning or tells few people."""
+def _shown_part(case: AuditCase, gate: KeptGate) -> float | None:
+    """Part of a gate's threshold that the figure uses; None where that is undefined, or discloses a small count."""
     measured, threshold = gate.measured, gate.threshold
     if measured is None or measured < 0 or threshold <= 0 or _is_hidden(case, gate):
         return None
@@ -131,13 +132,13 @@ def _shown_part(case: Case, gate: KeptGate) -> float | None:
     return threshold / measured if measured > 0 else None
 
 
-def _is_hidden(case: Case, gate: KeptGate) -> bool:
+def _is_hidden(case: AuditCase, gate: KeptGate) -> bool:
     result = _result(gate)
     plain, _ = write_result(result.model_copy(update={"people": None}), small_cell=0)
     return _written(case, gate)[0] != plain
 
 
-def _written(case: Case, gate: KeptGate) -> tuple[str, str]:
+def _written(case: AuditCase, gate: KeptGate) -> tuple[str, str]:
     records = case.kept.records if case.kept else None
     return write_result(_result(gate), records=records, small_cell=case.small_cell)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from tasks.ledger.determined import Determined
+from tasks.decision.kept import KeptDecision
 from tasks.ledger.entry import Entry, Event, Row
 
 _KINDS = frozenset(event.value for event in Event)
@@ -27,13 +27,13 @@ class Period:
     last: date
 
     def holds(self, moment: datetime | date) -> bool:
-        """Whether a moment or a day lies in it."""
+        """Whether a moment or a day is in the period."""
         day = moment.date() if isinstance(moment, datetime) else moment
         return self.first <= day <= self.last
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseEntries:
     """All entries of one release, oldest first."""
 
     release_id: str
@@ -57,7 +57,7 @@ class Release:
 
 @dataclass(frozen=True)
 class History:
-    """What can be read of a ledger up to a day."""
+    """The readable entries of a ledger up to a day."""
 
     entries: tuple[Entry, ...]
     unreadable: tuple[int, ...]
@@ -66,13 +66,13 @@ class History:
     """Rows of unknown kinds, by kind."""
 
     @cached_property
-    def releases(self) -> tuple[Release, ...]:
+    def releases(self) -> tuple[ReleaseEntries, ...]:
         """Every release, in the order of its first entry."""
         grouped: dict[str, list[Entry]] = defaultdict(list)
         for entry in self.entries:
             if entry.release_id is not None:
                 grouped[entry.release_id].append(entry)
-        return tuple(Release(name, tuple(entries)) for name, entries in grouped.items())
+        return tuple(ReleaseEntries(name, tuple(entries)) for name, entries in grouped.items())
 
     def count_of(self, kind: str) -> int:
         """Entries of a kind, whether or not this version knows it."""
@@ -109,10 +109,10 @@ def read_history(rows: Iterable[Row], last_day: date) -> History:
     return History(tuple(entries), tuple(unreadable), dict(sorted(others.items())))
 
 
-def kept(decided: Entry) -> Determined | None:
-    """What a decision's entry keeps of it; None in entries of older versions."""
+def kept(decided: Entry) -> KeptDecision | None:
+    """Facts of a decision that its entry keeps; None in entries of older versions."""
     try:
-        return Determined.model_validate(decided.body.get("determined"))
+        return KeptDecision.model_validate(decided.body.get("determined"))
     except ValidationError:
         return None
 
@@ -127,6 +127,14 @@ def texts(entry: Entry, name: str) -> tuple[str, ...]:
     """A list of texts of an entry's body; empty where there is none."""
     value = entry.body.get(name)
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def day(entry: Entry, name: str) -> date | None:
+    """A day of an entry's body; None where there is none."""
+    try:
+        return date.fromisoformat(text(entry, name) or "")
+    except ValueError:
+        return None
 
 
 def _entry(row: Row, at: datetime) -> Entry | None:

@@ -1,23 +1,22 @@
-"""What people did: overrides, revocations, policies, keys; and whether duties were kept apart.
+"""Actions of people: overrides, revocations, policies, keys; and the separation of duties.
 
-That duties were kept apart is computed here from the entries by themselves, although nothing is recorded otherwise by
-the gate: a ledger that says something else shows in an audit.
+The separation of duties is checked here on the entries themselves. The gate records nothing that violates it, so that
+an exception shows a ledger that was not written by the gate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 
-from tasks.audit.cases import Case
+from tasks.audit.cases import AuditCase
 from tasks.audit.figures import gate_figure
-from tasks.audit.history import History, Period, text, texts
-from tasks.audit.report import Duties, ExceptionRow, InterventionRow, KeyRow, PolicyRow, SignedRow
+from tasks.audit.history import History, Period, day, text, texts
+from tasks.audit.report import AuditPolicyRow, Duties, ExceptionRow, InterventionRow, KeyRow, SignedRow
+from tasks.core.people import person_key, same_person
 from tasks.decision.overrides import is_gate_override, used_by
-from tasks.decision.people import person_key, same_person
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Entry, Event
 
 OVERRIDES = ("override of gates", "override of reviewers")
-"""What an override is called: of thresholds that a blocked release does not meet, or of reviewers who rejected it."""
+"""Names of overrides: of gates of a blocked release, or of reviewers who rejected it."""
 REVOCATION = "revocation"
 _NOT_RECORDED = "not recorded"
 _KEYS = frozenset({Event.KEY_REGISTERED, Event.KEY_RETIRED, Event.KEYS_ROTATED})
@@ -25,7 +24,7 @@ _OFFICER = "officer"
 
 
 def intervention_rows(
-    history: History, cases: Mapping[tuple[str, str], Case], period: Period
+    history: History, cases: Mapping[tuple[str, str], AuditCase], period: Period
 ) -> tuple[InterventionRow, ...]:
     """Every override since the ledger began, and the revocations of the period."""
     rows = []
@@ -49,7 +48,7 @@ def intervention_rows(
                 role=text(entry, "role") or _OFFICER,
                 reason=text(entry, "reason") or _NOT_RECORDED,
                 figures=_figures(entry, case),
-                until=_day(text(entry, "valid_until")) if entry.event is Event.OVERRIDDEN else None,
+                until=day(entry, "valid_until") if entry.event is Event.OVERRIDDEN else None,
                 login=entry.actor,
                 signed=entry.signature is not None,
                 outcome=case.outcome.state if case else "not decided",
@@ -76,7 +75,7 @@ def signed_rows(history: History, period: Period) -> tuple[SignedRow, ...]:
     )
 
 
-def policy_rows(cases: Sequence[Case], period: Period) -> tuple[PolicyRow, ...]:
+def policy_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditPolicyRow, ...]:
     """Decisions of the period under another policy, or other contents of it, than the decision before under its id."""
     rows = []
     before: dict[str, tuple[str, str]] = {}
@@ -89,7 +88,7 @@ def policy_rows(cases: Sequence[Case], period: Period) -> tuple[PolicyRow, ...]:
         if (earlier and earlier[1] == policy.sha256) or not period.holds(case.decided.at):
             continue
         rows.append(
-            PolicyRow(
+            AuditPolicyRow(
                 entry=case.decided.sequence,
                 at=case.decided.at,
                 policy=policy.id,
@@ -122,12 +121,12 @@ def key_rows(history: History, period: Period) -> tuple[KeyRow, ...]:
     )
 
 
-def duties(history: History, cases: Sequence[Case], period: Period) -> Duties:
+def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duties:
     """Whether requester, reviewers and officers of what happened in the period were different people.
 
-    An exception is a vote or an override by whoever asked for the release, or by somebody whom its policy does not
-    name; a vote on a release by an officer who put it before its reviewers or answers for its gates; and a file that
-    left without the approvals that its decision asked for.
+    An exception is a vote or an override by the requester, or by a person whom the policy does not name; a vote on a
+    release by an officer who reopened it or answers for its gates; and a file that was delivered without the approvals
+    that its decision required.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
     votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
@@ -146,7 +145,7 @@ def duties(history: History, cases: Sequence[Case], period: Period) -> Duties:
     )
 
 
-def _exceptions(case: Case, answering: Mapping[str, str]) -> Iterator[ExceptionRow]:
+def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[ExceptionRow]:
     officers = {person_key(answering[one]) for one in used_by(case.decided) if one in answering}
     approving: set[str] = set()
     approved = False
@@ -168,34 +167,27 @@ def _exceptions(case: Case, answering: Mapping[str, str]) -> Iterator[ExceptionR
         elif entry.event is Event.APPROVED:
             approved = len(approving) >= max(case.kept.reviews_required if case.kept else 1, 1)
         elif entry.event is Event.RELEASED and not approved:
-            yield _row(case, entry, "delivery without the approvals that the decision asked for", entry.actor)
+            yield _row(case, entry, "delivery without the approvals that the decision required", entry.actor)
 
 
-def _figures(entry: Entry, case: Case | None) -> tuple[str, ...]:
+def _figures(entry: Entry, case: AuditCase | None) -> tuple[str, ...]:
     """Figures that an officer answers for, as the gates of the decision have them."""
     gates = entry.body.get("gates")
     named = [gate.get("id") for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else []
     if case is None or case.kept is None:
         return tuple(str(name) for name in named)
-    judged = {gate.id: gate for gate in case.kept.gates}
-    return tuple(gate_figure(case, judged[name]) if name in judged else str(name) for name in named)
+    kept = {gate.id: gate for gate in case.kept.gates}
+    return tuple(gate_figure(case, kept[name]) if name in kept else str(name) for name in named)
 
 
-def _day(stamp: str | None) -> date | None:
-    try:
-        return date.fromisoformat(stamp) if stamp else None
-    except ValueError:
-        return None
-
-
-def _not_of(case: Case, entry: Entry, who: str, named: Sequence[str] | None, what: str) -> Iterator[ExceptionRow]:
+def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str] | None, what: str) -> Iterator[ExceptionRow]:
     if case.requested_by is not None and same_person(who, case.requested_by):
-        yield _row(case, entry, f"{what} by whoever asked for the release", who)
+        yield _row(case, entry, f"{what} by the requester", who)
     if named is not None and not any(same_person(who, one) for one in named):
-        yield _row(case, entry, f"{what} by somebody whom the policy does not name for it", who)
+        yield _row(case, entry, f"{what} by a person whom the policy does not name", who)
 
 
-def _row(case: Case, entry: Entry, what: str, who: str) -> ExceptionRow:
+def _row(case: AuditCase, entry: Entry, what: str, who: str) -> ExceptionRow:
     return ExceptionRow(
         entry=entry.sequence, at=entry.at, release_id=case.release_id, recipient=case.recipient, what=what, who=who
     )

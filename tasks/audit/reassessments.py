@@ -1,15 +1,15 @@
-"""Re-assessments of what has left: done, with another verdict, late, and those that are overdue."""
+"""Re-assessments of delivered copies: done, late, with a changed verdict, and overdue."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from tasks.audit.cases import Case
-from tasks.audit.history import Period, text, texts
+from tasks.audit.cases import AuditCase
+from tasks.audit.history import Period, day, text, texts
 from tasks.audit.report import OverdueRow, ReassessmentRow
 from tasks.ledger.entry import Entry, Event
 
 
-def reassessment_rows(cases: Sequence[Case], period: Period) -> tuple[ReassessmentRow, ...]:
+def reassessment_rows(cases: Sequence[AuditCase], period: Period) -> tuple[ReassessmentRow, ...]:
     """Re-assessments of a period, in the order of the ledger."""
     rows = [
         _row(case, entry)
@@ -20,15 +20,15 @@ def reassessment_rows(cases: Sequence[Case], period: Period) -> tuple[Reassessme
     return tuple(sorted(rows, key=lambda row: row.entry))
 
 
-def overdue_rows(cases: Sequence[Case], day: date) -> tuple[OverdueRow, ...]:
-    """Copies that have left and whose next re-assessment was due before a day, the longest first.
+def overdue_rows(cases: Sequence[AuditCase], today: date) -> tuple[OverdueRow, ...]:
+    """Delivered copies whose next re-assessment was due before a day, the longest overdue first.
 
-    Copies that have expired, or were revoked or superseded, are still out; they count as the others do.
+    Copies that have expired, or were revoked or superseded, may still be in use; they are included.
     """
     rows = []
     for case in cases:
         due = _due(case)
-        if case.released is None or due is None or due >= day:
+        if case.released is None or due is None or due >= today:
             continue
         last = _last(case)
         rows.append(
@@ -39,14 +39,14 @@ def overdue_rows(cases: Sequence[Case], day: date) -> tuple[OverdueRow, ...]:
                 organisation=case.kept.organisation if case.kept else None,
                 last=last.at if last else None,
                 due=due,
-                days_late=(day - due).days,
+                days_late=(today - due).days,
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.days_late, row.entry)))
 
 
-def _row(case: Case, entry: Entry) -> ReassessmentRow:
-    due, verdict, before = _day(entry, "due"), text(entry, "verdict"), text(entry, "before")
+def _row(case: AuditCase, entry: Entry) -> ReassessmentRow:
+    due, verdict, before = day(entry, "due"), text(entry, "verdict"), text(entry, "before")
     late = (entry.at.date() - due).days if due is not None else 0
     return ReassessmentRow(
         entry=entry.sequence,
@@ -62,24 +62,17 @@ def _row(case: Case, entry: Entry) -> ReassessmentRow:
     )
 
 
-def _due(case: Case) -> date | None:
-    """When the next one is due; None where nothing says how often they are to be made."""
+def _due(case: AuditCase) -> date | None:
+    """Day on which the next one is due; None where no interval is recorded."""
     last = _last(case)
     if last is not None:
-        return _day(last, "next_due")
+        return day(last, "next_due")
     days = case.kept.policy.reassess_days if case.kept else None
     if case.released is None or days is None:
         return None
     return case.released.at.date() + timedelta(days=days)
 
 
-def _last(case: Case) -> Entry | None:
+def _last(case: AuditCase) -> Entry | None:
     made = [entry for entry in case.entries if entry.event is Event.REASSESSED]
     return made[-1] if made else None
-
-
-def _day(entry: Entry, name: str) -> date | None:
-    try:
-        return date.fromisoformat(text(entry, name) or "")
-    except ValueError:
-        return None

@@ -1,8 +1,8 @@
-"""The audit report: the one truth about a period, which PDF, CSV and terminal render.
+"""The audit report: the one record of a period, which PDF, CSV and terminal render.
 
-It says what the ledger knows up to the end of the last day, in UTC, and nothing that came later. What entries of older
-versions do not hold is None, “not recorded”. No field holds a value of the data; numbers of people obey the small-cell
-rule here already. Nothing here computes anything.
+It holds what the ledger knows up to the end of the last day, in UTC. Facts that entries of older versions lack are
+None, shown as “not recorded”. No field holds a value of the data; numbers of people obey the small-cell rule. Nothing
+is computed here.
 """
 
 from datetime import date, datetime
@@ -10,36 +10,36 @@ from typing import Literal
 
 from pydantic import Field
 
-from tasks.decision.fact import Fact
-from tasks.ledger.determined import Intruder
+from tasks.core.fact import Fact
+from tasks.decision.kept import Intruder
 
 SCHEMA_VERSION: Literal["releasegate/audit/1"] = "releasegate/audit/1"
 Lapse = Literal[30, 60, 90]
 """Days after the last day of the period within which something ends."""
 
 
-class Records(Fact):
-    """A number of people's records: exact where both ends agree, else a range that tells no small count."""
+class RecordRange(Fact):
+    """A number of people's records: exact where both ends agree, else a range that discloses no small count."""
 
     low: int
     high: int
 
 
-class Share(Fact):
-    """A share of people between 0 and 1: exact where both ends agree, else a range that tells no small count."""
+class ShareRange(Fact):
+    """A share of people between 0 and 1: exact where both ends agree, else a range that discloses no small count."""
 
     low: float
     high: float
 
 
-class Row(Fact):
-    """A line of a table; it rests on an entry of the ledger."""
+class AuditRow(Fact):
+    """A row of a table, based on an entry of the ledger."""
 
     entry: int = Field(description="Number of the entry.")
 
 
-class Problem(Fact):
-    """What is wrong with the ledger."""
+class ChainProblem(Fact):
+    """The first problem of a broken ledger."""
 
     entry: int | None = Field(description="First wrong entry; None where all are right and the database is not.")
     what: str
@@ -48,7 +48,7 @@ class Problem(Fact):
 
 
 class Contradiction(Fact):
-    """Entries that are intact and cannot all be true."""
+    """Entries that are intact but cannot all be true."""
 
     release_id: str
     recipient: str
@@ -56,7 +56,7 @@ class Contradiction(Fact):
     what: str
 
 
-class Chain(Fact):
+class ChainResult(Fact):
     """The check of the whole ledger, later entries included."""
 
     intact: bool
@@ -67,14 +67,14 @@ class Chain(Fact):
     signatures: int = Field(description="Signatures found right.")
     keys: int = Field(description="Keys of people that were registered.")
     noted_outside: int = Field(description="Heads and fingerprints from outside the ledger that it was compared with.")
-    problem: Problem | None
-    unreadable: tuple[int, ...] = Field(description="Entries that cannot be read, and are missing in this report.")
+    problem: ChainProblem | None
+    unreadable: tuple[int, ...] = Field(description="Entries that cannot be read, and are missing from this report.")
     contradictions: tuple[Contradiction, ...]
     other_events: dict[str, int] = Field(description="Entries of kinds that this version does not know, by kind.")
 
 
-class RequestRow(Row):
-    """A request, or its part for one recipient, and what came of it."""
+class RequestRow(AuditRow):
+    """A request, or its part for one recipient, with its outcome."""
 
     requested_at: datetime
     release_id: str | None = Field(description="None where the request was refused before it had one.")
@@ -87,8 +87,8 @@ class RequestRow(Row):
     reasons: tuple[str, ...]
 
 
-class FileRow(Row):
-    """A file that has left, and what its recipient has got in all, this file included."""
+class FileRow(AuditRow):
+    """A delivered file, with the cumulative exposure to its recipient, this file included."""
 
     released_at: datetime
     in_period: bool
@@ -100,35 +100,37 @@ class FileRow(Row):
     file_sha256: str = Field(description="Of the clear file.")
     delivered_sha256: str | None = Field(description="Of what was delivered; None where that is the clear file.")
     purpose: str | None
-    records: Records | None
+    records: RecordRange | None
     highest_risk: float | None = Field(description="Of a record, from a recipient who knows how the file was made.")
     expected: float | None = Field(description="Expected re-identifications by such a recipient.")
     state: str
-    overridden: tuple[str, ...] = Field(description="Gates that it does not pass, and that an officer answers for.")
-    number: int = Field(description="Which file to this recipient.")
-    copy_of_data: int | None = Field(description="Which file to this recipient made from the same data.")
-    cumulative_records: Records
+    overridden: tuple[str, ...] = Field(description="Failed gates that an officer answers for.")
+    number: int = Field(description="Number of the file among those to this recipient.")
+    copy_of_data: int | None = Field(description="Number of the file among those to this recipient from the same data.")
+    cumulative_records: RecordRange
     cumulative_expected: float
-    not_recorded: int = Field(description="Files so far of which records or risk are not recorded; sums lack them.")
+    not_recorded: int = Field(
+        description="Files so far whose records or risk are not recorded; sums do not include them."
+    )
 
 
 class RecipientRow(Fact):
-    """What one recipient has got in all."""
+    """Cumulative exposure to one recipient."""
 
     recipient: str
     organisation: str | None
     files: int
     files_in_period: int
-    datasets: int = Field(description="Different source files, by their hash.")
-    records: Records
+    datasets: int = Field(description="Distinct source files, by their hash.")
+    records: RecordRange
     expected: float
     highest_risk: float | None
     not_recorded: int
     last_released_at: datetime
 
 
-class CertificateRow(Row):
-    """A determination under which a file is out and may be used."""
+class CertificateRow(AuditRow):
+    """A determination in force, whose file was delivered."""
 
     release_id: str
     recipient: str
@@ -139,7 +141,7 @@ class CertificateRow(Row):
     lapses_within: Lapse | None
 
 
-class RenewalRow(Row):
+class RenewalRow(AuditRow):
     """A later determination on the same data for the same recipient."""
 
     decided_at: datetime
@@ -149,48 +151,48 @@ class RenewalRow(Row):
     earlier_release_id: str
     earlier_verdict: str
     earlier_valid_until: date | None
-    changed: bool = Field(description="Whether a gate blocked one of the two and not the other.")
-    days_late: int | None = Field(description="Days after the last day of the earlier one; None where it was in time.")
+    changed: bool = Field(description="Whether one of the two was blocked and the other was not.")
+    days_late: int | None = Field(description="Days after the last day of the earlier one; None where in time.")
 
 
-class ReassessmentRow(Row):
-    """A copy that has left and was assessed again."""
+class ReassessmentRow(AuditRow):
+    """A re-assessment of a delivered copy."""
 
     at: datetime
     release_id: str
     recipient: str
     verdict: str
-    before: str = Field(description="Verdict of the re-assessment before; of the first one, that the decision holds.")
+    before: str = Field(description="Verdict of the re-assessment before; for the first one, that the decision holds.")
     changed: bool
-    repeated: bool = Field(description="Whether nothing had changed since one that was recorded already.")
-    gates: tuple[str, ...] = Field(description="Gates that are not as they were when the release was decided.")
-    days_late: int | None = Field(description="Days after the last one on which it was due; None where in time.")
+    repeated: bool = Field(description="Whether nothing had changed since an earlier one.")
+    gates: tuple[str, ...] = Field(description="Gates that have changed since the decision.")
+    days_late: int | None = Field(description="Days after its due date; None where in time.")
 
 
-class OverdueRow(Row):
-    """A copy that has left and was to be assessed again by now."""
+class OverdueRow(AuditRow):
+    """A delivered copy that is overdue for re-assessment."""
 
     release_id: str
     recipient: str
     organisation: str | None
-    last: datetime | None = Field(description="When it was last; None where it never was.")
+    last: datetime | None = Field(description="Last re-assessment; None where there was none.")
     due: date
     days_late: int
 
 
-class PastDueRow(Row):
-    """A determination that has ended while its file is out."""
+class PastDueRow(AuditRow):
+    """A determination that has ended while its file may still be in use."""
 
     release_id: str
     recipient: str
     organisation: str | None
     valid_until: date
     days_past: int
-    renewed_by: str | None = Field(description="A later release of the same data to the recipient, if any was made.")
+    renewed_by: str | None = Field(description="A later release of the same data to the recipient, if there is one.")
 
 
-class InterventionRow(Row):
-    """What a person has done to a decided release."""
+class InterventionRow(AuditRow):
+    """An override or a revocation of a decided release."""
 
     at: datetime
     in_period: bool
@@ -200,15 +202,15 @@ class InterventionRow(Row):
     by: str
     role: str
     reason: str
-    figures: tuple[str, ...] = Field(description="Of an override of gates: gate, figure that the officer saw, bound.")
+    figures: tuple[str, ...] = Field(description="For an override of gates: gate, figure that the officer saw, bound.")
     until: date | None = Field(description="Last day on which an override of gates could be used.")
     login: str
     signed: bool
     outcome: str = Field(description="State of the release at the end of the period.")
 
 
-class PolicyRow(Row):
-    """The first decision under another policy than the one before it."""
+class AuditPolicyRow(AuditRow):
+    """The first decision under a different policy than the one before it."""
 
     at: datetime
     policy: str
@@ -222,7 +224,7 @@ class PolicyRow(Row):
     login: str
 
 
-class KeyRow(Row):
+class KeyRow(AuditRow):
     """A key that was registered, retired or rotated."""
 
     at: datetime
@@ -232,20 +234,20 @@ class KeyRow(Row):
     login: str
 
 
-class SignedRow(Row):
+class SignedRow(AuditRow):
     """A determination whose PDF an expert has signed."""
 
     at: datetime
     release_id: str
     recipient: str | None
-    subject: str = Field(description="Whose certificate.")
-    by: str | None = Field(description="Who brought the signature, where a person is named.")
+    subject: str = Field(description="Subject of the certificate.")
+    by: str | None = Field(description="Person who submitted the signature, where one is named.")
     signed_sha256: str
     login: str
 
 
-class NearRow(Row):
-    """A figure that a gate let pass close to its threshold."""
+class NearRow(AuditRow):
+    """A figure that passed a gate close to its threshold."""
 
     decided_at: datetime
     release_id: str
@@ -254,25 +256,25 @@ class NearRow(Row):
     title: str
     measured: str
     asked: str
-    used: float = Field(description="Part of what the gate allows that the figure takes, at most 1.")
+    used: float = Field(description="Part of the threshold that the figure uses, at most 1.")
     outcome: str
 
 
-class GateRow(Fact):
-    """All figures that one gate judged in the period."""
+class AuditGateRow(Fact):
+    """All figures that one gate was applied to in the period."""
 
     gate: str
     title: str
     judged: int
     failed: int
     near: int
-    compared: int = Field(description="Figures of which the part used can be told and may be shown.")
+    compared: int = Field(description="Figures whose part used is defined and may be disclosed.")
     lowest: float | None = Field(description="Least part used; None where none is compared.")
     median: float | None
     highest: float | None
 
 
-class AttackRow(Row):
+class AuditAttackRow(AuditRow):
     """The strongest attack of one kind of intruder on one recipient's file."""
 
     decided_at: datetime
@@ -280,33 +282,33 @@ class AttackRow(Row):
     recipient: str
     intruder: Intruder
     attack: str
-    share: Share = Field(description="Expected share of people linked to their own record.")
-    interval: Share | None = Field(description="95 % interval; None where it would tell a small count.")
+    share: ShareRange = Field(description="Expected share of people linked to their own record.")
+    interval: ShareRange | None = Field(description="95 % interval; None where it would disclose a small count.")
     baseline: float
-    people: Records
+    people: RecordRange
     proves_something: bool
     verdict: str
 
 
-class TraceRow(Row):
-    """A time at which a sealed manifest was opened, or tried to be."""
+class TraceRow(AuditRow):
+    """An attempt to open a sealed decoy manifest."""
 
     at: datetime
     release_id: str
     by: str
     incident: str | None = Field(description="Rows of a file, or people.")
     verdict: str
-    named: tuple[str, ...] = Field(description="Recipients whom the ledger names; those merely suspected are left out.")
+    named: tuple[str, ...] = Field(description="Recipients that the ledger names; merely suspected ones are left out.")
     reason: str | None
-    released_at: datetime | None = Field(description="When the first copy of the release left.")
+    released_at: datetime | None = Field(description="First delivery of a copy of the release.")
     response: str | None
     response_entry: int | None
     response_at: datetime | None
     response_hours: float | None
 
 
-class AgreementRow(Row):
-    """An agreement under which copies are out, and which ends soon or has ended."""
+class AgreementRow(AuditRow):
+    """An agreement under which copies were delivered, and which has ended or ends soon."""
 
     agreement: str
     recipient: str
@@ -317,7 +319,7 @@ class AgreementRow(Row):
     files: int
 
 
-class DestructionRow(Row):
+class DestructionRow(AuditRow):
     """A copy that is to be destroyed."""
 
     release_id: str
@@ -328,8 +330,8 @@ class DestructionRow(Row):
     days_past: int
 
 
-class ExceptionRow(Row):
-    """Duties that were not kept apart."""
+class ExceptionRow(AuditRow):
+    """An exception from the separation of duties."""
 
     at: datetime
     release_id: str
@@ -339,7 +341,7 @@ class ExceptionRow(Row):
 
 
 class Duties(Fact):
-    """Whether those who ask, review and answer were different people; by the names in the ledger."""
+    """Separation of duties: whether requesters, reviewers and officers were different people, by name."""
 
     votes: int
     overrides: int
@@ -358,7 +360,7 @@ class AttackCount(Fact):
     highest: float
 
 
-class Interval(Fact):
+class AuditInterval(Fact):
     """A part of the period."""
 
     first_day: date
@@ -368,22 +370,22 @@ class Interval(Fact):
 
 
 class AuditReport(Fact):
-    """What the ledger tells of a period."""
+    """The audit of a period."""
 
     schema_version: Literal["releasegate/audit/1"] = SCHEMA_VERSION
     program: str = Field(description="Version of the program that made the report.")
     first_day: date
     last_day: date
     made_at: datetime
-    near_from: float = Field(description="Part of what a gate allows from which on a figure is near the threshold.")
-    small_cell: int = Field(description="Smallest number of people that is told where no policy says otherwise.")
-    not_recorded: int = Field(description="Decisions of older versions, of which the ledger keeps the verdict alone.")
+    near_from: float = Field(description="Part of what a gate allows from which a figure is near the threshold.")
+    small_cell: int = Field(description="Smallest number of people that is disclosed where no policy says otherwise.")
+    not_recorded: int = Field(description="Decisions of older versions, of which the ledger keeps only the verdict.")
     outcomes: dict[str, int] = Field(description="Requests made in the period, by outcome at its end.")
-    chain: Chain
-    intervals: tuple[Interval, ...]
+    chain: ChainResult
+    intervals: tuple[AuditInterval, ...]
     requests: tuple[RequestRow, ...] = Field(description="Made in the period, or with their outcome in it.")
     recipients: tuple[RecipientRow, ...]
-    files: tuple[FileRow, ...] = Field(description="All that have left, since the ledger began.")
+    files: tuple[FileRow, ...] = Field(description="All delivered files, since the ledger began.")
     certificates: tuple[CertificateRow, ...] = Field(description="In force at the end of the period.")
     reassessments: int = Field(description="Re-assessments that the ledger records up to the last day.")
     reassessed: tuple[ReassessmentRow, ...] = Field(description="Those of the period.")
@@ -393,12 +395,12 @@ class AuditReport(Fact):
     interventions: tuple[InterventionRow, ...] = Field(
         description="Overrides, since the ledger began; revocations, in the period."
     )
-    policies: tuple[PolicyRow, ...]
+    policies: tuple[AuditPolicyRow, ...]
     keys: tuple[KeyRow, ...]
     signed: tuple[SignedRow, ...]
-    gates: tuple[GateRow, ...]
+    gates: tuple[AuditGateRow, ...]
     near: tuple[NearRow, ...]
-    attacks: tuple[AttackRow, ...]
+    attacks: tuple[AuditAttackRow, ...]
     traces: tuple[TraceRow, ...]
     agreements: tuple[AgreementRow, ...]
     destructions: tuple[DestructionRow, ...]

@@ -1,4 +1,4 @@
-"""Every request of a period and what came of it, also by the parts of the period."""
+"""Every request of a period and its outcome, also by parts of the period."""
 
 import calendar
 from collections import Counter
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tasks.audit.cases import Case
-from tasks.audit.history import History, Period, Release, text
+from tasks.audit.cases import AuditCase
+from tasks.audit.history import History, Period, ReleaseEntries, text
 from tasks.audit.report import RequestRow
 from tasks.ledger.entry import Entry, Event
 
@@ -16,7 +16,9 @@ _LONGEST_BY_DAY, _LONGEST_BY_WEEK, _LONGEST_BY_MONTH = 31, 185, 5 * 366
 _ENDS = frozenset({Event.REFUSED, Event.FAILED})
 
 
-def request_rows(history: History, cases: Mapping[tuple[str, str], Case], period: Period) -> tuple[RequestRow, ...]:
+def request_rows(
+    history: History, cases: Mapping[tuple[str, str], AuditCase], period: Period
+) -> tuple[RequestRow, ...]:
     """Requests made in the period, or whose outcome is in it, in the order of the ledger.
 
     A request that was decided is a line for each recipient; one that was refused, failed or left without an end is one
@@ -64,7 +66,7 @@ def intervals(period: Period) -> tuple[Period, ...]:
     return tuple(found)
 
 
-def _runs(release: Release) -> Iterator[tuple[Entry, tuple[Entry, ...]]]:
+def _runs(release: ReleaseEntries) -> Iterator[tuple[Entry, tuple[Entry, ...]]]:
     """Each request of a release with the entries up to the next one."""
     starts = [place for place, entry in enumerate(release.entries) if entry.event is Event.REQUESTED]
     for start, end in pairwise([*starts, len(release.entries)]):
@@ -72,7 +74,7 @@ def _runs(release: Release) -> Iterator[tuple[Entry, tuple[Entry, ...]]]:
 
 
 def _outcomes(
-    release: Release, request: Entry, following: Sequence[Entry], cases: Mapping[tuple[str, str], Case]
+    release: ReleaseEntries, request: Entry, following: Sequence[Entry], cases: Mapping[tuple[str, str], AuditCase]
 ) -> Iterator[RequestRow]:
     decided = [entry for entry in following if entry.event is Event.DECIDED and entry.recipient is not None]
     for entry in decided:
@@ -86,11 +88,11 @@ def _outcomes(
     if end is None:
         yield _row(request, None, NONE_RECORDED, None, ())
     else:
-        yield _row(request, None, end.event.value, end.at, _told(end))
+        yield _row(request, None, end.event.value, end.at, _problem(end))
 
 
 def _refused(entry: Entry) -> RequestRow:
-    return _row(entry, None, entry.event.value, entry.at, _told(entry))
+    return _row(entry, None, entry.event.value, entry.at, _problem(entry))
 
 
 def _row(request: Entry, recipient: str | None, outcome: str, at: object, reasons: tuple[str, ...]) -> RequestRow:
@@ -110,7 +112,7 @@ def _row(request: Entry, recipient: str | None, outcome: str, at: object, reason
     )
 
 
-def _told(end: Entry) -> tuple[str, ...]:
-    """What was wrong, and where, as the gate has said it."""
+def _problem(end: Entry) -> tuple[str, ...]:
+    """The problem and its place, as the gate reported them."""
     parts = (text(end, "what"), text(end, "where"))
     return tuple(part for part in parts if part)

@@ -6,7 +6,7 @@ people could be found by trying.
 
 from collections.abc import Sequence
 
-from tasks.audit.history import History, Period, Release, text, texts
+from tasks.audit.history import History, Period, ReleaseEntries, text, texts
 from tasks.audit.report import TraceRow
 from tasks.ledger.entry import Entry, Event
 
@@ -18,7 +18,7 @@ def trace_rows(history: History, period: Period) -> tuple[TraceRow, ...]:
     """The traces of the period.
 
     The response is the first revocation after the trace, before the end of the period: of the release to a recipient
-    whom the trace has named, or where it has named nobody, to any.
+    whom the trace has named, or to any recipient where it has named none.
     """
     rows = [
         _row(release, entry)
@@ -29,7 +29,7 @@ def trace_rows(history: History, period: Period) -> tuple[TraceRow, ...]:
     return tuple(sorted(rows, key=lambda row: row.entry))
 
 
-def _row(release: Release, entry: Entry) -> TraceRow:
+def _row(release: ReleaseEntries, entry: Entry) -> TraceRow:
     named = texts(entry, "named")
     response = _response(release.entries, entry, named)
     left = [one.at for one in release.entries if one.event is Event.RELEASED and one.sequence < entry.sequence]

@@ -1,4 +1,4 @@
-"""What holds until when: determinations in force, those past their day, agreements, and copies to be destroyed."""
+"""Validity: determinations in force and past their last day, agreements, and copies to be destroyed."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from datetime import date
 from itertools import pairwise
 from typing import get_args
 
-from tasks.audit.cases import Case
+from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period, text
 from tasks.audit.report import (
     AgreementRow,
@@ -25,8 +25,8 @@ _EXPIRED = "agreement ended"
 _REVOKED = "release revoked"
 
 
-def certificate_rows(cases: Sequence[Case], day: date) -> tuple[CertificateRow, ...]:
-    """Determinations in force on a day under which a file has left, the first to lapse first."""
+def certificate_rows(cases: Sequence[AuditCase], day: date) -> tuple[CertificateRow, ...]:
+    """Determinations in force on a day under which a file was delivered, the first to expire first."""
     rows = []
     for case in cases:
         if not case.is_out or case.released is None:
@@ -48,7 +48,7 @@ def certificate_rows(cases: Sequence[Case], day: date) -> tuple[CertificateRow, 
     return tuple(sorted(rows, key=lambda row: (row.valid_until or date.max, row.entry)))
 
 
-def renewal_rows(cases: Sequence[Case], period: Period) -> tuple[RenewalRow, ...]:
+def renewal_rows(cases: Sequence[AuditCase], period: Period) -> tuple[RenewalRow, ...]:
     """Decisions of the period on data of which the same recipient had a decision before."""
     rows = []
     for before, case in _successions(cases):
@@ -73,8 +73,8 @@ def renewal_rows(cases: Sequence[Case], period: Period) -> tuple[RenewalRow, ...
     return tuple(rows)
 
 
-def past_due_rows(cases: Sequence[Case], day: date) -> tuple[PastDueRow, ...]:
-    """Determinations that have ended while their file is out, the longest first."""
+def past_due_rows(cases: Sequence[AuditCase], day: date) -> tuple[PastDueRow, ...]:
+    """Determinations that have ended while their file may still be in use, the longest first."""
     by_data = _by_data(cases)
     rows = []
     for case in cases:
@@ -99,10 +99,10 @@ def past_due_rows(cases: Sequence[Case], day: date) -> tuple[PastDueRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.days_past, row.entry)))
 
 
-def agreement_rows(cases: Sequence[Case], day: date) -> tuple[AgreementRow, ...]:
-    """Agreements under which files have left, and which have ended or end within 90 days; the first to end first."""
+def agreement_rows(cases: Sequence[AuditCase], day: date) -> tuple[AgreementRow, ...]:
+    """Agreements under which files were delivered that have ended or end within 90 days; the first to end first."""
     ends, rows = _ends(cases), []
-    under: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    under: dict[tuple[str, str], list[AuditCase]] = defaultdict(list)
     for case in cases:
         key = _agreement(case)
         if key is not None:
@@ -128,8 +128,8 @@ def agreement_rows(cases: Sequence[Case], day: date) -> tuple[AgreementRow, ...]
     return tuple(sorted(rows, key=lambda row: (row.expires, row.entry)))
 
 
-def destruction_rows(cases: Sequence[Case], day: date) -> tuple[DestructionRow, ...]:
-    """Files that have left and are to be destroyed, since their agreement has ended or they were revoked."""
+def destruction_rows(cases: Sequence[AuditCase], day: date) -> tuple[DestructionRow, ...]:
+    """Delivered files that are to be destroyed, since their agreement has ended or they were revoked."""
     ends, rows = _ends(cases), []
     for case in cases:
         key = _agreement(case)
@@ -155,7 +155,7 @@ def destruction_rows(cases: Sequence[Case], day: date) -> tuple[DestructionRow, 
     return tuple(sorted(rows, key=lambda row: (row.due, row.entry)))
 
 
-def _blocked(case: Case) -> bool:
+def _blocked(case: AuditCase) -> bool:
     return case.verdict == Verdict.BLOCKED.value
 
 
@@ -163,25 +163,25 @@ def _within(days: int) -> Lapse | None:
     return next((limit for limit in LAPSES if days <= limit), None)
 
 
-def _by_data(cases: Sequence[Case]) -> Mapping[tuple[str, str], list[Case]]:
-    grouped: dict[tuple[str, str], list[Case]] = defaultdict(list)
+def _by_data(cases: Sequence[AuditCase]) -> Mapping[tuple[str, str], list[AuditCase]]:
+    grouped: dict[tuple[str, str], list[AuditCase]] = defaultdict(list)
     for case in cases:
         if case.source_sha256 is not None:
             grouped[case.recipient, case.source_sha256].append(case)
     return grouped
 
 
-def _successions(cases: Sequence[Case]) -> list[tuple[Case, Case]]:
+def _successions(cases: Sequence[AuditCase]) -> list[tuple[AuditCase, AuditCase]]:
     """Each decision with the one before it on the same data for the same recipient."""
     pairs = [pair for own in _by_data(cases).values() for pair in pairwise(own)]
     return sorted(pairs, key=lambda pair: pair[1].decided.sequence)
 
 
-def _agreement(case: Case) -> tuple[str, str] | None:
+def _agreement(case: AuditCase) -> tuple[str, str] | None:
     return (case.recipient, case.kept.agreement.id) if case.kept else None
 
 
-def _ends(cases: Sequence[Case]) -> dict[tuple[str, str], date]:
+def _ends(cases: Sequence[AuditCase]) -> dict[tuple[str, str], date]:
     """Last day of each agreement, as the latest decision under it has it."""
     ends = {}
     for case in cases:

@@ -5,9 +5,15 @@ Fails closed: a stage that did not finish leaves its figures empty, and an empty
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from typing import Any, TypeVar
 
-from tasks.decision.adversary_facts import CombinedFact, SequentialFact
+from tasks.assessments.assessment import Assessment, Finding
+from tasks.assessments.identity.assessment import IdentityFact
+from tasks.assessments.identity.facts import FieldFact, RiskFact
+from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
+from tasks.core.canonical import digest
+from tasks.core.fact import Fact, Interval, Sha256
+from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.gates import (
     agreement_gate,
@@ -17,71 +23,33 @@ from tasks.decision.gates import (
     stages_gate,
     validation_gate,
 )
-from tasks.decision.linkage_facts import LinkageFact, MaskingFact
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
     AgreementFact,
-    CodeFact,
     DatasetFact,
     DecisionRecord,
     DeliveryFact,
-    FieldFact,
     GateResult,
-    Interval,
     NotAssessed,
     PolicyFact,
     PopulationFact,
     RecipientFact,
-    RiskFact,
-    Sha256,
     ValidationFact,
-    digest,
 )
-from tasks.decision.utility_facts import UtilityFact
+from tasks.decision.rescored import flat_figures
 from tasks.decision.veil import veiled
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
-from tasks.delivery.rescore import flat_figures
 from tasks.generalization.setting import payoffs_of
-from tasks.linkage.judged import gate_intervals
+from tasks.masking.fact import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
-from tasks.risk.score import Score
-from tasks.risk.uncertain import fact as uncertain
 
-STAGES = (
-    "validation",
-    "generalization",
-    "risk",
-    "sequential adversary",
-    "combined risk",
-    "record linkage",
-    "utility",
-    "delivery",
-)
+STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
+
+AnyFact = TypeVar("AnyFact", bound=Fact)
 
 DECOYS = "decoys"
 """The stage that only copies with decoys go through."""
-
-
-@dataclass(frozen=True)
-class Circumstances:
-    """What surrounds a decision: identity, program, time, and the ledger's head."""
-
-    release_id: Sha256
-    request_sha256: Sha256
-    dataset_sha256: Sha256
-    population_sha256: Sha256
-    code: CodeFact
-    seed_commitment_sha256: Sha256
-    requested_at: datetime
-    decided_at: datetime
-    prev_record_sha256: Sha256
-    inputs_id: Sha256 | None = None
-    """Release id without overrides; None where the release rests on none."""
-    overrides: tuple[GateOverrides, ...] = ()
-    """Overrides of gates that the release is named by, of all its recipients."""
-    supersedes: Mapping[str, Sha256] = field(default_factory=dict)
-    """By recipient, the release whose place this one takes."""
 
 
 @dataclass(frozen=True)
@@ -97,54 +65,59 @@ class Output:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the stages found for one recipient; None for a stage that did not finish or was not reached."""
+    """Findings on one recipient's candidate, and how its file was written."""
 
     prepared: Prepared
     validation: ValidationFact
-    score: Score | None = None
-    sequential: tuple[SequentialFact, dict[Measure, float]] | None = None
-    """The fact and what gates judge of it."""
-    combined: tuple[CombinedFact, dict[Measure, float]] | None = None
+    findings: Mapping[str, Finding[Any]] = field(default_factory=dict)
+    """By assessment; those that did not finish or were not reached are missing."""
     masking: tuple[MaskingFact, ...] = ()
-    linkage: tuple[LinkageFact, dict[Measure, float]] | None = None
-    utility: tuple[UtilityFact, dict[Measure, float]] | None = None
     decoys: DecoyFact | None = None
     """None where the copy is to have none, or the stage failed."""
     output: Output | None = None
     failures: tuple[NotAssessed, ...] = ()
     """Stages that failed, with the message."""
 
+    def fact(self, assessment: Assessment[AnyFact]) -> AnyFact | None:
+        """The fact of an assessment; None where it did not finish."""
+        found = self.findings.get(assessment.id)
+        return found.fact if found is not None and isinstance(found.fact, assessment.fact) else None
+
+    @property
+    def identity(self) -> IdentityFact | None:
+        """Risk, game and fields."""
+        return self.fact(IDENTITY)
+
     @property
     def figures(self) -> dict[Measure, float]:
-        """What was measured, of all that gates can judge."""
-        figures = dict(self.score.figures) if self.score else {}
-        for found in (self.sequential, self.combined, self.linkage, self.utility):
-            figures |= found[1] if found else {}
-        return figures
+        """Measured figures, of all that gates can judge."""
+        return {name: figure for found in self.findings.values() for name, figure in found.measures.items()}
 
     @property
     def intervals(self) -> dict[Measure, tuple[Interval, int | None]]:
         """Intervals of the figures that are estimates, and the people they rest on; None for shares of draws."""
         found: dict[Measure, tuple[Interval, int | None]] = {}
-        found |= gate_intervals(self.linkage[0]) if self.linkage else {}
-        return found | (uncertain.gate_intervals(self.score.risk.uncertainty) if self.score else {})
+        for assessment in ASSESSMENTS:
+            if assessment.id in self.findings:
+                found |= assessment.intervals(self.findings[assessment.id].fact)
+        return found
 
     @property
     def risk(self) -> RiskFact | None:
-        """The risk of the record; None where it was not scored."""
-        if self.score is None:
+        """The risk of the record; None where it was not measured."""
+        if self.identity is None:
             return None
-        return self.score.risk.model_copy(
+        return self.identity.risk.model_copy(
             update={
-                "sequential": self.sequential[0] if self.sequential else None,
-                "combined": self.combined[0] if self.combined else None,
-                "linkage": self.linkage[0] if self.linkage else None,
+                "sequential": self.fact(SEQUENTIAL),
+                "combined": self.fact(COMBINED),
+                "linkage": self.fact(LINKAGE),
             }
         )
 
 
 def gates_before_writing(
-    request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: Circumstances
+    request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: DecisionContext
 ) -> tuple[GateResult, ...]:
     """Every gate that can be judged before a file is written; those that an officer has overridden are marked."""
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
@@ -161,12 +134,12 @@ def are_open(gates: Collection[GateResult]) -> bool:
     return bool(gates) and all(gate.passed or is_excused(gate) for gate in gates)
 
 
-def _overrides_for(recipient: Recipient, circumstances: Circumstances) -> tuple[GateOverrides, ...]:
+def _overrides_for(recipient: Recipient, circumstances: DecisionContext) -> tuple[GateOverrides, ...]:
     return tuple(one for one in circumstances.overrides if one.recipient == recipient.id)
 
 
 def assemble(
-    request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: Circumstances
+    request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: DecisionContext
 ) -> DecisionRecord:
     """Judge all gates and fill in the record.
 
@@ -195,7 +168,6 @@ def assemble(
     valid_from, valid_until = validity(
         utc_day(circumstances.decided_at), request.policy.validity_days, recipient.agreement.expires
     )
-    score = findings.score
     record = DecisionRecord(
         release_id=circumstances.release_id,
         title=request.title,
@@ -227,11 +199,11 @@ def assemble(
         code=circumstances.code,
         seed_commitment_sha256=circumstances.seed_commitment_sha256,
         request_sha256=circumstances.request_sha256,
-        fields=score.fields if score else _fields_as_declared(request, findings.prepared),
+        fields=findings.identity.fields if findings.identity else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
         masking=findings.masking,
         risk=findings.risk,
-        utility=findings.utility[0] if findings.utility else None,
+        utility=findings.fact(UTILITY),
         statistics=output.statistics if output else None,
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
@@ -256,16 +228,11 @@ def assemble(
 
 def _finished(findings: Findings) -> Collection[str]:
     finished = ["validation"]
-    if findings.score:
-        finished += ["generalization", "risk"]
-    later = {
-        "sequential adversary": findings.sequential,
-        "combined risk": findings.combined,
-        "record linkage": findings.linkage,
-        "utility": findings.utility,
-        DECOYS: findings.decoys,
-    }
-    finished += [stage for stage, found in later.items() if found is not None]
+    if findings.identity:
+        finished.append("generalization")
+    finished += [assessment.stage for assessment in ASSESSMENTS if assessment.id in findings.findings]
+    if findings.decoys is not None:
+        finished.append(DECOYS)
     if findings.output:
         finished.append("delivery")
     return finished
@@ -273,21 +240,17 @@ def _finished(findings: Findings) -> Collection[str]:
 
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
-    if findings.score and findings.sequential and findings.combined and findings.linkage:
-        risk = findings.score.risk
+    risk = findings.risk
+    if risk and risk.sequential and risk.combined and risk.linkage:
         recorded = flat_figures(
-            risk.residual,
-            risk.transparent,
-            findings.sequential[0].residual,
-            findings.combined[0].residual,
-            findings.linkage[0].records,
+            risk.residual, risk.transparent, risk.sequential.residual, risk.combined.residual, risk.linkage.records
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)
 
 
 def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
-    if findings.score or findings.failures:
+    if findings.identity or findings.failures:
         return ()
     return (
         NotAssessed(
@@ -313,7 +276,7 @@ def _recipient_fact(recipient: Recipient) -> RecipientFact:
     )
 
 
-def _population_fact(request: ReleaseRequest, prepared: Prepared, circumstances: Circumstances) -> PopulationFact:
+def _population_fact(request: ReleaseRequest, prepared: Prepared, circumstances: DecisionContext) -> PopulationFact:
     people = prepared.population.total
     return PopulationFact(
         source=request.population.source,

@@ -1,16 +1,16 @@
-"""Decoys and the statistics of a copy, as a record tells them; never which rows are decoys."""
+"""Decoys and the statistics of a copy, as a record states them; never which rows are decoys."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from tasks.decision.fact import Fact
+from tasks.core.fact import Fact
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class DetectionFact(Fact):
-    """How well one classifier tells decoys from real classes."""
+    """How well one classifier distinguishes decoys from real classes."""
 
     view: str = Field(description="What it sees: the file alone, with the population, and with all values.")
     classifier: str
@@ -20,7 +20,7 @@ class DetectionFact(Fact):
 
 
 class DetectabilityFact(Fact):
-    """Whether decoys can be told from real classes, by the classifier that does it best."""
+    """Whether decoys can be distinguished from real classes, by the classifier that does it best."""
 
     tried: tuple[DetectionFact, ...]
     worst: DetectionFact
@@ -30,7 +30,7 @@ class DetectabilityFact(Fact):
 
 
 class CollusionFact(Fact):
-    """What recipients learn who compare their copies, over sets of as many."""
+    """Knowledge of recipients who compare their copies, over sets of equal size."""
 
     colluders: int
     sets: int = Field(description="Sets of recipients that were tried.")
@@ -44,13 +44,11 @@ class CollusionFact(Fact):
 
 
 class ChoiceFact(Fact):
-    """How the kept classes were chosen, and what that costs."""
+    """Cost of the choice of kept classes."""
 
-    strategy: str
-    status: str = Field(description="optimal: no choice costs less; feasible: perhaps one does; chosen: not sought.")
-    bound: int | None = Field(description="Least records that the worst-off copy must miss; None where not sought.")
+    status: Literal["optimal", "feasible"] = Field(description="optimal: no choice costs less; feasible: perhaps one.")
+    bound: int = Field(description="Least records that the worst-off copy must miss.")
     worst_missing: int = Field(description="Records that the worst-off copy misses.")
-    at_random: int | None = Field(description="The same had the classes been drawn at random; None if that failed.")
 
 
 class AttemptFact(Fact):
@@ -65,7 +63,7 @@ class AttemptFact(Fact):
 
 
 class StatisticChange(Fact):
-    """What changed of one column's values; nothing of the values themselves."""
+    """Changes of one column's values; nothing of the values themselves."""
 
     name: str
     kind: Literal["number", "categories"]
@@ -89,7 +87,7 @@ class StatisticsFact(Fact):
 
 
 class DecoyFact(Fact):
-    """That decoys exist, how many, and how they stand against who looks for them; never which."""
+    """Presence and number of decoys, and how they withstand an intruder who looks for them; never which they are."""
 
     count: int = Field(description="Decoy records in the copy.")
     commitment_sha256: Digest = Field(description="Binds the record to the sealed manifest without telling it.")

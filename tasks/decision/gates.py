@@ -8,9 +8,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 
+from tasks.assessments.measures import MEASURES, is_possible
+from tasks.core.fact import Interval
 from tasks.decision.decoy_facts import DecoyFact
-from tasks.decision.measures import MEASURES, is_possible
-from tasks.decision.record import GateResult, Interval, ValidationFact
+from tasks.decision.record import GateResult, ValidationFact
 from tasks.request.model import Agreement, Gate, Measure
 
 VALIDATION_PASSED = "validation.passed"
@@ -128,13 +129,13 @@ def stages_gate(required: Collection[str], finished: Collection[str]) -> GateRes
 
 
 def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
-    """Whether the decoys of a copy cannot be told from its real classes.
+    """Whether the decoys of a copy cannot be distinguished from its real classes.
 
     Parameters
     ----------
     decoys : DecoyFact
     threshold : float
-        Highest area under the curve of a classifier that tells them apart, 0.5 to 1.
+        Highest area under the curve of a classifier that separates them, 0.5 to 1.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""What of a decision says where its release may stand: all that ``tasks.decision.standing`` asks for.
+"""The parts of a decision that ``tasks.decision.standing`` reads.
 
-A decision record has it, and so has what the ledger keeps of one (``tasks.ledger.determined``), from which an audit
+A decision record has them, and so have the facts that the ledger keeps (``tasks.decision.kept``), from which an audit
 reads states without any bundle.
 """
 
@@ -16,7 +16,7 @@ class JudgedAgreement(Protocol):
 
     @property
     def id(self) -> str:
-        """How the parties call it."""
+        """Name that the parties use."""
 
     @property
     def expires(self) -> date:
@@ -24,11 +24,11 @@ class JudgedAgreement(Protocol):
 
 
 class JudgedRecipient(Protocol):
-    """Who the release is for."""
+    """Recipient of the release."""
 
     @property
     def id(self) -> str:
-        """As the request names it."""
+        """Recipient's id, as the request names it."""
 
     @property
     def agreement(self) -> JudgedAgreement:
@@ -36,11 +36,11 @@ class JudgedRecipient(Protocol):
 
 
 class JudgedDataset(Protocol):
-    """The file that would leave."""
+    """The file to be delivered."""
 
     @property
     def output_sha256(self) -> str | None:
-        """Of its bytes; None where none was made."""
+        """SHA-256 of the file's bytes; None where no file was made."""
 
 
 class Judged(Protocol):
@@ -52,27 +52,27 @@ class Judged(Protocol):
 
     @property
     def recipient(self) -> JudgedRecipient:
-        """Who it is for."""
+        """Recipient."""
 
     @property
     def dataset(self) -> JudgedDataset:
-        """What would leave."""
+        """File to be delivered."""
 
     @property
     def decision(self) -> "Verdict":
-        """What the gate said."""
+        """Verdict of the gate."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why."""
+        """Reasons for the verdict."""
 
     @property
     def requested_by(self) -> str:
-        """Who asked for it."""
+        """Requester."""
 
     @property
     def decided_at(self) -> datetime:
-        """When the gate decided."""
+        """Time of the gate's decision."""
 
     @property
     def reviews_required(self) -> int:
@@ -80,11 +80,11 @@ class Judged(Protocol):
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """Who may review."""
+        """People who may review."""
 
     @property
     def officers(self) -> tuple[str, ...]:
-        """Who answers for overrides and revocations."""
+        """People who answer for overrides and revocations."""
 
     @property
     def valid_from(self) -> date:

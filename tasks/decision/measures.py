@@ -3,15 +3,13 @@
 Used for reasons, reports and explanations alike, so that one figure is called and written the same everywhere.
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Context, Decimal
-from enum import Enum
 from types import MappingProxyType
 
+from tasks.assessments.linkage.figure import wilson
+from tasks.assessments.measures import MEASURES, MeasureText, Scale
 from tasks.decision.record import GateResult
-from tasks.linkage.figure import wilson
 from tasks.request.model import Measure
 
 _FEWEST_DIGITS = 4
@@ -19,134 +17,6 @@ _MOST_DIGITS = 17
 _ROUNDING = 1e-9
 _SMALL_CELL = 11
 
-
-class Scale(Enum):
-    """What kind of number a measure is, which decides how it is written and what values it can have."""
-
-    PROBABILITY = "probability"
-    """Between 0 and 1, written as it is."""
-    SHARE = "share"
-    """Between 0 and 1, written in percent."""
-    COUNT = "count"
-    """From 0, written with its unit."""
-    SCORE = "score"
-    """From 0, without a unit."""
-    MONEY = "money"
-    """Any finite number, in the currency of the request's stakes."""
-
-
-@dataclass(frozen=True)
-class MeasureText:
-    """How a measure is named and written."""
-
-    title: str
-    """What is measured."""
-    unit: str
-    """What the number counts or is a share of."""
-    scale: Scale
-    """What kind of number it is."""
-    counts_people: bool = False
-    """Whether it tells a number of records, to which the small-cell rule applies."""
-
-
-MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
-    {
-        Measure.TRANSPARENT_MAXIMUM: MeasureText(
-            "Highest risk of a record from an informed recipient", "probability", Scale.PROBABILITY
-        ),
-        Measure.TRANSPARENT_MEAN: MeasureText(
-            "Mean risk of the records from an informed recipient", "probability", Scale.PROBABILITY
-        ),
-        Measure.TRANSPARENT_ATTACKED: MeasureText(
-            "Records worth an attempt to an informed recipient", "share of records", Scale.SHARE, counts_people=True
-        ),
-        Measure.TRANSPARENT_EXPECTED: MeasureText(
-            "Expected re-identifications by an informed recipient", "records", Scale.COUNT
-        ),
-        Measure.PROSECUTOR_MAXIMUM: MeasureText(
-            "Highest prosecutor risk of a record", "probability", Scale.PROBABILITY
-        ),
-        Measure.PROSECUTOR_MEAN: MeasureText("Mean prosecutor risk", "probability", Scale.PROBABILITY),
-        Measure.JOURNALIST_MAXIMUM: MeasureText(
-            "Highest journalist risk of a record", "probability", Scale.PROBABILITY
-        ),
-        Measure.JOURNALIST_MEAN: MeasureText("Mean journalist risk", "probability", Scale.PROBABILITY),
-        Measure.SMALLEST_CLASS: MeasureText(
-            "Smallest equivalence class of the released file", "records", Scale.COUNT, counts_people=True
-        ),
-        Measure.SUPPRESSED_SHARE: MeasureText(
-            "Records suppressed", "share of records", Scale.SHARE, counts_people=True
-        ),
-        Measure.INFORMATION_KEPT: MeasureText("Information kept", "mean over records", Scale.SHARE),
-        Measure.SEQUENTIAL_MAXIMUM: MeasureText(
-            "Highest risk of a record from a recipient who plans", "probability", Scale.PROBABILITY
-        ),
-        # Where every attacked record has the same risk, the mean tells how many they are.
-        Measure.SEQUENTIAL_MEAN: MeasureText(
-            "Mean risk of the records from a recipient who plans",
-            "probability",
-            Scale.PROBABILITY,
-            counts_people=True,
-        ),
-        Measure.SEQUENTIAL_ATTACKED: MeasureText(
-            "Records on which a recipient who plans makes an attempt",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.SEQUENTIAL_EXPECTED: MeasureText(
-            "Expected re-identifications by a recipient who plans", "records", Scale.COUNT, counts_people=True
-        ),
-        Measure.COMBINED_MAXIMUM: MeasureText(
-            "Highest combined score of identity and attributes", "score", Scale.SCORE
-        ),
-        Measure.COMBINED_QUANTILE: MeasureText(
-            "Combined score that the policy's quantile of records stays within", "score", Scale.SCORE
-        ),
-        Measure.COMBINED_ABOVE: MeasureText(
-            "Records whose combined score exceeds the policy's threshold",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.LINKED_UNINFORMED: MeasureText(
-            "Records that the strongest uninformed intruder links correctly",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.LINKED_INFORMED: MeasureText(
-            "Records that the strongest informed intruder links correctly",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.CERTAIN_UNINFORMED: MeasureText(
-            "Records that an uninformed intruder links with certainty",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.CERTAIN_INFORMED: MeasureText(
-            "Records that an informed intruder links with certainty",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.LINKED_MASKED: MeasureText(
-            "Records that an informed intruder links correctly by masked numbers alone",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
-        Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
-        # A share of draws, which tells no number of records.
-        Measure.PASSING_PROBABILITY: MeasureText(
-            "Probability that the gates pass under uncertain terms", "probability", Scale.PROBABILITY
-        ),
-    }
-)
 
 BUDGET_REIDENTIFICATIONS = "budget.reidentifications"
 BUDGET_ATTACKED = "budget.attacked_share"
@@ -162,17 +32,7 @@ BUDGET_TEXTS: Mapping[str, MeasureText] = MappingProxyType(
 )
 """Limits of a budget over the whole file, which are no measures of a policy's gates."""
 OF_ALL_RECORDS = frozenset({Measure.SUPPRESSED_SHARE.value, BUDGET_ATTACKED})
-"""Shares of the records that came in; others are of those that left."""
-
-
-def is_possible(measure: Measure, figure: float | None) -> bool:
-    """Whether a figure can be a value of the measure: present, finite and within its range."""
-    if figure is None or not math.isfinite(figure):
-        return False
-    scale = MEASURES[measure].scale
-    if scale in (Scale.PROBABILITY, Scale.SHARE):
-        return -_ROUNDING <= figure <= 1 + _ROUNDING
-    return scale is Scale.MONEY or figure >= 0
+"""Measures that are shares of the records that came in; others are shares of the records released."""
 
 
 def write_figure(measure: Measure, figure: float, digits: int = _FEWEST_DIGITS) -> str:
@@ -196,7 +56,7 @@ def write_share(share: float) -> str:
 
 
 def write_pair(measure: Measure, figure: float, threshold: float) -> tuple[str, str]:
-    """A figure and its threshold, with as many digits as it takes to tell them apart.
+    """A figure and its threshold, with as many digits as it takes to distinguish them.
 
     >>> write_pair(Measure.TRANSPARENT_MAXIMUM, 0.0900004, 0.09)
     ('0.0900004', '0.09')
@@ -205,7 +65,7 @@ def write_pair(measure: Measure, figure: float, threshold: float) -> tuple[str, 
 
 
 def write_result(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> tuple[str, str]:
-    """What a gate measured and what it asks for, for any gate of a record.
+    """Measured figure and threshold of a gate result, for any gate of a record.
 
     Parameters
     ----------
@@ -214,7 +74,7 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
     records : int, optional
         Records that shares refer to, where the gate itself does not say; without any a share is written as it is.
     small_cell : int
-        Smallest count of records that may be shown; a measured figure that tells a smaller one is written as a bound.
+        Smallest count of records that may be shown; a measured figure that reveals a smaller one is written as a bound.
 
     Returns
     -------
@@ -232,7 +92,7 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
 
 
 def is_told_as_bound(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> bool:
-    """Whether ``write_result`` gives a bound in place of the figure, which tells a small count."""
+    """Whether ``write_result`` gives a bound in place of the figure, which reveals a small count."""
     return _bound(_text_of(result), result, records, small_cell) is not None
 
 
@@ -253,10 +113,10 @@ def _text_of(result: GateResult) -> MeasureText:
 
 
 def _bound(text: MeasureText, result: GateResult, records: int | None, small_cell: int) -> str | None:
-    """What may be said of a figure that tells a small count, or whose complement does; None for any other.
+    """Bound printed for a figure that reveals a small count, or whose complement does; None for any other.
 
     Where a sample was measured, the figure is the upper end of an interval, from which the count follows as well.
-    Shared ties make counts fractional; one between 0 and 1 tells of few people too.
+    Shared ties make counts fractional; one between 0 and 1 reveals few people too.
     """
     measured = result.measured
     if not text.counts_people or measured is None:

@@ -1,4 +1,4 @@
-"""Overrides of gates: an officer answers for figures that the policy's thresholds do not allow.
+"""Overrides of gates: an officer answers for figures that do not meet the policy's thresholds.
 
 An override opens no gate of the release that was blocked. It is an entry of the ledger, bound to the blocked record,
 and lets the same inputs be decided once more, as a release of its own, in which the overridden gates still show as
@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Self
 
-from tasks.decision.people import same_person
-from tasks.decision.record import DecisionRecord, GateOverride, GateResult, digest
+from tasks.core.canonical import digest
+from tasks.core.errors import StageFailed
+from tasks.core.people import same_person
+from tasks.decision.record import DecisionRecord, GateOverride, GateResult
 from tasks.decision.verdict import is_excused, is_over, utc_day
-from tasks.errors import StageFailed
 from tasks.ledger.entry import Entry, Event
 from tasks.request.model import Measure
 
 
 @dataclass(frozen=True)
 class GateOverrides:
-    """What one entry of the ledger overrides."""
+    """The gates that one entry of the ledger overrides."""
 
     entry_sha256: str
     release_id: str
@@ -31,7 +32,7 @@ class GateOverrides:
     reason: str
     at: datetime
     record_sha256: str
-    """Of the blocked record that the officer saw."""
+    """SHA-256 of the blocked record that the officer saw."""
     inputs: str
     """Release id of the same inputs without any override."""
     valid_until: date
@@ -41,12 +42,12 @@ class GateOverrides:
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
-        """What an entry says.
+        """Read an entry.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If it is none of an override of gates.
+            If it is not an override of gates.
         """
         body = entry.body
         gates = body["gates"]
@@ -67,7 +68,7 @@ class GateOverrides:
         )
 
     def fact(self, gate: str) -> GateOverride:
-        """What a record tells of it at one gate."""
+        """The override as a record shows it at one gate."""
         return GateOverride(
             officer=self.officer,
             reason=self.reason,
@@ -88,7 +89,7 @@ def is_gate_override(entry: Entry) -> bool:
 def in_force(
     overrides: Iterable[Entry], decided: Iterable[Entry], inputs: str, today: date
 ) -> tuple[GateOverrides, ...]:
-    """The overrides that a release of some inputs rests on if it is asked for today, in the order of the ledger.
+    """The overrides that a release of some inputs would rest on today, in the order of the ledger.
 
     Parameters
     ----------
@@ -185,13 +186,13 @@ def overridable(
     allowed : collection of str
         Gates that the policy lets officers override.
     where : str
-        What messages call the release.
+        Name of the release in messages.
 
     Raises
     ------
     StageFailed
         If one that is named is not closed, was not measured or may not be overridden, or one that is not named stays
-        closed and may not be overridden either, so that nothing would come of it.
+        closed and may not be overridden either, so that the override would have no effect.
     """
     closed = {gate.id: gate for gate in gates if not gate.passed and gate.overridden is None}
     able = {
@@ -228,7 +229,7 @@ def is_of(override: GateOverrides, record: DecisionRecord) -> bool:
     ----------
     override : GateOverrides
     record : DecisionRecord
-        Of the blocked release, for the override's recipient; the officer is judged by ``tasks.decision.standing``.
+        Of the blocked release, for the override's recipient; the officer is checked by ``tasks.decision.standing``.
     """
     figures = {
         gate.id: gate.measured
@@ -243,7 +244,7 @@ def is_of(override: GateOverrides, record: DecisionRecord) -> bool:
 
 
 def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: int) -> bool:
-    """Whether all that a record tells of overrides follows from entries of the ledger, and nothing else does.
+    """Whether all overrides in a record follow from entries of the ledger, and no others do.
 
     Parameters
     ----------
@@ -264,11 +265,11 @@ def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: i
         and record.release_id == overridden_id(record.inputs_id, record.overrides)
         and all(one.inputs == record.inputs_id for one in found)
         and not any(is_over(one.valid_until, utc_day(record.decided_at)) for one in found)
-        and all(_is_told(record, gate, found) for gate in marked)
+        and all(_is_recorded(record, gate, found) for gate in marked)
     )
 
 
-def _is_told(record: DecisionRecord, gate: GateResult, found: Iterable[GateOverrides]) -> bool:
+def _is_recorded(record: DecisionRecord, gate: GateResult, found: Iterable[GateOverrides]) -> bool:
     given = [one for one in found if one.recipient == record.recipient.id and gate.id in one.gates]
     return (
         gate.id in record.overridable

@@ -1,7 +1,7 @@
-"""Where one recipient's release stands, from the ledger's entries about it and the day.
+"""Standing of one recipient's release, from the ledger's entries about it and the day.
 
 Nothing is stored: each entry is a change of the table in ``tasks.decision.states``, or something that a later change
-needs (a vote, an opened vote). Entries that contradict the table, the policy's people or each other are an error.
+needs (a vote, an opened vote). Entries that contradict the table, the policy or each other are an error.
 Nothing here reads a ledger or a clock.
 """
 
@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from tasks.core.errors import BadInput, StageFailed
+from tasks.core.people import WorkflowRole
 from tasks.decision.judged import Judged
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.people import officer_of, reviewer_of, revoking_roles
 from tasks.decision.record import Review, Verdict
-from tasks.decision.states import Change, Role, State, after, can_follow, state_after
+from tasks.decision.states import Change, State, after, can_follow, state_after
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
-from tasks.errors import BadInput, StageFailed
 from tasks.ledger.entry import Entry, Event
 
 REVIEWER = "reviewer"
@@ -33,7 +34,7 @@ _FOR_GOOD = frozenset({Event.REVOKED, Event.REJECTED, Event.EXPIRED, Event.SUPER
 
 @dataclass(frozen=True)
 class Override:
-    """An officer's answer to a rejection; reviewers vote again."""
+    """An officer's reopening of a rejected release; reviewers vote again."""
 
     officer: str
     reason: str
@@ -42,33 +43,33 @@ class Override:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one recipient's release stands."""
+    """Standing of one recipient's release."""
 
     state: State
     why: str
-    """A sentence: what brought it there."""
+    """Reason for the state, in a sentence."""
     since: datetime
-    """When the last entry brought it there; for an expired one, when it came to where it expired."""
+    """Time of the last entry that changed the state; an expiry by the calendar does not change it."""
     commitments: Mapping[str, str] = field(default_factory=dict)
-    """What reviewers who have voted in this round are bound to, by name; not how they voted."""
+    """Commitments of reviewers who have voted in this round, by name; they do not show the votes."""
     reviews: tuple[Review, ...] = ()
     """Opened votes of this round; none before all are in."""
     overrides: tuple[Override, ...] = ()
     expiry_recorded: bool = False
-    """Whether an entry says that it expired; by the calendar it has, with or without one."""
+    """Whether an entry records the expiry; it expires by the calendar with or without one."""
     superseded_by: str | None = None
-    """Release that took its place."""
+    """Later release that supersedes it."""
 
 
 def standing(entries: Sequence[Entry], record: Judged, record_sha256: str, day: date) -> Standing:
-    """Where a release stands.
+    """Standing of a release.
 
     Parameters
     ----------
     entries : sequence of Entry
         The ledger's entries of this release, oldest first; those of other recipients are passed over.
     record : Judged
-        The recipient's decision: its record, or what the ledger keeps of it.
+        The recipient's decision: its record, or the facts that the ledger keeps.
     record_sha256 : str
         SHA-256 of its bytes.
     day : date
@@ -150,11 +151,11 @@ class _Fold:
             raise _contradiction(f"ledger entry {entry.sequence}", error.expected, error.what) from None
         except (KeyError, TypeError, ValueError):
             raise _contradiction(
-                f"ledger entry {entry.sequence}", f"the body of an entry “{entry.event.value}”", "another"
+                f"ledger entry {entry.sequence}", f"the body of an entry “{entry.event.value}”", "other content"
             ) from None
 
     def standing(self, day: date) -> Standing:
-        """Where all entries have led."""
+        """Standing after all entries."""
         if self._reviews and self._state is State.AWAITING_REVIEW:
             raise _contradiction("reviews", "votes that are opened together with what they decide", "no outcome")
         self._expire(day)
@@ -170,22 +171,22 @@ class _Fold:
         )
 
     def _expire(self, day: date) -> None:
-        if is_over(self._record.valid_until, day) and can_follow(self._state, Change.EXPIRE, Role.GATE):
-            self._state = after(self._state, Change.EXPIRE, Role.GATE)
+        if is_over(self._record.valid_until, day) and can_follow(self._state, Change.EXPIRE, WorkflowRole.GATE):
+            self._state = after(self._state, Change.EXPIRE, WorkflowRole.GATE)
             self._why = lapsed(self._record, day)
 
-    def _change(self, change: Change, role: Role, entry: Entry, why: str) -> None:
+    def _change(self, change: Change, role: WorkflowRole, entry: Entry, why: str) -> None:
         self._state = after(self._state, change, role)
         self._why, self._since = why, entry.at
 
     def _decided(self, entry: Entry) -> None:
         if entry.body["record_sha256"] != self._record_sha256:
-            raise StageFailed("another decision record", expected="the record that the entry names")
+            raise StageFailed("a different decision record", expected="the record that the entry names")
         decision = Verdict(self._record.decision)
         if entry.body["decision"] != decision.value:
-            raise StageFailed("another verdict", expected="the record's verdict")
+            raise StageFailed("a different verdict", expected="the record's verdict")
         way = (Change.VALIDATE, Change.ASSESS, _LAST_CHANGE[decision])
-        self._state = state_after((change, Role.GATE) for change in way)
+        self._state = state_after((change, WorkflowRole.GATE) for change in way)
         self._why, self._since = " ".join(self._record.reasons), entry.at
         self._in_review = decision is Verdict.AWAITING_REVIEW
 
@@ -208,7 +209,7 @@ class _Fold:
             }
         )
         if self._commitments.get(ballot.reviewer) != ballot.commitment:
-            raise StageFailed("another vote", expected="the vote that the reviewer committed to")
+            raise StageFailed("a different vote", expected="the vote that the reviewer committed to")
         if any(review.reviewer == ballot.reviewer for review in self._reviews):
             raise StageFailed("a vote opened twice", expected="one vote a reviewer")
         self._reviews.append(
@@ -226,14 +227,17 @@ class _Fold:
         if self._count_of("reject"):
             raise StageFailed("an approval against a vote", expected="an approval that no reviewer rejects")
         self._change(
-            Change.APPROVE, Role.REVIEWER, entry, f"{self._count_of('approve')} of {self._required} reviewers approve."
+            Change.APPROVE,
+            WorkflowRole.REVIEWER,
+            entry,
+            f"{self._count_of('approve')} of {self._required} reviewers approve.",
         )
 
     def _rejected(self, entry: Entry) -> None:
         if not self._count_of("reject"):
-            raise StageFailed("a rejection that nobody voted for", expected="a vote to reject")
+            raise StageFailed("a rejection without a vote to reject", expected="a vote to reject")
         against = "; ".join(f"{one.reviewer}: {one.reason}" for one in self._reviews if one.vote == "reject")
-        self._change(Change.REJECT, Role.REVIEWER, entry, f"Rejected in review. {against}")
+        self._change(Change.REJECT, WorkflowRole.REVIEWER, entry, f"Rejected in review. {against}")
 
     def _count_of(self, vote: str) -> int:
         """Opened votes of a kind, once all that are needed are open."""
@@ -247,14 +251,14 @@ class _Fold:
 
     def _released(self, entry: Entry) -> None:
         if entry.body["output_sha256"] != self._record.dataset.output_sha256:
-            raise StageFailed("another file", expected="the file that was decided on")
-        self._change(Change.RELEASE, Role.GATE, entry, self._why)
+            raise StageFailed("a different file", expected="the file that was decided on")
+        self._change(Change.RELEASE, WorkflowRole.GATE, entry, self._why)
 
     def _revoked(self, entry: Entry) -> None:
         by, reason, role = (_text(entry, name) for name in ("by", "reason", "role"))
-        if Role(role) not in revoking_roles(self._record, by):
-            raise StageFailed("another role", expected="a role of the person named")
-        self._change(Change.REVOKE, Role(role), entry, f"Revoked by {by} ({role}): {reason}")
+        if WorkflowRole(role) not in revoking_roles(self._record, by):
+            raise StageFailed("a different role", expected="a role of the person named")
+        self._change(Change.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
 
     def _overridden(self, entry: Entry) -> None:
         officer, reason = officer_of(self._record, _text(entry, "by")), _text(entry, "reason")
@@ -266,7 +270,10 @@ class _Fold:
         if is_over(self._record.valid_until, utc_day(entry.at)):
             raise StageFailed("a release reopened after its last day", expected="a release that is still valid")
         self._change(
-            Change.REOPEN, Role.OFFICER, entry, f"Put before its reviewers again by {officer} (officer): {reason}"
+            Change.REOPEN,
+            WorkflowRole.OFFICER,
+            entry,
+            f"Put before its reviewers again by {officer} (officer): {reason}",
         )
         self._overrides.append(Override(officer, reason, entry.at))
         self._commitments, self._voted_at, self._reviews = {}, {}, []
@@ -275,22 +282,22 @@ class _Fold:
         """The release stays blocked, with its reasons; what an override allows is a release of its own."""
         override = GateOverrides.of(entry)
         if self._record.decision is not Verdict.BLOCKED or override.record_sha256 != self._record_sha256:
-            raise StageFailed("gates overridden of another decision", expected="a decision that gates have blocked")
+            raise StageFailed("an override of a different decision", expected="a decision that gates have blocked")
         why = (
             f"{' '.join(self._record.reasons)} {officer} (officer) answers for {', '.join(sorted(override.gates))} "
             f"until {override.valid_until}: {reason}"
         )
-        self._change(Change.OVERRIDE, Role.OFFICER, entry, why)
+        self._change(Change.OVERRIDE, WorkflowRole.OFFICER, entry, why)
 
     def _superseded(self, entry: Entry) -> None:
         self._superseded_by = _text(entry, "by_release")
-        self._change(Change.SUPERSEDE, Role.GATE, entry, f"Superseded by the release {self._superseded_by}.")
+        self._change(Change.SUPERSEDE, WorkflowRole.GATE, entry, f"Superseded by the release {self._superseded_by}.")
 
     def _expired(self, entry: Entry) -> None:
         if self._state is not State.EXPIRED or self._expiry_recorded:
             raise StageFailed("an end that had not come", expected="one entry of it, after the last day")
         if entry.body["valid_until"] != self._record.valid_until.isoformat():
-            raise StageFailed("another last day", expected="that of the record")
+            raise StageFailed("a different last day", expected="that of the record")
         self._expiry_recorded = True
 
     def _awaiting(self) -> None:

@@ -1,18 +1,18 @@
-"""States of one recipient's release, and what brings it from one to the next: one table, from which all else follows.
+"""States of one recipient's release and the transitions between them: one table, from which all else follows.
 
-A state is never stored. It follows from the ledger's entries, which are the events here, so that nothing can be in a
-state that no entry explains.
+A state is never stored. It follows from the ledger's entries, so that every state is explained by an entry.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
+from tasks.core.people import WorkflowRole
 
 
 class State(StrEnum):
-    """What a release for one recipient is."""
+    """State of one recipient's release."""
 
     REQUESTED = "requested"
     VALIDATED = "validated"
@@ -26,20 +26,8 @@ class State(StrEnum):
     SUPERSEDED = "superseded"
 
 
-class Role(StrEnum):
-    """Who may bring about a change."""
-
-    REQUESTER = "requester"
-    """Who asks for the release; never one of its reviewers."""
-    GATE = "gate"
-    """The program, by the policy's gates and the calendar."""
-    REVIEWER = "reviewer"
-    OFFICER = "officer"
-    """Named in the policy; answers for overrides and revocations."""
-
-
 class Change(StrEnum):
-    """What happens to a release."""
+    """Change of a release's state."""
 
     VALIDATE = "validate"
     ASSESS = "assess"
@@ -48,9 +36,9 @@ class Change(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     REOPEN = "reopen"
-    """Put before its reviewers again after they rejected it."""
+    """Put a rejected release before its reviewers again."""
     OVERRIDE = "override"
-    """Answer for figures that the policy's thresholds do not allow; this release stays blocked, a new one may pass."""
+    """Answer for failed gates; this release stays blocked, a new one may pass."""
     RELEASE = "release"
     EXPIRE = "expire"
     REVOKE = "revoke"
@@ -63,46 +51,46 @@ class Transition:
 
     before: State
     change: Change
-    roles: frozenset[Role]
+    roles: frozenset[WorkflowRole]
     after: State
 
 
-def _allowed(before: State, change: Change, after: State, *roles: Role) -> Transition:
+def _allowed(before: State, change: Change, after: State, *roles: WorkflowRole) -> Transition:
     return Transition(before, change, frozenset(roles), after)
 
 
 TRANSITIONS = (
-    _allowed(State.REQUESTED, Change.VALIDATE, State.VALIDATED, Role.GATE),
-    _allowed(State.REQUESTED, Change.BLOCK, State.BLOCKED, Role.GATE),
-    _allowed(State.VALIDATED, Change.ASSESS, State.ASSESSED, Role.GATE),
-    _allowed(State.VALIDATED, Change.BLOCK, State.BLOCKED, Role.GATE),
-    _allowed(State.ASSESSED, Change.BLOCK, State.BLOCKED, Role.GATE),
-    _allowed(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, Role.GATE),
-    _allowed(State.ASSESSED, Change.APPROVE, State.APPROVED, Role.GATE),
-    _allowed(State.BLOCKED, Change.REOPEN, State.AWAITING_REVIEW, Role.OFFICER),
-    _allowed(State.BLOCKED, Change.OVERRIDE, State.BLOCKED, Role.OFFICER),
-    _allowed(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, Role.REVIEWER),
-    _allowed(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, Role.REVIEWER),
-    _allowed(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, Role.GATE),
-    _allowed(State.AWAITING_REVIEW, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
-    _allowed(State.AWAITING_REVIEW, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
-    _allowed(State.APPROVED, Change.RELEASE, State.RELEASED, Role.GATE),
-    _allowed(State.APPROVED, Change.EXPIRE, State.EXPIRED, Role.GATE),
-    _allowed(State.APPROVED, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
-    _allowed(State.APPROVED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
-    _allowed(State.RELEASED, Change.EXPIRE, State.EXPIRED, Role.GATE),
-    _allowed(State.RELEASED, Change.REVOKE, State.REVOKED, Role.OFFICER, Role.REQUESTER),
-    _allowed(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
-    _allowed(State.EXPIRED, Change.REVOKE, State.REVOKED, Role.OFFICER),
-    _allowed(State.EXPIRED, Change.SUPERSEDE, State.SUPERSEDED, Role.GATE),
-    _allowed(State.SUPERSEDED, Change.REVOKE, State.REVOKED, Role.OFFICER),
+    _allowed(State.REQUESTED, Change.VALIDATE, State.VALIDATED, WorkflowRole.GATE),
+    _allowed(State.REQUESTED, Change.BLOCK, State.BLOCKED, WorkflowRole.GATE),
+    _allowed(State.VALIDATED, Change.ASSESS, State.ASSESSED, WorkflowRole.GATE),
+    _allowed(State.VALIDATED, Change.BLOCK, State.BLOCKED, WorkflowRole.GATE),
+    _allowed(State.ASSESSED, Change.BLOCK, State.BLOCKED, WorkflowRole.GATE),
+    _allowed(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, WorkflowRole.GATE),
+    _allowed(State.ASSESSED, Change.APPROVE, State.APPROVED, WorkflowRole.GATE),
+    _allowed(State.BLOCKED, Change.REOPEN, State.AWAITING_REVIEW, WorkflowRole.OFFICER),
+    _allowed(State.BLOCKED, Change.OVERRIDE, State.BLOCKED, WorkflowRole.OFFICER),
+    _allowed(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, WorkflowRole.REVIEWER),
+    _allowed(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, WorkflowRole.REVIEWER),
+    _allowed(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, WorkflowRole.GATE),
+    _allowed(State.AWAITING_REVIEW, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER, WorkflowRole.REQUESTER),
+    _allowed(State.AWAITING_REVIEW, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
+    _allowed(State.APPROVED, Change.RELEASE, State.RELEASED, WorkflowRole.GATE),
+    _allowed(State.APPROVED, Change.EXPIRE, State.EXPIRED, WorkflowRole.GATE),
+    _allowed(State.APPROVED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER, WorkflowRole.REQUESTER),
+    _allowed(State.APPROVED, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
+    _allowed(State.RELEASED, Change.EXPIRE, State.EXPIRED, WorkflowRole.GATE),
+    _allowed(State.RELEASED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER, WorkflowRole.REQUESTER),
+    _allowed(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
+    _allowed(State.EXPIRED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER),
+    _allowed(State.EXPIRED, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
+    _allowed(State.SUPERSEDED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER),
 )
 """Every change that is allowed; all others are refused."""
 
 _BY_PLACE: Mapping[tuple[State, Change], Transition] = {(one.before, one.change): one for one in TRANSITIONS}
 
 
-def after(before: State, change: Change, role: Role) -> State:
+def after(before: State, change: Change, role: WorkflowRole) -> State:
     """The state that a change leads to.
 
     Raises
@@ -118,7 +106,7 @@ def after(before: State, change: Change, role: Role) -> State:
             where=change.value,
             expected=", ".join(able) if able else "no further change",
             got=change.value,
-            fix="ask for what the state allows; a new request begins anew",
+            fix="use a change that the state allows, or make a new request",
         )
     if role not in found.roles:
         raise StageFailed(
@@ -126,18 +114,18 @@ def after(before: State, change: Change, role: Role) -> State:
             where=change.value,
             expected=" or ".join(sorted(one.value for one in found.roles)),
             got=role.value,
-            fix="let somebody with that role do it",
+            fix="ask a person with that role",
         )
     return found.after
 
 
-def can_follow(before: State, change: Change, role: Role) -> bool:
+def can_follow(before: State, change: Change, role: WorkflowRole) -> bool:
     """Whether a change is allowed to a role in a state."""
     found = _BY_PLACE.get((before, change))
     return found is not None and role in found.roles
 
 
-def state_after(changes: Iterable[tuple[Change, Role]]) -> State:
+def state_after(changes: Iterable[tuple[Change, WorkflowRole]]) -> State:
     """The state that a release is in after some changes, from its request on.
 
     Raises

@@ -1,6 +1,6 @@
-"""Rounding what a record with decoys tells of the real rows, so that no figure is a checksum of them.
+"""Rounding the figures of real rows in a record with decoys, so that no figure is a checksum of them.
 
-Whoever has a copy can compute the same figures of its rows. If the record held those of the real rows exactly, few sets
+A holder of a copy can compute the same figures of its rows. If the record held those of the real rows exactly, few sets
 of rows would give them, and the rest would be the decoys. So figures of real rows have three digits, counts are
 multiples of ten or of as many digits, and what only the decoys change is given as a bound. Gates are judged, and the
 written file is compared, before this; risks are rounded up.
@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.decision.record import DecisionRecord
-from tasks.decision.uncertainty_facts import UncertaintyFact
 
 _DIGITS = 3
 _COUNTS = frozenset({"over_threshold", "attacked_records", "above", "certain"})
@@ -50,7 +50,7 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
         _change(document["risk"], ("game", "k_anonymity"), _k_anonymity)
         _change(document["risk"], ("game", "division"), lambda part: _rounded(part, upward))
         _change(document["risk"], ("game", "sharing"), _sharing)
-        _change(document["risk"], ("game", "collusion"), _collusion)
+        _change(document["risk"], ("coalitions",), lambda seen: tuple(_rounded(one, upward) for one in seen))
         _change(document["risk"], ("game", "stakes"), _stakes)
         _change(document["risk"], ("game", "penalties"), _penalties)
         _change(document["risk"], ("uncertainty", "figures"), lambda figures: tuple(map(_range, figures)))
@@ -66,7 +66,7 @@ def veiled(record: DecisionRecord) -> DecisionRecord:
 
 
 def veiled_uncertainty(fact: UncertaintyFact) -> UncertaintyFact:
-    """What is said of uncertain terms with its figures of real rows rounded, as in the record of a copy with decoys."""
+    """Facts on uncertain terms with figures of real rows rounded, as in the record of a copy with decoys."""
     document = fact.model_dump()
     _change(document, ("figures",), lambda figures: tuple(map(_range, figures)))
     return UncertaintyFact.model_validate(document)
@@ -183,14 +183,8 @@ def _sharing(fact: dict[str, Any]) -> dict[str, Any]:
     return {**_rounded(fact, upward), "recipients": fact["recipients"]}
 
 
-def _collusion(fact: dict[str, Any]) -> dict[str, Any]:
-    """Payoffs and what hands see; probabilities are the policy's, and least groups are of the population."""
-    hands = tuple({**_rounded(hand, upward), "probability": hand["probability"]} for hand in fact["hands"])
-    return {**_rounded(fact, upward), "probability": fact["probability"], "hands": hands}
-
-
 def _stakes(fact: dict[str, Any]) -> dict[str, Any]:
-    """Of maps and curves the figures, which are of the real rows; of reaches the figure itself."""
+    """Stakes with rounded figures: of maps and curves those of the real rows, of reaches the figure itself."""
     curves = tuple({**one, "games": _rounded(one["games"], upward)} for one in fact["curves"])
     reaches = tuple({**one, "declared": upward(one["declared"])} for one in fact["reaches"])
     shown = {**fact["map"], "figures": _rounded(fact["map"]["figures"], upward)}
@@ -218,7 +212,7 @@ def _decoys(fact: dict[str, Any]) -> dict[str, Any]:
 
 
 def _colluders(one: dict[str, Any]) -> dict[str, Any]:
-    """The shares of one recipient alone would tell how many real classes look like its decoys."""
+    """The shares of one recipient alone would reveal how many real classes look like its decoys."""
     digits = 1 if one["colluders"] == 1 else 2
     shares = ("probability", "worst", "informed", "worst_informed")
     suspects = {name: nearest(one[name]) for name in ("suspects_decoys", "suspects_real")}

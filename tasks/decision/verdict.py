@@ -29,9 +29,10 @@ def decide(
     reviews_required : int
         People who must approve; 0 or more.
     records : int, optional
-        Records that shares refer to. Reasons are printed, so a share that tells a small count is then given as a bound.
+        Records that shares refer to. Reasons are printed, so a share that reveals a small count is then given as a
+        bound.
     small_cell : int
-        Smallest count of records that a reason may tell.
+        Smallest count of records that a reason may state.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A reviewer's vote: sealed until all are in, and bound to the ledger by a commitment that does not tell it.
+"""A reviewer's vote: sealed until all are in, and bound to the ledger by a commitment that does not disclose it.
 
 Nothing here touches a file, a ledger or a clock.
 """
@@ -13,17 +13,17 @@ from typing import Literal
 from cryptography.fernet import Fernet, InvalidToken
 from pydantic import ValidationError
 
-from tasks.decision.fact import Fact
-from tasks.decision.record import Sha256, canonical_json, digest
-from tasks.errors import BadInput, TamperingFound
+from tasks.core.canonical import canonical_json, digest
+from tasks.core.errors import BadInput, TamperingFound
+from tasks.core.fact import Fact, Sha256
 
 LONGEST_REASON = 2000
 _PLAIN_BYTES = 16_384
-"""All votes are padded to this length, so that the size of a sealed one tells nothing."""
+"""All votes are padded to this length, so that the size of a sealed vote discloses nothing."""
 
 
 class Ballot(Fact):
-    """One vote, with all that it is bound to."""
+    """One vote and the release that it is about."""
 
     schema_version: Literal["releasegate/ballot/1"] = "releasegate/ballot/1"
     release_id: Sha256
@@ -36,7 +36,7 @@ class Ballot(Fact):
 
     @property
     def commitment(self) -> str:
-        """SHA-256 of the canonical ballot; without the nonce nobody can try out what was voted."""
+        """SHA-256 of the canonical ballot; without the nonce the vote cannot be found by trial."""
         return digest(self)
 
 
@@ -57,11 +57,11 @@ def checked_reason(text: str) -> str:
     printable = all(not unicodedata.category(one).startswith("C") or one == "\n" for one in reason)
     if not reason or len(reason) > LONGEST_REASON or not printable:
         raise BadInput(
-            "a reason is needed that can be kept",
+            "the reason cannot be recorded",
             where="--reason",
             expected=f"1 to {LONGEST_REASON} printable characters",
             got="none" if not reason else f"{len(reason)} characters" + ("" if printable else ", some not printable"),
-            fix="say in a sentence or two why",
+            fix="give a reason in one or two sentences",
         )
     return reason
 
@@ -98,9 +98,9 @@ def open_ballot(content: bytes, key: bytes, commitment: str) -> Ballot:
     try:
         ballot = Ballot.model_validate(json.loads(_cipher(key).decrypt(content)))
     except (InvalidToken, ValueError, ValidationError):
-        raise _another("a ballot sealed with the workspace's key", "something else") from None
+        raise _changed("a ballot sealed with the workspace's key", "something else") from None
     if not hmac.compare_digest(ballot.commitment, commitment):
-        raise _another("the ballot that the reviewer's entry in the ledger commits to", "another ballot")
+        raise _changed("the ballot that the reviewer's entry in the ledger commits to", "a different ballot")
     return ballot
 
 
@@ -108,7 +108,7 @@ def _cipher(key: bytes) -> Fernet:
     return Fernet(base64.urlsafe_b64encode(key))
 
 
-def _another(expected: str, got: str) -> TamperingFound:
+def _changed(expected: str, got: str) -> TamperingFound:
     return TamperingFound(
         "a sealed vote is not the one that was cast",
         where="sealed votes of the release",

@@ -7,8 +7,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.generalized_release import Flags, Floats
-from tasks.errors import ParameterError
 
 CONFIDENCE = 0.95
 """Level of every interval."""

@@ -1,14 +1,14 @@
 """The assignment of decoys and kept classes that costs the worst-off recipient the fewest records.
 
 Each decoy class d and each real class e is used once at most: x[d, i] says that d is recipient i's decoy, y[e, i] that
-i alone keeps e. In every bin b of classes that an attacker cannot tell apart (equal size, people linked within a
+i alone keeps e. In every bin b of classes that an attacker cannot distinguish (equal size, people linked within a
 half-octave), and for every recipient i,
 
     Σ_{e in b} y[e, i] = t · Σ_{d in b} x[d, i]
 
-so whoever compares copies finds t real classes for each decoy in every bin, and who names one as a decoy is right with
-probability 1/(1+t) at most, the population and this method known to him. The most records that any copy misses are
-minimised, by integer programming (CP-SAT).
+so whoever compares copies finds t real classes for each decoy in every bin, and an attacker who names one as a decoy is
+right with probability 1/(1+t) at most, even with the population and this method known. The most records that any copy
+misses are minimised, by integer programming (CP-SAT).
 
 Classes of one bin and file that no other class restricts are all alike, so they enter as counts, one a recipient and
 bin; those of the same origin as others enter one by one. What class of a bin is used is drawn afterwards.
@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.decoys.class_table import Rows
 from tasks.decoys.removal import Assignment, Ground, Terms, Wanted, assembled, check_wanted
 from tasks.decoys.stock import Bin, Part, Stock, largest_first, least_missing, room_of_files
-from tasks.errors import ParameterError, StageFailed
 
 _SEED = 1
 Variable: TypeAlias = Any
@@ -98,7 +98,7 @@ def assign(
             fix="allow more effort, or ask for fewer decoys",
         )
     decoys, kept = model.drawn(rng)
-    return assembled(place, wanted, decoys, kept, Terms("optimal", ratio, bound, budget))
+    return assembled(place, wanted, decoys, kept, Terms(ratio, bound, budget))
 
 
 def _searched(stock: Stock, wanted: Sequence[Wanted], effort: float) -> tuple["_Model", int, int]:

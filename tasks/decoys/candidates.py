@@ -6,12 +6,13 @@ maximum risk is 1/minLink. The people who match a released class are taken out o
 grouped at the same generalization, and the classes E' with k ≤ |E'| < minLink are the paper's candidates.
 
 Departures
-* A suppressed record's cell is left over too, so a “decoy” of the paper may be somebody who is in the data. Here the
-  strict rule holds unless told otherwise: no original record, released or suppressed, lies in a candidate's cell.
-* By |E'| < minLink alone every decoy would link to fewer people than any real class, and who has the population could
-  tell them all. All cells of at least k people are kept here, those that link to minLink people or more included, and a
-  band of risk multiplication factors minLink/|E'| says which are used.
-* Classes that nobody in the population matches have no risk to compare with and do not count in minLink.
+* A suppressed record's cell is left over too, so a “decoy” of the paper may be a person who is in the data. Here the
+  strict rule holds unless the caller chooses otherwise: no original record, released or suppressed, lies in a
+  candidate's cell.
+* By |E'| < minLink alone every decoy would link to fewer people than any real class, and a holder of the population
+  could recognise them all. All cells of at least k people are kept here, those that link to minLink people or more
+  included, and a band of risk multiplication factors minLink/|E'| says which are used.
+* Classes that no person of the population matches have no risk to compare with and do not count in minLink.
 * Where cells overlap, a candidate's people are all who match it, as an intruder counts them, while its decoys can only
   be those who match no released class: the pool.
 """
@@ -21,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease, check_minimum
-from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
@@ -65,7 +66,7 @@ class Candidates:
     least_linked: int
     """Fewest people whom a released class links to, minLink; 1/minLink is the maximum risk."""
     unlinked: int
-    """Released classes that nobody in the population matches."""
+    """Released classes that no person of the population matches."""
     cells: Codes
     """Axis positions of each candidate; shape (n_candidates, n_attributes)."""
     people: Counts
@@ -122,7 +123,7 @@ def find_candidates(release: GeneralizedRelease, minimum: int, *, strict: bool =
     Raises
     ------
     ParameterError
-        If the minimum is below 1, nothing is released, or nobody in the population matches any released class.
+        If the minimum is below 1, nothing is released, or no person of the population matches any released class.
     """
     check_minimum(minimum)
     classes = release.classes

@@ -1,4 +1,4 @@
-"""How many recipients a release supports, before anybody asks for it.
+"""How many recipients a release supports, before a request asks for decoys.
 
 Source: Antonatos et al., *AnonTokens* (2019), Section 7: N_d candidates and n_d decoys a recipient support N_d / n_d of
 them; K classes to keep and n_r a recipient, K / n_r. The optimal assignment needs classes that look alike, and may be
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import Rows
 from tasks.decoys.removal import Ground, Wanted
 from tasks.decoys.stock import largest_first
-from tasks.errors import ParameterError
 
 Limit = Literal["candidates", "real classes", "classes that look alike", "budget"]
 Flags = NDArray[np.bool_]
@@ -28,22 +28,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Supported:
-    """Most recipients of one file, by how the kept classes are chosen, and what limits each number."""
+    """Most recipients of one file, and what limits their number."""
 
-    random: int
-    """At random; nothing is guaranteed of it."""
-    random_limit: Limit
-    by_size: int
-    """Among classes of k to k + ⌈k/10⌉ records."""
-    by_size_limit: Limit
-    optimal: int
-    """By the optimal assignment, with its guarantee."""
-    optimal_limit: Limit
+    recipients: int
+    limit: Limit
 
 
-def recipients_supported(
-    place: Ground, decoys: int, ratio: int, minimum: int, *, budget: int | None = None
-) -> Supported:
+def recipients_supported(place: Ground, decoys: int, ratio: int, *, budget: int | None = None) -> Supported:
     """Most recipients that a release of one file supports.
 
     Parameters
@@ -54,8 +45,6 @@ def recipients_supported(
         Decoy classes a recipient, from 1.
     ratio : int
         Kept classes a decoy, t, from 1.
-    minimum : int
-        Smallest class, k.
     budget : int, optional
         Most records that any one copy of the optimal assignment may miss.
 
@@ -70,29 +59,20 @@ def recipients_supported(
     ParameterError
         If there are several files, or a number is below 1.
     """
-    _check(place, decoys, ratio, minimum)
+    _check(place, decoys, ratio)
     real, offered = _alone(place)
-    close = (place.real.records >= minimum) & (place.real.records <= minimum + -(-minimum // 10))
     n_candidates = len(np.unique(place.offered.cells[offered], axis=0)) // decoys
-    n_random = int(real.sum()) // (ratio * decoys)
-    n_close = int((real & close).sum()) // (ratio * decoys)
+    n_classes = int(real.sum()) // (ratio * decoys)
     sizes = _cheapest_places(place, real, offered, ratio)
     most = len(sizes) // decoys
     supported = most if budget is None else _within(budget, sizes, decoys, ratio)
-    return Supported(
-        random=min(n_candidates, n_random),
-        random_limit="candidates" if n_candidates < n_random else "real classes",
-        by_size=min(n_candidates, n_close),
-        by_size_limit="candidates" if n_candidates < n_close else "real classes",
-        optimal=supported,
-        optimal_limit="budget" if supported < most else _limit(most, n_candidates, n_random),
-    )
+    return Supported(supported, "budget" if supported < most else _limit(most, n_candidates, n_classes))
 
 
-def _limit(most: int, n_candidates: int, n_random: int) -> Limit:
+def _limit(most: int, n_candidates: int, n_classes: int) -> Limit:
     if n_candidates <= most:
         return "candidates"
-    return "real classes" if n_random <= most else "classes that look alike"
+    return "real classes" if n_classes <= most else "classes that look alike"
 
 
 def _alone(place: Ground) -> tuple[Flags, Flags]:
@@ -170,8 +150,8 @@ def _worst(sizes: NDArray[np.int64], decoys: int, ratio: int) -> int:
     return ratio * (int(sizes.sum()) - min(sum(size for _, size in hand) for hand in hands))
 
 
-def _check(place: Ground, decoys: int, ratio: int, minimum: int) -> None:
-    wrong = [name for name, value in (("decoys", decoys), ("ratio", ratio), ("minimum", minimum)) if value < 1]
+def _check(place: Ground, decoys: int, ratio: int) -> None:
+    wrong = [name for name, value in (("decoys", decoys), ("ratio", ratio)) if value < 1]
     if wrong or len(place.files) != 1:
         raise ParameterError(
             "how many recipients a release supports cannot be worked out",

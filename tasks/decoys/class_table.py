@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError, row_positions
 from tasks.decoys.lineage import Lineage, canonical_cells
-from tasks.errors import ParameterError, row_positions
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
@@ -84,7 +84,7 @@ def checked_classes(table: ClassTable, axes: Sequence[Lineage], where: str) -> C
 
 
 def half_octaves(people: Counts) -> NDArray[np.int64]:
-    """Half-octave of each number of people, ⌊2 log₂ n⌋; −1 for nobody.
+    """Half-octave of each number of people, ⌊2 log₂ n⌋; −1 for no people.
 
     >>> half_octaves(np.array([0, 1, 2, 3, 4, 5, 6]))
     array([-1,  0,  2,  3,  4,  4,  5])
@@ -94,10 +94,10 @@ def half_octaves(people: Counts) -> NDArray[np.int64]:
 
 
 def looks(tables: Sequence[ClassTable]) -> list[NDArray[np.intp]]:
-    """Number of the bin of each class of each table; classes of one bin cannot be told apart by size or by linking.
+    """Number of the bin of each class of each table; size and linking do not distinguish classes of one bin.
 
     A bin is a number of records and a half-octave of people linked. Somebody with the population counts the people of
-    every class; a half-octave apart, counts do not tell a decoy from a real class.
+    every class; a half-octave apart, counts do not distinguish a decoy from a real class.
     """
     values = [np.column_stack([table.records, half_octaves(table.people)]) for table in tables]
     if not values:

@@ -1,4 +1,4 @@
-"""What colluding recipients learn: P(decoy) of the classes that stand alone, for subsets of every size.
+"""Knowledge of colluding recipients: P(decoy) of the classes that stand alone, for subsets of every size.
 
 Recipients who compare their copies suspect every class that has no same-origin class in any other copy of theirs. Of
 n_d decoys and n_r real classes among them a suspect is a decoy with probability
@@ -19,18 +19,17 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable, looks
 from tasks.decoys.lineage import Lineage
-from tasks.decoys.removal import Assignment, Ground
 from tasks.decoys.same_origin import same_origin_pairs
-from tasks.errors import ParameterError
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Copy:
-    """What one recipient holds; shows nothing of it."""
+    """One recipient's copy as others see it; shows nothing of it."""
 
     classes: ClassTable = field(repr=False)
     decoy: Flags = field(repr=False)
@@ -39,7 +38,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Collusion:
-    """What subsets of one size learn, on the mean and at worst over the subsets."""
+    """Knowledge of subsets of one size, as mean and maximum over the subsets."""
 
     colluders: int
     subsets: int
@@ -60,19 +59,6 @@ class Collusion:
     """P(decoy) of a suspect of the bin of equal size and linking where it is greatest, mean over subsets."""
     worst_informed: float
     """The same for the subset and the colluder's copy where it is greatest."""
-
-
-def copies(place: Ground, found: Assignment) -> list[Copy]:
-    """The copies that follow from an assignment: real classes less the removed ones, and decoys."""
-    made = []
-    for share in found.shares:
-        real = place.files[share.generalization]
-        left = np.ones(len(real), dtype=bool)
-        left[share.removed] = False
-        decoys = place.candidates[share.generalization].take(share.decoys)
-        classes = real.take(left).with_rows(decoys)
-        made.append(Copy(classes, np.arange(len(classes)) >= int(left.sum())))
-    return made
 
 
 def planned_share(ratio: int) -> float:

@@ -11,7 +11,7 @@ drawn before, the chance is h/N at most, so that several decoys together are hit
 A cell is comparable with a decoy if it
 
 * is of the decoy's own level in each quasi-identifier,
-* is of the same origin as no real class of any copy, as the decoy is, and as no decoy of anybody else,
+* is of the same origin as no real class of any copy, as the decoy is, and as no decoy of another recipient,
 * has in each quasi-identifier a group that some real class has, as decoys have, and
 * holds about as many people of the population: within a factor of 1.5, for cells with more people are hit more often.
   Where fewer than 100 cells do, the factor is widened by steps of 1.5, to about 5 at most.
@@ -20,9 +20,9 @@ Decoys are drawn to look like real classes, so not all of these cells were equal
 working age, so are most decoys. The cells are therefore weighed as ``tasks.decoys.raking`` has it, by the real classes
 of the decoy's levels that hold about as many people: in each quasi-identifier, and in people, the weighted cells are
 distributed as these. The chance is the weight of the cells that are hit over that of all. The decoy's own weight is the
-mean at least, so that an unlikely one speaks no louder. Where there are fewer than 40 cells or such classes, all cells
+mean at least, so that an unlikely one weighs no more. Where there are fewer than 40 cells or such classes, all cells
 count alike. What the draw depended on beyond that, such as suppressed records, in whose cells there are no decoys, is
-not known to whoever traces.
+not known to the tracer.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ FACTORS = (1.5, 1.5**2, 1.5**3, 1.5**4)
 
 @dataclass(frozen=True)
 class Comparable:
-    """What there is beside one decoy class; the decoy counts in both numbers."""
+    """Counts of the classes comparable to one decoy class; the decoy counts in both numbers."""
 
     cells: int
     """N, from 1; without other decoys of the recipient."""
@@ -70,7 +70,7 @@ class _Node:
     known: Flags
     """Whether each group of each cell occurs in a real class."""
     decoy_pairs: tuple[Rows, Rows]
-    """Which of them are of the same origin as which decoys."""
+    """Pairs of them and of decoys of the same origin."""
     people_of: dict[int, int]
     """People of each decoy of this node, by its row."""
     released: tuple[Codes, Counts]
@@ -86,12 +86,11 @@ class ComparableCells:
     real: Codes = field(repr=False)
     """Real classes of all copies, canonical."""
     decoys: ClassTable = field(repr=False)
-    """Of all holders, seats included; canonical."""
+    """Decoy classes of all holders, seats included; canonical."""
     decoy_of: Rows = field(repr=False)
     """Number of the holder of each decoy."""
     tuples: Codes = field(repr=False)
-    """What the incident hits with: its tuples that can come from no real class, and from decoys of one recipient at
-    most."""
+    """Tuples of the incident that can come from no real class, and from decoys of one recipient at most."""
     _counts: dict[_Levels, tuple[Counts, Counts]] = field(default_factory=dict, init=False, repr=False)
     _nodes: dict[tuple[_Levels, float], _Node] = field(default_factory=dict, init=False, repr=False)
 

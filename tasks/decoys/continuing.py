@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable
 from tasks.decoys.collusion import Copy
 from tasks.decoys.generalized_release import Flags
@@ -13,7 +14,6 @@ from tasks.decoys.offer import real_classes
 from tasks.decoys.planting import Asked, check_missing
 from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.versions import extend
-from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Hierarchy
 
 
@@ -26,10 +26,10 @@ def continued(
     *,
     budget: int,
 ) -> tuple[Manifest, dict[str, Flags]]:
-    """The manifest with a further version and its newcomers, and what every copy goes without.
+    """The manifest with a further version and its newcomers, and the classes that every copy lacks.
 
-    Recipients of the first version who are no longer asked for keep their decoys and kept classes: nobody else gets
-    them.
+    Recipients of the first version who are no longer asked for keep their decoys and kept classes: no other recipient
+    gets them.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _other_forms(own: Sequence[Asked]) -> ParameterError:
 
 
 def _missing_without(one: Asked, manifest: Manifest, axes: Sequence[Lineage], budget: int) -> Flags:
-    """What a copy without decoys goes without: classes of the same origin as anybody's decoys or kept classes."""
+    """Classes that a copy without decoys lacks: those of the origin of any holder's decoys or kept classes."""
     taken = np.concatenate([cells for other in manifest.holders for cells in (other.kept.cells, other.decoys.cells)])
     missing: Flags = of_same_origin(real_classes(one.release).cells, taken, axes)
     check_missing(one, missing, budget)
@@ -127,6 +127,6 @@ def _missing_without(one: Asked, manifest: Manifest, axes: Sequence[Lineage], bu
 
 
 def copy_of(files: Sequence[ClassTable], holder: Holder, missing: Flags) -> Copy:
-    """What a holder's copy shows to who compares copies."""
+    """The part of a holder's copy that shows when copies are compared."""
     classes = files[holder.generalization].take(~missing).with_rows(holder.decoys)
     return Copy(classes, np.arange(len(classes)) >= int((~missing).sum()))

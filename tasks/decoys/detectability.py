@@ -1,8 +1,8 @@
-"""Whether decoys can be told from real classes: a classifier two-sample test on what an intruder sees.
+"""Whether decoys can be distinguished from real classes: a classifier two-sample test on an intruder's view.
 
-A classifier is trained to tell decoys from real classes and tested on classes that it has not seen; the area under its
-ROC curve is 0.5 where nothing tells them apart (Friedman 2004; Lopez-Paz & Oquab 2017). That intruder is stronger than
-any real one, who has no labelled decoys to learn from. Three views, each containing the one before it:
+A classifier is trained to separate decoys from real classes and tested on classes that it has not seen; the area under
+its ROC curve is 0.5 where nothing separates them (Friedman 2004; Lopez-Paz & Oquab 2017). That intruder is stronger
+than any real one, who has no labelled decoys to learn from. Three views, each containing the one before it:
 
 =====================  ==================================================================================
 view                   what the intruder sees of a class
@@ -30,6 +30,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
+from tasks.assessments.utility.features import features
+from tasks.core.errors import ParameterError
+from tasks.core.one_thread import one_thread
 from tasks.decoys.area import Area, area
 from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease
 from tasks.decoys.plausibility import seen
@@ -37,9 +40,6 @@ from tasks.decoys.sensitive_values import Columns
 from tasks.decoys.size_test import SizeTest, size_test
 from tasks.decoys.value_features import Noticed, noticed
 from tasks.decoys.value_rules import Kinds
-from tasks.errors import ParameterError
-from tasks.utility.features import features
-from tasks.utility.one_thread import one_thread
 
 _FOLDS = 5
 LEAST_DECOYS = 2 * _FOLDS
@@ -51,7 +51,7 @@ MOST_RECORDS = 20_000
 
 
 class View(StrEnum):
-    """What the intruder sees."""
+    """View of the intruder."""
 
     FILE = "file alone"
     POPULATION = "population"
@@ -59,7 +59,7 @@ class View(StrEnum):
 
 
 class Classifier(StrEnum):
-    """What tells decoys from real classes."""
+    """Classifier that separates decoys from real classes."""
 
     BOOSTING = "gradient boosting"
     LINEAR = "logistic regression"
@@ -74,7 +74,7 @@ class Values:
     class_of_record: NDArray[np.intp]
     """Class of each record; every class has one at least."""
     kinds: Kinds = field(default_factory=dict)
-    """What floats stand for where not for numbers; those of real records count."""
+    """Meaning of floats that are not plain numbers; those of real records count."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def detectability(
     real_values: Values | None = None,
     decoy_values: Values | None = None,
 ) -> Detectability:
-    """Try to tell the decoys of all recipients from the released classes.
+    """Try to distinguish the decoys of all recipients from the released classes.
 
     Parameters
     ----------

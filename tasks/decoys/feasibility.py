@@ -1,4 +1,4 @@
-"""How many decoys a release has room for, before anybody asks for them: the paper's Tables 4 and 5 for one's own data.
+"""How many decoys a release has room for, before a request: the paper's Tables 4 and 5 for one's own data.
 
 Works on the counts of records and of people in the cells of one lattice node. On dense count cubes a node's cells are
 one block of the array, so a whole lattice is one walk through it.
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import RiskBand, close_to_minimum
 from tasks.decoys.generalized_release import check_levels, check_minimum
-from tasks.errors import ParameterError
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Room:
-    """What the cells of one node offer to decoys."""
+    """Room for decoys in the cells of one node."""
 
     minimum: int
     """k."""
@@ -44,9 +44,9 @@ class Room:
     """Released classes Q with k ≤ |Q| ≤ k + ⌈k/10⌉."""
     suppressed_records: int
     records: int
-    """Of the data, the suppressed ones included."""
+    """Number of records of the data, the suppressed ones included."""
     least_linked: int | None
-    """Fewest people whom a released class links to, minLink; None where no class links to anybody."""
+    """Fewest people whom a released class links to, minLink; None where no class links to any person."""
     published: int
     """Candidates as the paper has them, k ≤ |E'| < minLink: cells left over by the released classes."""
     published_people: int
@@ -169,7 +169,7 @@ def counted(
 
 
 def room_at(counts: Counted, levels: Sequence[int], minimum: int, band: RiskBand) -> Room:
-    """What one node offers to decoys.
+    """Room for decoys at one node.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decision.decoy_facts import (
     AttemptFact,
     ChoiceFact,
@@ -25,7 +26,6 @@ from tasks.decoys.removal import Assignment
 from tasks.decoys.sensitive_values import Column, Columns
 from tasks.decoys.statistics_change import StatisticsChange, statistics_change
 from tasks.decoys.subject_risk import subject_risk
-from tasks.errors import ParameterError
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.request.model import ReleaseRequest
 
@@ -38,21 +38,15 @@ class CopyColumns:
     after: dict[str, Column] = field(repr=False)
 
 
-def choice_fact(found: Assignment, at_random: int | None) -> ChoiceFact:
-    """How kept classes were chosen, and what that costs."""
-    return ChoiceFact(
-        strategy=found.strategy,
-        status=found.status,
-        bound=found.bound,
-        worst_missing=found.worst_missing,
-        at_random=at_random,
-    )
+def choice_fact(found: Assignment) -> ChoiceFact:
+    """Cost of the choice of kept classes."""
+    return ChoiceFact(status=found.status, bound=found.bound, worst_missing=found.worst_missing)
 
 
 def collusion_facts(
     held: Sequence[Copy], axes: Sequence[Lineage], generator: np.random.Generator
 ) -> tuple[CollusionFact, ...]:
-    """What recipients learn who compare their copies; parameters as of ``tasks.decoys.collusion.collusion``."""
+    """Knowledge of recipients who compare copies; parameters as of ``tasks.decoys.collusion.collusion``."""
     return tuple(_collusion_fact(one) for one in collusion(held, axes, generator))
 
 
@@ -71,7 +65,7 @@ def _collusion_fact(found: Collusion) -> CollusionFact:
 
 
 def detectability_fact(found: Detectability, decoys: int) -> DetectabilityFact:
-    """Whether decoys can be told from real classes."""
+    """Whether decoys can be distinguished from real classes."""
     tried = tuple(_detection_fact(one) for one in found.detections)
     return DetectabilityFact(
         tried=tried,

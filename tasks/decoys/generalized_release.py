@@ -2,7 +2,7 @@
 
 Holds what decoys are looked for in: the released cell of every distinct tuple of the data, and the cell that the same
 rule gives every tuple of the population. Whether cells may overlap decides what links to what: where each record is
-generalized by itself, a person can match several released cells; where everybody is recoded alike or by a partition,
+generalized by itself, a person can match several released cells; where all people are recoded alike or by a partition,
 exactly one.
 """
 
@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
-from tasks.generalization.suppression import class_sizes
-from tasks.linkage.transparency import cell_numbers
+from tasks.core.errors import ParameterError
+from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
@@ -136,7 +135,7 @@ class GeneralizedRelease:
 
     @cached_property
     def middles(self) -> tuple[Floats, ...]:
-        """Mean leaf of the group at each axis position, one array an attribute; NaN where nobody has the group."""
+        """Mean leaf of the group at each axis position, one array an attribute; NaN where no person has the group."""
         return tuple(self._spans(axis)[0] for axis in range(len(self.hierarchies)))
 
     @cached_property
@@ -175,55 +174,6 @@ class GeneralizedRelease:
             yield np.where(place >= 0, members[order[place]], -1)
 
 
-def recoded_alike(
-    data: Tuples,
-    population: Tuples,
-    hierarchies: Sequence[Hierarchy],
-    levels: Sequence[int],
-    *,
-    minimum: int,
-    listed: Counts | None = None,
-) -> GeneralizedRelease:
-    """A release that recodes every record at the same levels and suppresses classes below a minimum size.
-
-    Parameters
-    ----------
-    data, population : Tuples
-        Distinct leaf tuples with counts. For an identified register, the counts of the people whom it lists.
-    hierarchies : sequence of Hierarchy
-        One an attribute.
-    levels : sequence of int
-        Level of each attribute.
-    minimum : int
-        Smallest class that is released, k, from 1.
-    listed : array of shape (n_population_tuples,), optional
-        People of each population tuple whom a register names, where the population is larger than the register.
-
-    Raises
-    ------
-    ParameterError
-        If the levels are not levels of the hierarchies, the minimum is below 1, or the arrays do not fit one another.
-    """
-    check_levels(levels, hierarchies)
-    check_minimum(minimum)
-    chosen = np.asarray(levels, dtype=np.int32)
-    cells = _canonical(cells_at(data.codes, chosen, hierarchies), hierarchies)
-    axis_sizes = tuple(hierarchy.axis_length for hierarchy in hierarchies)
-    release = GeneralizedRelease(
-        hierarchies=tuple(hierarchies),
-        data=data,
-        cells=cells,
-        kept=class_sizes(cell_numbers(cells, axis_sizes), data.counts) >= minimum,
-        population=population,
-        own=_canonical(cells_at(population.codes, chosen, hierarchies), hierarchies),
-        axis_sizes=axis_sizes,
-        overlapping=False,
-        listed=listed,
-    )
-    _check(release)
-    return release
-
-
 def recoded_by_class(
     data: Tuples,
     population: Tuples,
@@ -244,7 +194,7 @@ def recoded_by_class(
     hierarchies : sequence of Hierarchy
     cells : array of shape (n_data_tuples, n_attributes)
         Released cell of each data tuple, also of suppressed ones, equal groups at equal positions
-        (``tasks.generalization.play.Played.cells``).
+        (``tasks.generalization.table.Generalization.cells``).
     kept : array of bool, shape (n_data_tuples,)
         Whether the tuple's records are released.
     own : array of shape (n_population_tuples, n_attributes)
@@ -343,10 +293,6 @@ def _check(release: GeneralizedRelease) -> None:
             got="other positions",
             fix="give the cells of one generalization with its axis sizes",
         )
-
-
-def _canonical(cells: Codes, hierarchies: Sequence[Hierarchy]) -> Codes:
-    return np.column_stack([hierarchy.finest[cells[:, axis]] for axis, hierarchy in enumerate(hierarchies)])
 
 
 def _sorted_numbers(cells: Codes, axis_sizes: Sequence[int]) -> tuple[NDArray[np.intp], Counts]:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.core.errors import DataError, ParameterError
 from tasks.decoys.lineage import Lineage, canonical_cells
-from tasks.errors import DataError, ParameterError
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 
@@ -18,10 +18,10 @@ Kind = Literal["people", "rows"]
 
 @dataclass(frozen=True)
 class Incident:
-    """What came to light, as distinct cells at any level of generalization; shows none of it."""
+    """Leaked records, as distinct cells at any level of generalization; shows none of them."""
 
     kind: Kind
-    """People somebody re-identified, of whom each counts once, or rows of a file."""
+    """Re-identified people, of whom each counts once, or rows of a file."""
     cells: Codes = field(repr=False)
     """Axis positions, the top where nothing is known; shape (n_cells, n_attributes)."""
     counts: Counts = field(repr=False)

@@ -16,7 +16,7 @@ from tasks.decoys.offer import decoy_classes
 from tasks.decoys.outbound import OutboundColumns, at_rows, finite
 from tasks.decoys.plausibility import seen
 from tasks.decoys.sensitive_values import Column, draw_values
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 
 Row = Mapping[str, str | None]
 
@@ -31,7 +31,7 @@ class Source:
 
     @cached_property
     def context(self) -> Floats:
-        """What an intruder sees of each record's cell, shape (n_records, n_features)."""
+        """An intruder's view of each record's cell, shape (n_records, n_features)."""
         release = self.release
         _, first, inverse = np.unique(
             cell_numbers(release.cells, release.axis_sizes), return_index=True, return_inverse=True
@@ -125,7 +125,7 @@ def invent(
 
 
 def tried(source: Source, invented: Invented, generator: np.random.Generator) -> Detectability:
-    """How well decoys can be told from the real classes of their file.
+    """How well decoys can be distinguished from the real classes of their file.
 
     Raises
     ------

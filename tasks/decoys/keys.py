@@ -1,21 +1,20 @@
-"""Where the keys come from that seal manifests: a file that nobody else may read, or the environment.
+"""Source of the keys that seal manifests: a file that nobody else may read, or the environment.
 
 The only module here that touches files. A key file holds one key a line, the newest first; the environment variable
 holds keys separated by spaces or commas, and takes precedence.
 """
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from tasks.core.errors import ParameterError, WorkspaceError
+from tasks.core.files import write_new, write_whole
 from tasks.decoys.sealing import KeyRing, new_key
-from tasks.errors import ParameterError, WorkspaceError
 
 VARIABLE = "RELEASEGATE_DECOY_KEYS"
-_MODE = 0o600
 
 
 def load_keys(path: Path, environment: Mapping[str, str] = os.environ) -> KeyRing:
@@ -59,15 +58,11 @@ def make_keys(path: Path) -> KeyRing:
     WorkspaceError
         If the file cannot be written, or one that is there cannot be used.
     """
-    draft = _draft(path, new_key() + b"\n")
     try:
         with suppress(FileExistsError):
-            os.link(draft, path)
-        sync_folder(path.parent)
+            write_new(path, new_key() + b"\n")
     except OSError as error:
         raise _unwritable(path, error) from None
-    finally:
-        draft.unlink(missing_ok=True)
     return load_keys(path, {})
 
 
@@ -97,36 +92,11 @@ def keep_newest_key(path: Path) -> KeyRing:
     return load_keys(path, {})
 
 
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _replace(path: Path, keys: Iterable[bytes]) -> None:
-    draft = _draft(path, b"".join(key + b"\n" for key in keys))
     try:
-        draft.replace(path)
-        sync_folder(path.parent)
+        write_whole(path, b"".join(key + b"\n" for key in keys))
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise _unwritable(path, error) from None
-
-
-def _draft(path: Path, content: bytes) -> Path:
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise _unwritable(path, error) from None
-    return draft
 
 
 def _ring(text: str, where: str) -> KeyRing:

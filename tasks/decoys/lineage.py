@@ -1,4 +1,4 @@
-"""Which groups of an attribute hold which: the ancestors of every position on an axis, ready for vectorised look-up.
+"""Ancestors of every position on an attribute's axis, ready for vectorised look-up.
 
 A position stands for a set of leaves, and one set can have several positions (a level that generalizes some values no
 further). Everything here is by the *canonical* position, the lowest one with the same leaves.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 
 NOTHING = -1

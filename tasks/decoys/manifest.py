@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tasks.core.errors import ParameterError, TamperingFound
 from tasks.decoys.class_table import ClassTable
 from tasks.decoys.removal import Assignment, Ground
-from tasks.errors import ParameterError, TamperingFound
 from tasks.microdata.hierarchy import Hierarchy
 
 FORMAT = "releasegate/decoys/1"
@@ -26,10 +26,10 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Holder:
-    """What one recipient's copies hold in every version."""
+    """One recipient's copies in every version."""
 
     recipient: str | None
-    """None for a seat that nobody has yet."""
+    """None for a seat that is still free."""
     generalization: int
     """Number of the file that its copies are made of."""
     decoys: ClassTable = field(repr=False)
@@ -67,7 +67,7 @@ class Manifest:
 
     @property
     def free_seats(self) -> int:
-        """Places that nobody has yet."""
+        """Places that are still free."""
         return len(self.holders) - len(self.recipients)
 
 

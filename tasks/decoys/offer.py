@@ -1,96 +1,31 @@
-"""Candidates in the sizes in which they can be assigned: what the injection draws, as the assignment takes it.
+"""Candidates in the sizes in which they can be assigned.
 
 The assignment gives each decoy t real classes of its bin: as many records, and people linked within a half-octave
 (``tasks.decoys.class_table.looks``). So a candidate is offered in the size of a real class of its own half-octave,
 drawn among those that its people suffice for, and no bin gets more candidates than it has real classes for. Cells are
-drawn as by ``tasks.decoys.injection.inject``, by plausibility.
+drawn without replacement by plausibility (``tasks.decoys.plausibility``; the exponential race of Efraimidis & Spirakis
+2006, in its Gumbel form).
 
 The assignment takes the smallest of what it is offered, for that costs the fewest records. Offered as many cells as are
 asked for, it has no choice, and decoys have sizes and links as real classes have them; offered more, it saves records
-with small decoys, which a classifier tells from real classes by their size.
+with small decoys, which a classifier separates from real classes by their size.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import Candidates, RiskBand
 from tasks.decoys.class_table import ClassTable, half_octaves
 from tasks.decoys.generalized_release import Classes, Flags, GeneralizedRelease
 from tasks.decoys.injection import Boxes, Places, available
 from tasks.decoys.lineage import Lineage, canonical_cells
 from tasks.decoys.plausibility import as_classes, log_plausibility
-from tasks.decoys.removal import Ground, ground
-from tasks.decoys.same_origin import of_same_origin
-from tasks.errors import ParameterError
 from tasks.microdata.tuples import Counts
-
-
-@dataclass(frozen=True, eq=False)
-class Offer:
-    """What decoys of the recipients of one generalization are taken from."""
-
-    release: GeneralizedRelease = field(repr=False)
-    candidates: Candidates = field(repr=False)
-    """Of this release."""
-    band: RiskBand
-    most: int
-    """Cells to offer at most, from 1: the decoys of all recipients, or more to save records; see ``offered``."""
-
-
-def ground_of(
-    offers: Sequence[Offer],
-    axes: Sequence[Lineage],
-    generator: np.random.Generator,
-    *,
-    ratio: int = 1,
-    taken: Flags | None = None,
-) -> Ground:
-    """Files and candidates of all generalizations that recipients have.
-
-    A candidate of one file is offered only if it is of the same origin as no real class of any file.
-
-    Parameters
-    ----------
-    offers : sequence of Offer
-        One a generalization, over the same hierarchies and population.
-    axes : sequence of Lineage
-        Of the hierarchies, and of groups outside them where a file has such.
-    generator : numpy.random.Generator
-        The same generator gives the same ground.
-    ratio : int
-        Kept classes a decoy, t, from 1.
-    taken : array of bool, shape (n_population_tuples,), optional
-        As of ``tasks.decoys.injection.available``.
-
-    Raises
-    ------
-    ParameterError
-        If a file has no candidate to offer, or there is no file; says what would give some.
-    """
-    files = [real_classes(offer.release) for offer in offers]
-    held = [canonical_cells(table.cells, axes, f"file {number}") for number, table in enumerate(files, start=1)]
-    tables = []
-    for offer in offers:
-        cells = canonical_cells(offer.candidates.cells, axes, "candidates")
-        barred = np.zeros(len(cells), dtype=bool)
-        for others in held:
-            barred |= of_same_origin(cells, others, axes)
-        made = offered(
-            offer.release,
-            offer.candidates,
-            offer.band,
-            generator,
-            most=offer.most,
-            ratio=ratio,
-            taken=taken,
-            barred=barred,
-        )
-        tables.append(made)
-    return ground(files, tables, axes)
 
 
 def real_classes(release: GeneralizedRelease) -> ClassTable:
@@ -132,7 +67,7 @@ def offered(
     Returns
     -------
     ClassTable
-        In an order that tells nothing.
+        In an order that reveals nothing.
 
     Raises
     ------

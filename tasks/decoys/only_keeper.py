@@ -5,7 +5,7 @@ random and secret. So whatever an incident hits, if it was made without the copi
 likely as any other to be the kept ones: of the N classes of a bin with K kept ones, K_i of them recipient i's, and h
 hit, the number of kept ones that are hit is hypergeometric, and whose they are is a draw without replacement. Hence
 
-    P(j of i's are hit and none of anybody else's) = Hypergeometric(j; N, K, h) · C(K_i, j) / C(K, j)
+    P(j of i's are hit and none of others') = Hypergeometric(j; N, K, h) · C(K_i, j) / C(K, j)
 
 for each bin, independently of the other bins. A copy has all of its own kept classes and none of any other: half of it
 hits many classes, some of its own kept ones and not one of the others'.
@@ -32,7 +32,7 @@ _NOBODY = -1
 
 
 def classes_alone(manifest: Manifest, cells: Codes, axes: Sequence[Lineage]) -> list[Flags]:
-    """Which real classes of each file of the first version are hit by a tuple that can come from no other class of it.
+    """Flags of the real classes of each first-version file that are hit by a tuple that fits no other class of it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def only_keeper(manifest: Manifest, hit: Sequence[Flags]) -> tuple[str, float] |
     recipient : str
     chance : float
         Probability, 0 to 1, that as many of its kept classes are hit or more, and none of any other holder's.
-    None if the kept classes of nobody, of several holders, or of a seat are hit.
+    None if the kept classes of no holder, of several holders, or of a seat are hit.
     """
     files = manifest.versions[0].files
     keeper = [_keepers(manifest, number, table) for number, table in enumerate(files)]

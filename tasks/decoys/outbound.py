@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.sensitive_values import Column, Columns
 from tasks.decoys.value_grid import ValueKind
-from tasks.errors import ParameterError
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
 
@@ -36,7 +36,7 @@ class OutboundColumn:
     read: Callable[[Texts], Column] = field(repr=False)
     """Codes or numbers of texts; a text that no record has gets a code of its own."""
     kind: ValueKind = ValueKind.NUMBER
-    """What floats stand for."""
+    """Kind of value that the floats stand for."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class OutboundColumns:
 
     @property
     def kinds(self) -> dict[str, ValueKind]:
-        """What the floats of each column stand for."""
+        """Kind of value that the floats of each column stand for."""
         return {name: column.kind for name, column in self.by_name.items()}
 
     def read(self, rows: Sequence[Mapping[str, str | None]]) -> dict[str, Column]:
@@ -108,7 +108,7 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
 
 
 def refuse_own_values(columns: OutboundColumns) -> None:
-    """Refuse columns in which nearly every record has a value that nobody else has.
+    """Refuse columns in which nearly every record has a value of its own.
 
     Raises
     ------
@@ -212,6 +212,6 @@ def joined(first: Columns, second: Columns) -> dict[str, Column]:
 
 
 def finite(features: Floats) -> Floats:
-    """Features with −1 where a group has nobody, as trees need numbers."""
+    """Features with −1 where a group has no people, as trees need numbers."""
     numbers: Floats = np.nan_to_num(features, nan=-1.0)
     return numbers

@@ -1,4 +1,4 @@
-"""Decoys of all recipients of a release together: who gets which, and what every copy goes without.
+"""Decoys of all recipients of a release together: their assignment, and the classes that every copy lacks.
 
 Recipients whose copies are generalized alike and whose decoys have the same band of risk factors share a *file* of the
 assignment. Recipients who get no decoys hold copies too, and may compare them: what others keep is missing from theirs.
@@ -10,16 +10,16 @@ from functools import cached_property
 
 import numpy as np
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import assign
 from tasks.decoys.candidates import Candidates, RiskBand, find_candidates
 from tasks.decoys.class_table import ClassTable, no_classes
 from tasks.decoys.generalized_release import Flags, GeneralizedRelease
 from tasks.decoys.lineage import Lineage, canonical_cells
 from tasks.decoys.offer import offered, real_classes
-from tasks.decoys.removal import Assignment, Ground, Wanted, choose_at_random, choose_by_size, ground
+from tasks.decoys.removal import Assignment, Ground, Wanted, ground
 from tasks.decoys.same_origin import of_same_origin
-from tasks.errors import ParameterError
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.request.model import DecoyPolicy
 
 
@@ -38,7 +38,7 @@ class Asked:
 
     @property
     def file(self) -> tuple[str, float, float]:
-        """What recipients of one file have in common."""
+        """Facts that recipients of one file have in common."""
         return (self.form, self.band.minimum, self.band.maximum) if self.classes else (self.form, 0.0, 0.0)
 
 
@@ -51,9 +51,7 @@ class Plan:
     place: Ground
     found: Assignment
     candidates: tuple[Candidates | None, ...] = field(repr=False)
-    """Of each file; None where nobody is to have decoys."""
-    at_random: int | None
-    """Records that the worst-off copy would miss, had kept classes been drawn at random; None where that fails."""
+    """Candidates of each file; None where no recipient is to have decoys."""
 
     @cached_property
     def files(self) -> tuple[Asked, ...]:
@@ -107,7 +105,7 @@ def plan(
     Raises
     ------
     ParameterError
-        If nobody is to have decoys, there are no candidates, no assignment exists, or a copy would miss too many
+        If no recipient is to have decoys, there are no candidates, no assignment exists, or a copy would miss too many
         records; says what would do.
     StageFailed
         If the search for an assignment came to no end.
@@ -129,13 +127,8 @@ def plan(
         )
     place = ground(files, tables, axes)
     budget = missing_limit(asked, policy)
-    chance = np.random.default_rng(generator.integers(2**62))
-    try:
-        at_random = choose_at_random(place, wanted, ratio, chance).worst_missing
-    except ParameterError:
-        at_random = None
-    found = _choice(place, wanted, policy, minimum, generator, budget=budget)
-    return _checked(Plan(tuple(asked), minimum, place, found, candidates, at_random), budget)
+    found = assign(place, wanted, ratio, generator, budget=budget)
+    return _checked(Plan(tuple(asked), minimum, place, found, candidates), budget)
 
 
 def missing_limit(asked: Sequence[Asked], policy: DecoyPolicy) -> int:
@@ -174,23 +167,6 @@ def of_others(candidates: Candidates, tables: Sequence[ClassTable], axes: Sequen
     for number, table in enumerate(tables, start=1):
         found |= of_same_origin(cells, canonical_cells(table.cells, axes, f"file {number}"), axes)
     return found
-
-
-def _choice(
-    place: Ground,
-    wanted: Sequence[Wanted],
-    policy: DecoyPolicy,
-    minimum: int,
-    generator: np.random.Generator,
-    *,
-    budget: int,
-) -> Assignment:
-    ratio = policy.kept_per_decoy
-    if policy.choice == "random":
-        return choose_at_random(place, wanted, ratio, generator, budget=budget)
-    if policy.choice == "size":
-        return choose_by_size(place, wanted, ratio, generator, minimum=minimum, budget=budget)
-    return assign(place, wanted, ratio, generator, budget=budget)
 
 
 def _checked(made: Plan, budget: int) -> Plan:

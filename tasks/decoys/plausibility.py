@@ -2,19 +2,19 @@
 
 A candidate is weighed by the density ratio p(x | released) / p(x | candidate) of what an intruder with the population
 sees of it, x: where its groups lie, how wide they are, how many people it links to. Candidates drawn by that weight are
-distributed as released classes as far as the two overlap at all. The ratio is the odds of a classifier that tells one
-from the other (Bickel, Brückner & Scheffer 2009; Sugiyama, Suzuki & Kanamori 2012, chapter 4), cross-fitted so that no
-candidate is weighed by a classifier that has seen it.
+distributed as released classes as far as the two overlap at all. The ratio is the odds of a classifier that separates
+one from the other (Bickel, Brückner & Scheffer 2009; Sugiyama, Suzuki & Kanamori 2012, chapter 4), cross-fitted so that
+no candidate is weighed by a classifier that has seen it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from tasks.core.one_thread import one_thread
 from tasks.decoys.candidates import Candidates
 from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease
 from tasks.microdata.hierarchy import Codes
-from tasks.utility.one_thread import one_thread
 
 _FOLDS = 5
 _TRAINING = 20_000
@@ -24,7 +24,7 @@ _TRAINING = 20_000
 def seen(
     release: GeneralizedRelease, classes: Classes, *, listed: bool = True, links: bool = True
 ) -> tuple[Floats, tuple[str, ...]]:
-    """What an intruder with the population sees of classes, apart from their records.
+    """Features of classes that an intruder with the population sees, apart from their records.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def as_classes(candidates: Candidates, chosen: NDArray[np.intp], sizes: NDArray[
 def supported(cells: Codes, released: Codes) -> Flags:
     """Whether every group of each cell occurs in some released class.
 
-    A group that occurs in none, such as an age that the study excludes, is told from the real ones at a glance.
+    A group that occurs in none, such as an age that the study excludes, is easily recognised as a decoy's.
     """
     known = np.ones(len(cells), dtype=bool)
     for axis in range(cells.shape[1]):

@@ -1,13 +1,14 @@
-"""What decoys a release could have, before it is asked for: room, recipients, costs.
+"""Decoys that a release could have, before they are asked for: room, recipients, costs.
 
-Nothing here is a release's own: whoever asks gets other decoys than a release under the same request would.
+Nothing here is a release's own: its decoys differ from those of a release under the same request.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.capacity import Limit, Supported, recipients_supported
 from tasks.decoys.feasibility import Setting, TableRow, counted, feasibility_table
@@ -15,7 +16,6 @@ from tasks.decoys.offer import first_of, ranked, real_classes
 from tasks.decoys.planting import Asked, missing_limit, of_others, plan
 from tasks.decoys.removal import Ground, ground
 from tasks.decoys.stage import Copies
-from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.kanonymity import search
 from tasks.request.model import DecoyPolicy
 
@@ -37,13 +37,12 @@ class Cost:
     optimal: int | None
     proven: bool
     """Whether no choice misses fewer."""
-    at_random: int | None
     why_not: str = ""
-    """What stands in the way of the optimal choice."""
+    """Why the optimal choice is not possible."""
 
 
 def room(copies: Copies, band: RiskBand) -> tuple[TableRow, ...]:
-    """What optimal k-anonymous releases of the data leave room for, over k and suppression: the paper's Tables 4 and 5.
+    """Room for decoys in optimal k-anonymous releases of the data, over k and suppression: the paper's Tables 4 and 5.
 
     Settings that no generalization meets are left out.
 
@@ -94,25 +93,25 @@ def supported(copies: Copies, one: Asked, generator: np.random.Generator) -> Sup
         made = place(cells)
         if len(made.offered) < cells:
             return False
-        # Whoever has no decoys misses every kept class.
+        # A recipient without decoys misses every kept class.
         if budget is not None and without and ratio * made.offered.total > budget:
             return False
-        found = recipients_supported(made, one.classes, ratio, copies.minimum, budget=budget)
-        return found.optimal >= recipients
+        found = recipients_supported(made, one.classes, ratio, budget=budget)
+        return found.recipients >= recipients
 
     without = any(not asked.classes for asked in copies.asked)
-    most = recipients_supported(place(len(order)), one.classes, ratio, copies.minimum)
+    most = recipients_supported(place(len(order)), one.classes, ratio)
     budget, least = missing_limit(copies.asked, policy), ratio * one.classes * int(one.release.classes.sizes.min())
     affordable = budget // least + (not without)
-    ceiling = min(most.optimal, affordable)
+    ceiling = min(most.recipients, affordable)
     fewest, too_many = 0, ceiling + 1
     while too_many - fewest > 1:
         middle = (fewest + too_many) // 2
         fewest, too_many = (middle, too_many) if possible(middle, budget) else (fewest, middle)
-    if fewest == most.optimal:
+    if fewest == most.recipients:
         return most
     limit: Limit = "budget" if fewest == ceiling or possible(too_many, None) else "classes that look alike"
-    return replace(most, optimal=fewest, optimal_limit=limit)
+    return Supported(fewest, limit)
 
 
 def costs(copies: Copies, generators: Generators, ratios: Sequence[int] = RATIOS) -> tuple[Cost, ...]:
@@ -123,7 +122,7 @@ def costs(copies: Copies, generators: Generators, ratios: Sequence[int] = RATIOS
         try:
             made = plan(copies.asked, copies.axes, policy, copies.minimum, generators("plan"))
         except (ParameterError, StageFailed) as error:
-            found.append(Cost(ratio, None, proven=False, at_random=None, why_not=error.what))
+            found.append(Cost(ratio, None, proven=False, why_not=error.what))
             continue
-        found.append(Cost(ratio, made.found.worst_missing, made.found.status == "optimal", made.at_random))
+        found.append(Cost(ratio, made.found.worst_missing, made.found.status == "optimal"))
     return tuple(found)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tasks.assessments.utility.checks import varies
+from tasks.core.errors import ParameterError
 from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.sensitive_values import Column, Columns
-from tasks.errors import ParameterError
-from tasks.utility.checks import varies
 
 _INDICATORS = 5
 """Values of a categorical column that enter at most, after the most frequent one, which is the reference."""

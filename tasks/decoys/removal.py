@@ -1,12 +1,12 @@
-"""Real classes that one recipient alone keeps, so that colluding recipients cannot tell decoys by their absence.
+"""Real classes that one recipient alone keeps, so that colluding recipients cannot find decoys by their absence.
 
-A decoy of one recipient has no same-origin class in anybody else's copy. Recipients who compare copies see that, unless
-real classes stand alone too: each recipient *keeps* some, and the classes of the same origin are *removed* from every
-other copy. Which ones is chosen at random, among the small ones, or by ``tasks.decoys.assignment``.
+A decoy of one recipient has no same-origin class in another recipient's copy. Recipients who compare copies see that,
+unless real classes stand alone too: each recipient *keeps* some, and the classes of the same origin are *removed* from
+every other copy. ``tasks.decoys.assignment`` chooses which ones.
 
 Source: Antonatos et al., *AnonTokens* (2019), Sections 3 and 7.
 
-What all strategies hold to here
+What every assignment holds to
 * A decoy is of the same origin as no real class of any copy, and as no other decoy: otherwise a re-identified person or
   a leaked row would not name its recipient.
 * Kept classes are not of the same origin as one another.
@@ -22,17 +22,15 @@ from typing import Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable, Rows, checked_classes, looks
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
-from tasks.errors import ParameterError
-
-Strategy = Literal["random", "size", "optimal"]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What one recipient is to get."""
+    """Numbers of decoys and kept classes that one recipient is to get."""
 
     decoys: int
     """Decoy classes, from 1."""
@@ -50,7 +48,7 @@ class Share:
     kept: Rows = field(repr=False)
     """Real classes that no other copy has a same-origin class of."""
     removed: Rows = field(repr=False)
-    """Real classes that its copy goes without."""
+    """Real classes that its copy lacks."""
     missing: int
     """Records of the removed classes."""
 
@@ -59,13 +57,12 @@ class Share:
 class Assignment:
     """Decoys, kept and removed classes of all recipients."""
 
-    strategy: Strategy
     ratio: int
     """Kept classes a decoy, t."""
     shares: tuple[Share, ...]
     """In the order of what was wanted."""
-    bound: int | None
-    """No assignment misses fewer records for its worst-off recipient; None where the least was not sought."""
+    bound: int
+    """No assignment misses fewer records for its worst-off recipient."""
 
     @property
     def worst_missing(self) -> int:
@@ -73,17 +70,13 @@ class Assignment:
         return max(share.missing for share in self.shares)
 
     @property
-    def status(self) -> Literal["chosen", "optimal", "feasible"]:
-        """Whether the worst missing records are proven the least possible; ``chosen`` where that was not sought."""
-        if self.bound is None:
-            return "chosen"
+    def status(self) -> Literal["optimal", "feasible"]:
+        """Whether the worst missing records are proven the least possible."""
         return "optimal" if self.worst_missing <= self.bound else "feasible"
 
     @property
-    def gap(self) -> float | None:
-        """Share of the worst missing records that a better assignment could save at most; None where not sought."""
-        if self.bound is None:
-            return None
+    def gap(self) -> float:
+        """Share of the worst missing records that a better assignment could save at most."""
         return max(self.worst_missing - self.bound, 0) / max(self.worst_missing, 1)
 
 
@@ -195,7 +188,7 @@ def check_wanted(place: Ground, wanted: Sequence[Wanted], ratio: int) -> None:
     Raises
     ------
     ParameterError
-        If nobody wants decoys, somebody wants none or a file that is not there, or the ratio is below 1.
+        If no recipient wants decoys, one of them wants none or a file that does not exist, or the ratio is below 1.
     """
     if not wanted or any(want.decoys < 1 for want in wanted):
         raise ParameterError(
@@ -223,108 +216,12 @@ def check_wanted(place: Ground, wanted: Sequence[Wanted], ratio: int) -> None:
         )
 
 
-def choose_at_random(
-    place: Ground, wanted: Sequence[Wanted], ratio: int, rng: np.random.Generator, *, budget: int | None = None
-) -> Assignment:
-    """Decoys and kept classes drawn at random, whatever their size: the paper's first strategy.
-
-    Parameters
-    ----------
-    place : Ground
-    wanted : sequence of Wanted
-    ratio : int
-        Kept classes a decoy, t, from 1.
-    rng : Generator
-    budget : int, optional
-        Most records that any one copy may miss.
-
-    Raises
-    ------
-    ParameterError
-        If there are too few candidates or classes, or the budget is exceeded; says what would do.
-    """
-    decoys, kept = _choose(place, wanted, ratio, rng, np.ones(len(place.real), dtype=bool))
-    return assembled(place, wanted, decoys, kept, Terms("random", ratio, None, budget))
-
-
-def choose_by_size(
-    place: Ground,
-    wanted: Sequence[Wanted],
-    ratio: int,
-    rng: np.random.Generator,
-    *,
-    minimum: int,
-    budget: int | None = None,
-) -> Assignment:
-    """Kept classes drawn among those of k to k + ⌈k/10⌉ records: the paper's second strategy.
-
-    Parameters as of ``choose_at_random``; ``minimum`` is k.
-
-    Raises
-    ------
-    ParameterError
-        As of ``choose_at_random``.
-    """
-    close = (place.real.records >= minimum) & (place.real.records <= minimum + -(-minimum // 10))
-    decoys, kept = _choose(place, wanted, ratio, rng, close)
-    return assembled(place, wanted, decoys, kept, Terms("size", ratio, None, budget))
-
-
-def _choose(
-    place: Ground, wanted: Sequence[Wanted], ratio: int, rng: np.random.Generator, eligible: NDArray[np.bool_]
-) -> tuple[list[Rows], list[Rows]]:
-    check_wanted(place, wanted, ratio)
-    barred_decoys, barred_classes = ~place.usable, ~eligible
-    decoys, kept = [], []
-    for number, want in enumerate(wanted):
-        drawn = _draw((place.offered_for == want.generalization, barred_decoys), want.decoys, place.rivals, rng)
-        held = _draw((place.file_of == want.generalization, barred_classes), ratio * want.decoys, place.relatives, rng)
-        if len(drawn) < want.decoys or len(held) < ratio * want.decoys:
-            what = "candidates" if len(drawn) < want.decoys else "real classes to keep"
-            _refuse_scarcity(what, number, len(wanted), ratio)
-        decoys.append(drawn)
-        kept.append(held)
-    return decoys, kept
-
-
-def _draw(
-    flags: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    n_wanted: int,
-    pairs: tuple[Rows, Rows],
-    rng: np.random.Generator,
-) -> Rows:
-    """Draw rows that are here and not barred, barring the drawn and those that do not go with them; fewer if out."""
-    here, barred = flags
-    ours, theirs = pairs
-    drawn: list[int] = []
-    while len(drawn) < n_wanted and (free := np.flatnonzero(here & ~barred)).size:
-        row = int(rng.choice(free))
-        drawn.append(row)
-        barred[row] = True
-        barred[theirs[ours == row]] = True
-        barred[ours[theirs == row]] = True
-    return np.array(drawn, dtype=np.intp)
-
-
-def _refuse_scarcity(what: str, number: int, recipients: int, ratio: int) -> NoReturn:
-    raise ParameterError(
-        f"there are too few {what} for so many recipients",
-        where=f"recipient {number + 1} of {recipients}, ratio {ratio}",
-        expected="decoys and kept classes of their own for each recipient",
-        got=f"enough for {number} recipients",
-        fix=f"release to {number} recipients at most, or ask for fewer decoys or a lower ratio"
-        if number
-        else "ask for fewer decoys or a lower ratio, or generalize less so that there are more classes",
-    )
-
-
 @dataclass(frozen=True)
 class Terms:
     """How an assignment was chosen, and what it may cost."""
 
-    strategy: Strategy
     ratio: int
-    bound: int | None
+    bound: int
     budget: int | None
 
 
@@ -354,7 +251,7 @@ def assembled(
                 missing=int(place.real.records[lost].sum()),
             )
         )
-    found = Assignment(terms.strategy, terms.ratio, tuple(shares), terms.bound)
+    found = Assignment(terms.ratio, tuple(shares), terms.bound)
     if terms.budget is not None and found.worst_missing > terms.budget:
         _refuse_budget(found, terms.budget)
     return found
@@ -362,11 +259,10 @@ def assembled(
 
 def _refuse_budget(found: Assignment, budget: int) -> NoReturn:
     least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
-    cheaper = "" if found.strategy == "optimal" else "choose the optimal assignment, or "
     raise ParameterError(
         "the copies would miss more records than the budget allows",
-        where=f"{len(found.shares)} recipients, ratio {found.ratio}, {found.strategy} choice",
+        where=f"{len(found.shares)} recipients, ratio {found.ratio}",
         expected=f"at most {budget} records missing from any copy",
         got=f"{found.worst_missing} ({least})",
-        fix=f"{cheaper}allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
+        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
     )

@@ -66,14 +66,6 @@ def of_same_origin(cells: Codes, others: Codes, axes: Sequence[Lineage]) -> NDAr
     return found
 
 
-def within(inner: Codes, outer: Codes, axes: Sequence[Lineage]) -> NDArray[np.bool_]:
-    """Whether each inner cell lies within the outer cell beside it; both of shape (n_cells, n_attributes)."""
-    inside = np.ones(len(inner), dtype=bool)
-    for axis, line in enumerate(axes):
-        inside &= line.encloses(outer[:, axis], inner[:, axis])
-    return inside
-
-
 @dataclass(frozen=True)
 class _Children:
     """Distinct beginnings of cells, one attribute longer than the last: a trie's next level."""

@@ -19,8 +19,8 @@ from typing import NoReturn
 
 from cryptography.fernet import Fernet, InvalidToken
 
+from tasks.core.errors import ParameterError, TamperingFound
 from tasks.decoys.manifest import FORMAT, Manifest, canonical_bytes, manifest_from_bytes
-from tasks.errors import ParameterError, TamperingFound
 
 SEALED_FORMAT = "releasegate/sealed-decoys/1"
 NONCE_BYTES = 32
@@ -116,7 +116,7 @@ def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) ->
 def order_seed(content: bytes, ring: KeyRing, recipient: str) -> bytes:
     """Seed of the order of a copy's rows, 32 bytes that follow from what is sealed and from nothing else.
 
-    Were it known, it would tell at which places of the file its decoys stand.
+    Were it known, it would reveal at which places of the file its decoys stand.
 
     Raises
     ------

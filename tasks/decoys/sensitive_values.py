@@ -1,4 +1,4 @@
-"""Values of the other columns for decoy records: plausible together and with the class, nobody's own.
+"""Values of the other columns for decoy records: plausible together and with the class, and no person's own.
 
 Each column is drawn in turn from a tree learned on the real records, given the class and the columns before it: a decoy
 falls into a leaf and takes the value of a real record there (sequential CART synthesis: Reiter 2005; Nowok, Raab &
@@ -8,11 +8,11 @@ between neighbouring values of the leaf instead, as round as one of them and on 
 (``tasks.decoys.value_grid``).
 
 A decoy whose values agree with a real record's in all columns is drawn again. Where the columns have few values,
-vectors are common and nobody's own; with ``common_from`` those are allowed that so many real records share, without
+vectors are common and no person's own; with ``common_from`` those are allowed that so many real records share, without
 which the absence of common vectors would give decoys away.
 
-Two values that no real record has together can be impossible together, and a reader sees that at a glance. A decoy with
-such a pair is drawn again as well, a limited number of times; so is one that breaks what holds in all real records
+Two values that no real record has together can be impossible together, and a reader sees that easily. A decoy with such
+a pair is drawn again as well, a limited number of times; so is one that breaks what holds in all real records
 (``tasks.decoys.value_rules``).
 """
 
@@ -23,6 +23,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.value_rules import (
     Column,
@@ -34,7 +35,6 @@ from tasks.decoys.value_rules import (
     orders,
 )
 from tasks.decoys.value_trees import Model, learned, seen_as
-from tasks.errors import ParameterError
 
 __all__ = ["Column", "Columns", "Drawn", "draw_values"]
 
@@ -43,7 +43,7 @@ _TRAINING = 20_000
 _DRAWS = 100
 """Times that a record is drawn before the columns are held to have nothing to offer but copies."""
 _PAIRED_DRAWS = 20
-"""Of these, draws in which a pair of values that no real record has counts as well."""
+"""Number of these draws in which a pair of values that no real record has counts as well."""
 _RULED_DRAWS = 60
 """Draws in which an order, a sum or missing values unlike all real records' count."""
 _NUMBERS: Kinds = MappingProxyType({})

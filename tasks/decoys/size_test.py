@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.generalized_release import Floats
-from tasks.errors import ParameterError
 from tasks.microdata.tuples import Counts
 
 _PERMUTATIONS = 999
@@ -18,7 +18,7 @@ class SizeTest:
     distance: float
     """Largest difference of the two distribution functions, 0 to 1."""
     p_value: float
-    """Share of random divisions of the classes with a distance as large, from 1/1000; a small one tells them apart."""
+    """Share of random divisions of the classes with a distance as large, from 1/1000; a small one separates them."""
 
 
 def size_test(decoys: Counts, released: Counts, generator: np.random.Generator) -> SizeTest:

@@ -11,6 +11,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import ParameterError
 from tasks.decision.decoy_facts import ChoiceFact, DecoyFact, DetectabilityFact, StatisticsFact
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.class_table import ClassTable
@@ -34,14 +36,12 @@ from tasks.decoys.manifest import Holder, Manifest, manifest_of
 from tasks.decoys.offer import offered
 from tasks.decoys.outbound import OutboundColumns, at_rows, joined, outbound_columns, refuse_own_values
 from tasks.decoys.planting import Asked, Plan, missing_limit, missing_tuples, of_others, plan
-from tasks.errors import ParameterError
-from tasks.generalization.play import Played, Table, overlapping, population_cells
+from tasks.generalization.play import CountIndex, Generalization, overlapping, population_cells
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes, check_trees
 from tasks.request.model import DecoyTerms, Recipient, ReleaseRequest
-from tasks.risk.released import released_tuples
 
 _TRIALS = (30, 60)
 """Fewest and most decoy classes that detection is measured on."""
@@ -58,11 +58,11 @@ class Copies:
 
     request: ReleaseRequest
     prepared: Prepared = field(repr=False)
-    table: Table = field(repr=False)
+    table: CountIndex = field(repr=False)
     frame: pd.DataFrame = field(repr=False)
     masked: MaskedColumns = field(repr=False)
-    played: dict[str, Played] = field(repr=False)
-    """What each recipient's method released, in the order of the request."""
+    played: dict[str, Generalization] = field(repr=False)
+    """Releases by each recipient's method, in the order of the request."""
 
     def __post_init__(self) -> None:
         check_trees("decoys are placed in groups that lie inside one another", self.table.hierarchies)
@@ -101,15 +101,15 @@ class Copies:
             asked.append(Asked(name, form, releases[form], terms.classes if recipient.decoys else 0, band))
         return tuple(asked)
 
-    def _own(self, recipient: Recipient, played: Played) -> Codes:
+    def _own(self, recipient: Recipient, played: Generalization) -> Codes:
         weights, policy = weights_of(self.request), self.request.policy.generalization
         game = follower_of(self.request, recipient, self.table.population.total)
         return population_cells(self.table, played.method, game, weights, policy.cell_weights)
 
-    def _kept(self, played: Played) -> Flags:
+    def _kept(self, played: Generalization) -> Flags:
         return released_tuples(self.table, played, self.request.policy.generalization.minimum_class_size)
 
-    def _release(self, played: Played, own: Codes) -> GeneralizedRelease:
+    def _release(self, played: Generalization, own: Codes) -> GeneralizedRelease:
         overlap = overlapping(self.table, played.method)
         return recoded_by_class(
             self.table.data,
@@ -133,7 +133,7 @@ def _digest(*arrays: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Planted:
-    """The decoys of a release, with what is told of them; shows none."""
+    """The decoys of a release, with the facts reported of them; shows none."""
 
     manifest: Manifest = field(repr=False)
     missing: dict[str, Flags] = field(repr=False)
@@ -182,7 +182,7 @@ def _first(copies: Copies, release_id: str, generators: Generators) -> Planted:
         copies.table.hierarchies,
         rows=_rows(copies, made, generators("values")),
     )
-    return _found(copies, manifest, made.missing_classes, choice_fact(made.found, made.at_random), generators)
+    return _found(copies, manifest, made.missing_classes, choice_fact(made.found), generators)
 
 
 def _rows(copies: Copies, made: Plan, generator: np.random.Generator) -> list[tuple[Row, ...]]:
@@ -238,7 +238,7 @@ def _found(
 
 
 def _detected(copies: Copies, one: Asked, manifest: Manifest, generators: Generators) -> DetectabilityFact | None:
-    """Whether decoys drawn on the same terms can be told; None where there are too few cells to draw as many from."""
+    """Whether decoys drawn on the same terms can be distinguished; None where too few cells are left to draw from."""
     generator = generators("detection")
     candidates = find_candidates(one.release, copies.minimum)
     inside = int(candidates.in_band(one.band).sum())
@@ -300,6 +300,6 @@ def _statistics(copies: Copies, one: Asked, holder: Holder, missing: Flags) -> S
     return statistics_fact(CopyColumns(before, after), request.policy.utility.target)
 
 
-def without(played: Played, missing: Flags) -> Flags:
-    """Tuples that a copy goes without: those its method withholds, and those missing for others' kept classes."""
+def without(played: Generalization, missing: Flags) -> Flags:
+    """Tuples that a copy lacks: those its method withholds, and those missing for others' kept classes."""
     return missing if played.withheld is None else missing | played.withheld

@@ -11,13 +11,13 @@ from itertools import combinations
 
 import numpy as np
 
+from tasks.assessments.utility.checks import varies
+from tasks.assessments.utility.numeric_change import cramers_v
+from tasks.core.errors import ParameterError
 from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Floats
 from tasks.decoys.regression_change import RegressionChange, regression_change
 from tasks.decoys.sensitive_values import Column, Columns
-from tasks.errors import ParameterError
-from tasks.utility.checks import varies
-from tasks.utility.numeric_change import cramers_v
 
 _Measure = Callable[[Column, Column], float | None]
 
@@ -53,14 +53,14 @@ class AssociationChange:
     """Largest change of an association over all pairs of columns of one kind; None without a pair that has one."""
 
     correlation: float | None
-    """Of Pearson's correlations of numeric columns, 0 to 2."""
+    """Largest change of Pearson's correlations of numeric columns, 0 to 2."""
     cramers_v: float | None
-    """Of Cramér's V of categorical columns, bias-corrected, 0 to 1."""
+    """Largest change of Cramér's V of categorical columns, bias-corrected, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class StatisticsChange:
-    """What a recipient's statistics change by."""
+    """Change of a recipient's statistics."""
 
     means: tuple[MeanChange, ...]
     frequencies: tuple[FrequencyChange, ...]

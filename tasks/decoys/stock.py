@@ -1,4 +1,4 @@
-"""What can be assigned: candidates and real classes by the bins in which an attacker cannot tell them apart."""
+"""Classes to assign: candidates and real classes by bins within which an attacker cannot distinguish them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Stock:
     asked: int
     """Decoys of all recipients together; no bin needs more candidates."""
     seed: int
-    """Of the order in which candidates are considered."""
+    """Seed of the order in which candidates are considered."""
 
     @cached_property
     def members(self) -> Members:
@@ -155,7 +155,7 @@ def room_of_files(place: Ground, ratio: int, asked: Sequence[int]) -> list[int]:
 def largest_first(room: Mapping[Bin, int], wanted: Sequence[Wanted]) -> list[list[Bin]]:
     """The smallest places of each file, the largest of them given in turn to whoever has least so far.
 
-    Recipients who want the same get their hands in order of what these hold, the most first.
+    Recipients who want the same get their places in order of what these hold, the most first.
     """
     free: dict[int, list[Bin]] = {}
     for name, places in sorted(room.items(), key=lambda item: item[0][1]):
@@ -177,9 +177,9 @@ def largest_first(room: Mapping[Bin, int], wanted: Sequence[Wanted]) -> list[lis
 def least_missing(room: Mapping[Bin, int], wanted: Sequence[Wanted], ratio: int, form: Sequence[int]) -> int:
     """Records that some copy misses at least, whatever places are taken; 0 where nothing quick can be said.
 
-    To exchange a place for a smaller one loses nobody a record more: the recipient misses what it did, for it keeps
-    less as well, and all others miss less. So the smallest places are best, and some copy keeps an even part of them at
-    most. Of two places a recipient the largest is best dealt with the smallest, which gives the least itself.
+    To exchange a place for a smaller one costs no recipient a record more: the recipient misses what it did, for it
+    keeps less as well, and all others miss less. So the smallest places are best, and some copy keeps an even part of
+    them at most. Of two places a recipient the largest is best dealt with the smallest, which gives the least itself.
 
     ``form`` is the first file of the same classes as each file: what is kept in one is missing from both.
     """

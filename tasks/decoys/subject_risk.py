@@ -1,16 +1,16 @@
 """Risk of the people in the data, with and without decoys.
 
-A decoy is nobody of the data, so the gate judges the real classes alone. Decoys lie in cells of their own: they change
-no real record's risk. What they change is what an intruder finds: part of the attempts, and the riskiest above all, hit
-somebody who is not in the data.
+A decoy is no person of the data, so the gate judges the real classes alone. Decoys lie in cells of their own: they
+change no real record's risk. What they change is what an intruder finds: part of the attempts, and the riskiest above
+all, hit a person who is not in the data.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.generalized_release import Classes, Flags, Floats
-from tasks.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Risk:
     prosecutor_mean: float
     """Classes over records."""
     journalist_maximum: float
-    """1 over the fewest people whom a class links to; nobody counts as one."""
+    """1 over the fewest people whom a class links to; none counts as one."""
     journalist_mean: float
     records: int
 
@@ -32,9 +32,9 @@ class RiskWithDecoys:
     """The risk of the data's people, and what the file with decoys shows."""
 
     subjects: Risk
-    """Of the real records: the same with and without decoys; what a gate judges."""
+    """Risk of the real records: the same with and without decoys; the risk that a gate judges."""
     shown: Risk
-    """Of all records, as somebody computes it who takes decoys for real."""
+    """Risk over all records, as computed by a reader who takes decoys for real."""
     success: float
     """Attempts that identify a subject when every record is linked to one of its people at random, 0 to 1. Without
     decoys it is ``subjects.journalist_mean``."""

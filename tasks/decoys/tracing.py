@@ -7,7 +7,7 @@ tuple of the incident says one of these things:
 ordinary       it can come from a real class that several copies have, or that was withheld: it names nobody
 decoy          else, if it can come from decoys of one recipient alone
 kept           else, if it can come from a class that one recipient alone keeps: weaker, for the class is real, and
-               everybody who had the data before has it
+               every earlier holder of the data has it
 ambiguous      else, if several recipients could be meant
 outside        it can come from no class of any copy
 =============  ===============================================================================================
@@ -24,12 +24,12 @@ are like real classes (``tasks.decoys.comparable``). Of n decoys of the recipien
     chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
 
 *Kept classes* were in the data before there were decoys. A file from then has all of them, so what counts is that an
-incident has those of one recipient and of nobody else. Where it hits kept classes of several, of the K kept classes of
-all recipients C, and c of them the K_i of this one,
+incident has those of one recipient alone. Where it hits kept classes of several, of the K kept classes of all
+recipients C, and c of them the K_i of this one,
 
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
-and where it hits those of one holder alone, how many other real classes it hits tells too: see
+and where it hits those of one holder alone, how many other real classes it hits is evidence too: see
 ``tasks.decoys.only_keeper``. Either is doubled, for it is chosen by what was hit. Where none of its kept classes are
 hit, the chance is 1.
 
@@ -39,9 +39,9 @@ one that can come from a single one; neither depends on the draws. Where both do
 Antonatos et al., *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
 
 **Who is named.** A recipient of whom the chance is at most the level is named if two of its decoy classes or more are
-hit, or one is and the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: who
-makes a list of the people of one place hits the one decoy there, whoever's it is, and whoever chooses lists by what
-they hit can find such a place.
+hit, or one is and the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: a
+list of the people of one place hits the one decoy there, whichever recipient it belongs to, and a person who chooses
+lists by what they hit can find such a place.
 
 **Without the population** the comparable cells are not known. Then the decoys of all holders of the same file are what
 is compared: whose each of them is was drawn. Of D decoys of all, n of them this recipient's, H hit,
@@ -63,6 +63,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable, no_classes
 from tasks.decoys.decoy_chance import DecoyChance
 from tasks.decoys.incident import Incident
@@ -70,7 +71,6 @@ from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.only_keeper import classes_alone, only_keeper
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
-from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
 
@@ -81,7 +81,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Hits:
-    """What speaks for one recipient; counts only."""
+    """Evidence for one recipient; counts only."""
 
     recipient: str
     decoy_hits: int
@@ -103,7 +103,7 @@ class Trace:
     """The answer: whom an incident points to, and how likely that is by chance."""
 
     verdict: Literal["decoys", "one decoy class", "kept classes", "nothing"]
-    """What the answer rests on; ``nothing`` where there is nothing to say."""
+    """Basis of the answer; ``nothing`` where there is no evidence."""
     named: tuple[str, ...]
     """Recipients whom their decoys name, the least likely to be chance first."""
     suspected: tuple[str, ...]
@@ -111,11 +111,11 @@ class Trace:
     level: float
     """Greatest chance at which a recipient is named or suspected."""
     hits: tuple[Hits, ...]
-    """Of each recipient with a hit, the least likely to be chance first."""
+    """Hits of each recipient that has any, the least likely to be chance first."""
     total: int
     """People or rows of the incident."""
     ordinary: int
-    """Of them, those that can come from real classes that several copies have."""
+    """Number of them that can come from real classes that several copies have."""
     ambiguous: int
     """Those that can only come from decoys or kept classes, of several recipients."""
     outside: int
@@ -139,12 +139,12 @@ def trace(
         Leaf tuples of the population, or the register, with the people of each; None where it is gone, and decoys are
         compared with those of other holders alone.
     level : float
-        Greatest likelihood of chance at which somebody is named, between 0 and 1.
+        Greatest likelihood of chance at which a recipient is named, between 0 and 1.
 
     Raises
     ------
     ParameterError
-        If the level is outside its range, or nobody has copies yet.
+        If the level is outside its range, or no recipient has copies yet.
     """
     if not 0 < level < 1 or not manifest.recipients:
         raise ParameterError(
@@ -237,7 +237,7 @@ class _Ground:
 
 @dataclass(frozen=True)
 class _SortedOut:
-    """What each distinct tuple of an incident says."""
+    """Origins of each distinct tuple of an incident."""
 
     ordinary: Flags
     ambiguous: Flags
@@ -295,16 +295,16 @@ class _Evidence:
     alone: dict[str, float]
     """Chance of the recipient whose kept classes alone are hit, if there is one."""
     tells_kept: bool
-    """Whether the incident could tell which real class it hits, so that kept classes say something."""
+    """Whether the incident could show which real class it hits, so that kept classes are evidence."""
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """What speaks for one recipient."""
+    """Evidence for one recipient."""
 
     hits: Hits
     kept_chance: float
-    """As the chance of the hits, of its kept classes alone."""
+    """Chance of the hits of its kept classes alone."""
 
     def names(self, level: float) -> bool:
         """Whether it rests on more than one decoy class."""
@@ -313,7 +313,7 @@ class _Judged:
 
 
 def _judged(evidence: _Evidence, number: int) -> _Judged:
-    """What speaks for one recipient, by its number."""
+    """Evidence for one recipient, by its number."""
     ground, found, incident = evidence.ground, evidence.found, evidence.incident
     mine = found.owner == number
     by_decoy, by_kept = mine & found.by_decoy, mine & ~found.by_decoy

@@ -1,4 +1,4 @@
-"""What a reader notices of single values, beside how large they are: features for telling decoys from real records.
+"""Features of single values, apart from their size, by which a reader distinguishes decoys from real records.
 
 Of numbers, how round they are and whether they lie on the real column's grid; of dates, the weekday; of both, how far
 they are from another column that is never below, or never above; of all columns, whether some other record of
@@ -24,12 +24,12 @@ class Noticed:
     """Features of single values by name, each of shape (n_records,)."""
 
     numbers: dict[str, Floats] = field(repr=False)
-    """As a tree takes them, numbers that order means something of; finite."""
+    """Features as a tree takes them, numbers whose order has a meaning; finite."""
     codes: dict[str, NDArray[np.int64]] = field(repr=False)
     """The same as categories, for a classifier that is linear."""
 
     def at(self, rows: NDArray[np.intp]) -> "Noticed":
-        """Of some records, without what all but a few of them share, which no classifier can learn from."""
+        """Features of some records, without those that all but a few share, which no classifier can learn from."""
         return Noticed(
             {name: feature[rows] for name, feature in self.numbers.items() if _varies(feature[rows])},
             {name: feature[rows] for name, feature in self.codes.items() if _varies(feature[rows])},

@@ -1,8 +1,8 @@
 """The grid that a column's numbers or dates lie on, and values drawn on it that are as round as real ones.
 
 People write round numbers: a salary of 52,000, a weight of 71.5, a date that is a working day. A value drawn anywhere
-between two real ones is off such habits, and a glance tells it. So each value is drawn like one of its two neighbours,
-the anchor: as round as that, or on the same weekday.
+between two real ones breaks such habits and is easily recognised. So each value is drawn like one of its two
+neighbours, the anchor: as round as that, or on the same weekday.
 
 Numbers are compared as whole multiples of the column's smallest decimal place, dates as whole days. Where all dates
 share one day of the month, or all are the last of their month, whole months are counted instead.
@@ -20,7 +20,7 @@ Units = NDArray[np.int64]
 
 WEEK = 7
 _DECIMALS = 15
-"""Decimals that are told apart: a decoy written with more than real records have is known at a glance."""
+"""Decimals that are distinguished: a decoy written with more than real records have is easily recognised."""
 _EXACT = 2.0**53
 """Whole numbers below it are exact as floats."""
 _TRIES = 20
@@ -38,7 +38,7 @@ _LEAST_MONTHS = 3
 
 
 class ValueKind(StrEnum):
-    """What the floats of a column stand for."""
+    """Kind of value that the floats of a column stand for."""
 
     NUMBER = "number"
     DATE = "date"
@@ -48,7 +48,7 @@ class ValueKind(StrEnum):
 
 
 class Unit(StrEnum):
-    """What a grid counts in."""
+    """Unit of a grid."""
 
     DECIMAL = "decimal place"
     DAY = "day"
@@ -82,7 +82,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class ValueGrid:
-    """Where values of a column can lie: an origin and whole multiples of a step from it."""
+    """Possible values of a column: an origin and whole multiples of a step from it."""
 
     unit: Unit
     decimals: int
@@ -100,7 +100,7 @@ class ValueGrid:
 
     @classmethod
     def of(cls, values: Floats, kind: ValueKind = ValueKind.NUMBER) -> "ValueGrid | None":
-        """The grid of a column; None where its values have more decimals than can be told, or none is known.
+        """The grid of a column; None where its values have too many decimals to distinguish, or none is known.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class ValueGrid:
         return self.values(drawn)
 
     def recurs(self, values: Floats) -> Flags:
-        """Whether several real records have each value, so that it is nobody's own."""
+        """Whether several real records have each value, so that it is no person's own."""
         return np.isin(self.units(values), self.shared)
 
     def _uniform(
@@ -255,7 +255,7 @@ class ValueGrid:
 
 
 def decimals_of(values: Floats) -> int | None:
-    """Decimals that all values have at most; None where they are more than can be told."""
+    """Decimals that all values have at most; None where they are more than are distinguished."""
     finite = values[np.isfinite(values)]
     for decimals in range(_DECIMALS + 1):
         if (np.round(finite, decimals) == finite).all():
@@ -287,7 +287,7 @@ def _last_days(months: Units) -> Units:
 
 
 def _calendar(known: Floats) -> tuple[Unit, int]:
-    """What all of several dates share: the day of the month, that it is the last, or nothing."""
+    """Unit and day that several dates share: the day of the month, that it is the last, or nothing."""
     days = _days(known)
     months = days.astype("datetime64[M]")
     numbers = np.unique((days - months.astype("datetime64[D]")).astype(np.int64) + 1)

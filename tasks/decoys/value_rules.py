@@ -1,4 +1,4 @@
-"""What holds in all real records between columns, and would tell a decoy at a glance where it does not hold.
+"""Rules between columns that hold in all real records, and whose breach would reveal a decoy.
 
 Orders (an admission before its discharge), sums (days of stay that lead from one date to the other), values that are
 missing only together, and pairs of values that some record has.
@@ -35,7 +35,7 @@ def kind_of(name: str, kinds: Kinds) -> ValueKind:
 
 
 class Rule(Protocol):
-    """What holds in all real records."""
+    """A rule that holds in all real records."""
 
     def broken(self, columns: Columns) -> Flags:
         """Whether each record breaks it."""
@@ -139,7 +139,7 @@ class MissingTogether:
 
     @classmethod
     def of(cls, columns: Columns) -> "MissingTogether":
-        """What all records show; any pattern is held to be seen where records are few."""
+        """Patterns that all records show; any pattern counts as seen where records are few."""
         names = tuple(name for name in _floats(columns) if np.isnan(columns[name]).any())
         few = len(next(iter(columns.values()))) < LEAST_RECORDS
         missing = _missing(columns, names)
@@ -209,7 +209,7 @@ def _told(name: str, column: Column, taken: frozenset[str], kinds: Kinds) -> Col
 
 
 def differences(columns: Columns, leader: str, name: str) -> Floats:
-    """What a column is more than another, NaN where either is missing."""
+    """Difference of a column from another, NaN where either is missing."""
     more: Floats = columns[name].astype(np.float64) - columns[leader].astype(np.float64)
     return more
 

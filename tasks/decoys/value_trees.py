@@ -31,7 +31,7 @@ class Leaves:
     starts: NDArray[np.intp]
     """First record of each leaf; one more at the end."""
     targets: Column
-    """What was learned, ordered by leaf; within a leaf growing, NaN last, where it is drawn between."""
+    """Learned targets, ordered by leaf; ascending within a leaf, NaN last, where values are drawn between."""
     anchors: Column
     """The column's own values in the same order."""
     known: NDArray[np.intp]

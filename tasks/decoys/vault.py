@@ -1,17 +1,15 @@
-"""Where sealed manifests lie: a private folder of the workspace, one file a release."""
+"""Store of sealed manifests: a private folder of the workspace, one file a release."""
 
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.decoys.keys import VARIABLE, load_keys, make_keys, sync_folder
+from tasks.core.errors import WorkspaceError
+from tasks.core.files import write_whole
+from tasks.decoys.keys import VARIABLE, load_keys, make_keys
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.sealing import KeyRing, open_sealed, order_seed, sealed_anew
-from tasks.errors import WorkspaceError
-
-_MODE = 0o600
 
 
 @dataclass(frozen=True)
@@ -93,18 +91,8 @@ class Vault:
 
     def write(self, release_id: str, content: bytes) -> Path:
         """Keep a sealed manifest on disk, whole or not at all, readable by the owner alone."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.place(release_id)
-        draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-        try:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(path)
-            sync_folder(self.folder)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_whole(path, content)
         return path
 
     def seal_all_anew(self, ring: KeyRing) -> int:

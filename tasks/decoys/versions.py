@@ -2,11 +2,12 @@
 
 A recipient who holds two versions compares them; recipients who come later compare with those who came before. So
 
-* a holder's decoys and kept classes stay its own in every version, and nobody else ever gets one of the same origin;
+* a holder's decoys and kept classes stay its own in every version, and no other holder ever gets one of the same
+  origin;
 * a newcomer takes a seat that was planned in the first version: its kept classes are missing from every copy already.
-  Without a seat there are none: all that others hold is no longer anybody's own;
-* in a later version, real classes of the same origin as a decoy, of anybody, are withheld from all copies, so that a
-  decoy's cell holds its decoys and nothing else, now as before.
+  Without a seat there are none: all that others hold is no longer any recipient's own;
+* in a later version, real classes of the same origin as a decoy of any recipient are withheld from all copies, so that
+  a decoy's cell holds its decoys and nothing else, now as before.
 
 What cannot be kept as it was is counted: kept classes that the new data lacks or has with other records. A decoy never
 goes and never changes, so of the classes that stand alone and are as they were, P(decoy) = n_d / (n_d + unchanged kept
@@ -20,11 +21,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable, checked_classes
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.manifest import Holder, Manifest, Version, hierarchies_digest
 from tasks.decoys.same_origin import of_same_origin
-from tasks.errors import ParameterError
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
 Flags = NDArray[np.bool_]
@@ -32,7 +33,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Delivery:
-    """What one holder's copy of one version is made of; shows none of it."""
+    """Classes of one holder's copy of one version; shows none of them."""
 
     recipient: str | None
     """None for a seat."""
@@ -59,7 +60,7 @@ class Delivery:
 
 
 def deliveries(manifest: Manifest, axes: Sequence[Lineage], version: int = -1) -> tuple[Delivery, ...]:
-    """What every holder's copy of a version is made of, seats included, in the order of the holders.
+    """Classes of every holder's copy of a version, seats included, in the order of the holders.
 
     Parameters
     ----------

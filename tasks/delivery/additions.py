@@ -1,4 +1,4 @@
-"""What comes into a published bundle after its reviewers have approved: one recipient's delivery, and its papers.
+"""Additions to a published bundle after its reviewers have approved: one recipient's delivery, and its papers.
 
 ::
 
@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tasks.decision.record import DecisionRecord, Review, canonical_json
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import StageFailed
+from tasks.core.files import file_sha256
+from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Override
 from tasks.delivery.approval import APPROVALS, Approval, OverrideFact
 from tasks.delivery.bundle import flush, on_disk, seal_delivery, sync
 from tasks.delivery.manifest import MANIFEST_FILE
-from tasks.errors import StageFailed
-from tasks.microdata.read import file_sha256
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from datetime import date, datetime
 from typing import Literal
 
-from tasks.decision.fact import Fact
-from tasks.decision.people import same_person
-from tasks.decision.record import DecisionRecord, Review, Sha256
+from tasks.core.fact import Fact, Sha256
+from tasks.core.people import same_person
+from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
 
 APPROVALS = "approval"
@@ -36,7 +36,7 @@ class Approval(Fact):
 
 
 def is_approval_told(approval: Approval, record: DecisionRecord, record_sha256: str, standing: Standing | None) -> bool:
-    """Whether an approval follows from the record and, where it is at hand, from what the ledger tells of it."""
+    """Whether an approval follows from the record and, where the ledger is available, from its entries."""
     reviewers = [review.reviewer for review in approval.reviews]
     sound = (
         approval.release_id == record.release_id
@@ -58,5 +58,5 @@ def is_approval_told(approval: Approval, record: DecisionRecord, record_sha256: 
 
 
 def _barred(approval: Approval, record: DecisionRecord) -> tuple[str, ...]:
-    """Who does not review: whoever asked for the release, and officers who answer for an exception that it rests on."""
+    """People who may not review: the requester, and officers who answer for an exception that the release rests on."""
     return (record.requested_by, *record.answering, *(one.officer for one in approval.overrides))

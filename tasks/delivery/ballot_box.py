@@ -1,18 +1,15 @@
-"""Where sealed votes of one recipient's release lie until all are in: a private folder of the workspace."""
+"""Storage of the sealed votes on one recipient's release until all are in: a private folder of the workspace."""
 
-import os
-import secrets
 import shutil
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from tasks.decision.people import person_key
+from tasks.core.errors import TamperingFound
+from tasks.core.files import write_whole
+from tasks.core.people import person_key
+from tasks.core.seed import derive_seed
 from tasks.decision.votes import Ballot, open_ballot, seal_ballot
-from tasks.delivery.seed import derive_seed
-from tasks.errors import TamperingFound
-
-_MODE = 0o600
 
 
 @dataclass(frozen=True)
@@ -30,17 +27,7 @@ class BallotBox:
 
     def put(self, ballot: Ballot) -> None:
         """Keep a vote, on disk on return; an earlier one of the same reviewer stays until `keep_only`."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.place(ballot.reviewer, ballot.commitment)
-        draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-        try:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as stream:
-                stream.write(seal_ballot(ballot, self._key()))
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_whole(self.place(ballot.reviewer, ballot.commitment), seal_ballot(ballot, self._key()))
 
     def open(self, reviewer: str, commitment: str) -> Ballot:
         """A reviewer's vote.

@@ -2,19 +2,19 @@
 
 ::
 
-    <staging>/<release id>/          made here; nobody else looks here
+    <staging>/<release id>/          made here; not read by others
       decision/<recipient>.json      the record
       report/<recipient>.pdf         the determination
       certificate/<recipient>.pdf    for the recipient
       delivery/<recipient>/          approved recipients only: data.*, dictionary, manifest.json
       evidence/                      value-free results
       manifest.json                  every file above, with size and SHA-256
-                                     (what reviews add later is told in ``tasks.delivery.additions``)
+                                     (``tasks.delivery.additions`` describes what reviews add)
     <releases>/<release id>/         the same folder, once published
 
 The order is ``seal``, then the ledger's ``decided``, ``released`` and ``published`` entries in one transaction, then
-``publish``. A crash before the entries leaves something that was never released, after them something that is to be
-finished; ``recover`` does either. Nothing here writes to the ledger.
+``publish``. A crash before the entries leaves a bundle that was never released, which ``recover`` removes; a crash
+after them leaves one that ``recover`` finishes. Nothing here writes to the ledger.
 """
 
 import os
@@ -24,9 +24,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest, manifest_bytes, manifest_of, read_contents
 from tasks.delivery.verification import DELIVERIES, RELEASE_ID, BundleReport, verify_bundle
-from tasks.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 
@@ -35,7 +35,7 @@ __all__ = ["BundleReport", "Manifest", "Recovery", "publish", "recover", "seal",
 
 @dataclass(frozen=True)
 class Recovery:
-    """What was done about interrupted runs."""
+    """Repairs made after interrupted runs."""
 
     finished: tuple[str, ...]
     """Releases whose publication was recorded and is now complete."""
@@ -146,7 +146,7 @@ def publish(staged: Path, final: Path) -> None:
 
 
 def recover(releases: Path, staging: Path, ledger: Ledger) -> Recovery:
-    """Finish or remove what interrupted runs have left; doing it again changes nothing.
+    """Finish or remove the work of interrupted runs; doing it again changes nothing.
 
     A staged bundle whose publication is recorded is verified against the ledger and published. One that was never
     recorded, or whose release is already in its place, is removed. Folders that are not named by a release id are left

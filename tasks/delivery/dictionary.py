@@ -1,8 +1,10 @@
-"""What goes with a released file so that its recipient can read it: data dictionary and hierarchies."""
+"""Papers that a recipient needs to read a released file: data dictionary and hierarchies."""
 
 from pathlib import Path
 
-from tasks.decision.record import DeliveryFact, FieldFact, canonical_json
+from tasks.assessments.identity.facts import FieldFact
+from tasks.core.canonical import canonical_json
+from tasks.decision.record import DeliveryFact
 from tasks.microdata.arx import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest

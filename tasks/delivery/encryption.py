@@ -13,12 +13,12 @@ from typing import IO
 import pyarrow as pa
 import pyrage
 
-from tasks.errors import StageFailed
-from tasks.microdata.read import file_sha256
+from tasks.core.errors import StageFailed
+from tasks.core.files import file_sha256
 from tasks.request.public_key import encryption_key
 
 SUFFIX = ".age"
-"""What a file's name ends with that is encrypted."""
+"""Ending of the name of an encrypted file."""
 
 
 def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> None:
@@ -55,7 +55,7 @@ def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> None:
 
 
 class _Sink:
-    """Takes ciphertext for a file, hashes it, and keeps what the system refuses: the library tells only that it did."""
+    """Takes ciphertext for a file, hashes it, and keeps the system's error; the library reports only a failure."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

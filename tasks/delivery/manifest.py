@@ -12,8 +12,8 @@ from typing import Literal, Never
 
 from pydantic import ValidationError
 
-from tasks.decision.fact import Fact
-from tasks.decision.record import Sha256, canonical_json, digest
+from tasks.core.canonical import canonical_json, digest
+from tasks.core.fact import Fact, Sha256
 
 MANIFEST_FILE = "manifest.json"
 
@@ -40,7 +40,7 @@ class Manifest(Fact):
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in a folder, subfolders included."""
+    """Files of a folder, subfolders included."""
 
     files: dict[str, FileFact]
     """Every regular file by its path, relative to the folder, with ``/``."""
@@ -48,7 +48,7 @@ class Contents:
     """Links, devices, unreadable files and names that are not UTF-8: nothing that belongs into a sealed folder."""
 
     def within(self, subfolder: str) -> "Contents":
-        """What is in a subfolder, by paths relative to it."""
+        """Files of a subfolder, by paths relative to it."""
         start = subfolder + "/"
         files = {
             path.removeprefix(start): fact.model_copy(update={"path": path.removeprefix(start)})
@@ -112,7 +112,7 @@ def manifest_bytes(manifest: Manifest) -> bytes:
 
 
 def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
-    """What differs between a folder and the manifest in it, each file named.
+    """Differences between a folder and the manifest in it, each file named.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 """The released file as Parquet: columns with their types, text as it is, and no metadata beside the schema.
 
 A column of numbers or days has that type if it holds each of its values exactly, and if no two texts, such as 1 and
-1.0, stand for one value; else it is text, as it is in CSV. That follows from the values that leave alone, and loses
-none. Nothing is written into the file that depends on where the data came from: no schema of another library, no index,
-no path.
+1.0, stand for one value; else it is text, as it is in CSV. That follows from the released values alone, and loses none.
+Nothing is written into the file that depends on where the data came from: no schema of another library, no index, no
+path.
 
-Text that looks like a formula is left alone. A program that opens Parquet reads text as text; it is CSV, where nothing
-tells text from anything else, that spreadsheets run.
+Text that looks like a formula is left alone. A program that opens Parquet reads text as text. Spreadsheets run formulas
+in CSV, which does not mark text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -123,7 +123,7 @@ def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
 
 
 def spelling(source: Source) -> Callable[[str, str], str]:
-    """What stands for a value when it is read back: for a column and the text as collected, the text as read.
+    """Function from a column and the text as collected to the text as read back.
 
     Raises
     ------

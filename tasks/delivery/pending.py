@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from tasks.artifact import written
-from tasks.errors import TamperingFound
+from tasks.core.artifact import written
+from tasks.core.errors import TamperingFound
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -174,7 +174,7 @@ class _Opening(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Fill a buffer as far as the chunk at hand goes."""
+        """Fill a buffer as far as the present chunk goes."""
         while not self._held:
             following = next(self._chunks, None)
             if following is None:

@@ -1,9 +1,9 @@
 """The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
 
 Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
-order of collection nor the record id can be told. In CSV, text cells that a spreadsheet would run as a formula get a
-leading apostrophe, and so do those that look as if they had one, so that every cell can be told from the others and
-recovered. Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
+order of collection nor the record id can be learned. In CSV, text cells that a spreadsheet would run as a formula get a
+leading apostrophe, and so do those that look as if they had one, so that every cell can be distinguished and recovered.
+Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
 import re
@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
+from tasks.core.errors import StageFailed
 from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
-from tasks.errors import StageFailed
-from tasks.generalization.play import Table
+from tasks.generalization.play import CountIndex
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
@@ -54,7 +54,7 @@ def released_rows(
 def released_table(
     frame: pd.DataFrame,
     request: ReleaseRequest,
-    table: Table,
+    table: CountIndex,
     *,
     cells: Codes,
     tuple_of_record: NDArray[np.int32],
@@ -71,7 +71,7 @@ def released_table(
     frame : DataFrame of shape (n_records, n_columns)
         The microdata as text.
     request : ReleaseRequest
-    table : Table
+    table : CountIndex
         Labels of the axis positions.
     cells : array of shape (n_tuples, n_attributes)
         Released cell of each tuple.
@@ -81,7 +81,7 @@ def released_table(
     seed : bytes
         Seed of the row order.
     masked : MaskedColumns
-        Columns that leave with masked values.
+        Columns that are released with masked values.
     decoys : sequence of mappings
         Decoy records as text by column; any order of all rows is equally likely, whichever are decoys.
     form : DeliveryFormat
@@ -160,7 +160,7 @@ def _write(released: pa.Table, stream: IO[bytes], form: DeliveryFormat) -> None:
         ) from None
 
 
-def read_cells(path: Source, names: Sequence[str], table: Table) -> Codes:
+def read_cells(path: Source, names: Sequence[str], table: CountIndex) -> Codes:
     """Cells of the rows of a released file, read back from its bytes.
 
     Returns
@@ -222,7 +222,7 @@ def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
 
 
 def recovery(path: Source) -> Callable[[str], str]:
-    """What gives a text cell of a released file as it was collected.
+    """Function from a text cell of a released file to the text as it was collected.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def recovery(path: Source) -> Callable[[str], str]:
 
 
 def spelled(path: Source) -> Callable[[str, str], str]:
-    """What gives, for a column and a value as collected, the text that it is read back as, marks aside.
+    """Function from a column and a value as collected to the text that is read back, marks aside.
 
     Raises
     ------

@@ -8,20 +8,19 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tasks.decision.adversary_facts import ScoreFigure
+from tasks.assessments.combined.combined_score import score_figure, scores
+from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.combined.score_table import ScoreTable, scored_names
+from tasks.candidate.candidate import Candidate
+from tasks.decision.rescored import flat_figures
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import read_cells, read_columns, recovery, spelled
-from tasks.delivery.rescore import CellSizes, flat_figures, rescore
-from tasks.generalization.play import Played, Table
-from tasks.generalization.setting import own_follower
+from tasks.delivery.rescore import CellSizes, rescore
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import Column, Prepared
+from tasks.microdata.coded import Column
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
-from tasks.risk.combined_score import score_figure, scores
-from tasks.risk.profile import recipient_profile
-from tasks.risk.score_table import ScoreTable, scored_names
 
 
 def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
@@ -136,30 +135,14 @@ def decoys_as_sealed(
     )
 
 
-def figures_of_file(  # noqa: PLR0917
-    path: Source,
-    request: ReleaseRequest,
-    recipient: str,
-    prepared: Prepared,
-    table: Table,
-    played: Played,
-    kept: NDArray[np.bool_],
-    masked: MaskedColumns,
-    rows: NDArray[np.intp],
-) -> dict[str, float] | None:
-    """What the real rows of a released file carry, from its bytes; None where a cell is none that the method releases.
+def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:
+    """Figures of the real rows of a released file, from its bytes; None where the method releases no such cell.
 
     Parameters
     ----------
     path : Path or Buffer
-    request : ReleaseRequest
-    recipient : str
-        Id of the recipient.
-    prepared, table, played
-        The coded data, the table, and the cells that the records are released as.
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    masked : MaskedColumns
+    candidate : Candidate
+        The copy that the file is to be.
     rows : array of shape (n_rows,)
         Position in the microdata of each row, −1 for a decoy.
 
@@ -168,19 +151,20 @@ def figures_of_file(  # noqa: PLR0917
     StageFailed
         If the file cannot be read.
     """
-    whom, policy = request.recipient(recipient), request.policy
+    request, policy, table = candidate.request, candidate.request.policy, candidate.index
     cells, real = read_cells(path, request.quasi_identifiers, table), rows >= 0
     measured = rescore(
         cells[real],
         table,
-        CellSizes.of(table, played),
-        own_follower(request, whom, table.population.total),
-        recipient_profile(whom, played, kept).profile,
+        CellSizes.of(table, candidate.generalization),
+        candidate.payoffs,
+        candidate.adversary.profile,
         threshold=policy.risk_threshold,
         small_cell=policy.small_cell,
     )
     if measured is None:
         return None
-    combined = score_again(path, request, scored_names(request, prepared), real)
-    attacked = rows_as_attacked(path, cells, played.cells[prepared.tuple_of_record[rows[real]]], masked, rows)
+    combined = score_again(path, request, scored_names(request, candidate.prepared), real)
+    expected = candidate.generalization.cells[candidate.prepared.tuple_of_record[rows[real]]]
+    attacked = rows_as_attacked(path, cells, expected, candidate.masked, rows)
     return flat_figures(measured.residual, measured.transparent, measured.sequential, combined, attacked)

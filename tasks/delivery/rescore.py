@@ -1,23 +1,21 @@
-"""Scoring a released file again from its bytes: what leaves must carry the risk that was judged."""
+"""Scoring a released file again from its bytes: a released file must carry the risk that was judged."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from tasks.decision.adversary_facts import BeliefFact, ScoreFigure
-from tasks.decision.record import RiskView, TransparentRisk
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.assessments.identity.facts import RiskView, TransparentRisk
+from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.sequential.facts import BeliefFact
+from tasks.assessments.sequential.sequential import beliefs
+from tasks.candidate.groups import groups
 from tasks.generalization.game import Follower
-from tasks.generalization.play import Played, Table
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.suppression import class_sizes
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.groups import groups
-from tasks.risk.identity import risk_view, transparent_risk
-from tasks.risk.sequential import beliefs
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,8 @@ class CellSizes:
     """Those of the last in the external register; None without one."""
 
     @classmethod
-    def of(cls, table: Table, played: Played) -> "CellSizes":
-        """Sizes of the distinct cells of a played method."""
+    def of(cls, table: CountIndex, played: Generalization) -> "CellSizes":
+        """Sizes of the distinct cells of a generalization."""
         numbers, first = np.unique(cell_numbers(played.cells, table.axis_sizes), return_index=True)
         listed = None if played.listed is None else played.listed[first]
         return cls(numbers, played.people[first], played.effective[first], listed)
@@ -40,7 +38,7 @@ class CellSizes:
 
 @dataclass(frozen=True)
 class CellRisk:
-    """What the quasi-identifiers of a file carry."""
+    """Risk carried by the quasi-identifiers of a file."""
 
     residual: RiskView
     transparent: TransparentRisk
@@ -49,7 +47,7 @@ class CellRisk:
 
 def rescore(
     cells: Codes,
-    table: Table,
+    table: CountIndex,
     sizes: CellSizes,
     payoffs: Follower,
     profile: AdversaryProfile,
@@ -76,35 +74,3 @@ def rescore(
         transparent=transparent_risk(people, effective, counts, payoffs),
         sequential=beliefs(profile, groups(table, effective, listed, counts, profile.prior)),
     )
-
-
-def flat_figures(
-    residual: RiskView,
-    transparent: TransparentRisk,
-    sequential: Sequence[BeliefFact],
-    combined: ScoreFigure,
-    attacked: int,
-) -> dict[str, float]:
-    """Every number of a scoring under a name of its own, to be compared one by one.
-
-    ``attacked`` is the number of rows that are as record linkage attacked them.
-    """
-    document: dict[str, Any] = {
-        "residual": residual.model_dump(),
-        "transparent": transparent.model_dump(),
-        "sequential": [belief.model_dump() for belief in sequential],
-        "combined": combined.model_dump(),
-        "rows as attacked": attacked,
-    }
-    return dict(_numbers(document, ()))
-
-
-def _numbers(part: object, name: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    if isinstance(part, dict):
-        for key, value in part.items():
-            yield from _numbers(value, (*name, str(key)))
-    elif isinstance(part, list | tuple):
-        for position, value in enumerate(part):
-            yield from _numbers(value, (*name, str(position)))
-    elif isinstance(part, int | float):
-        yield ".".join(name), float(part)

@@ -36,29 +36,29 @@ class SignedFile:
 
 
 def report_path(recipient: str) -> str:
-    """Where the determination lies as it was recorded, relative to its bundle."""
+    """Path of the determination as it was recorded, relative to its bundle."""
     return f"{REPORTS}/{recipient}.pdf"
 
 
 def signed_path(recipient: str, fingerprint: str) -> str:
-    """Where one signed with a certificate lies, relative to its bundle."""
+    """Path of a determination signed with a certificate, relative to its bundle."""
     return f"{SIGNED}/{recipient}/{fingerprint[:16]}.pdf"
 
 
 def signed_files(contents: Contents, recipients: Container[str]) -> tuple[SignedFile, ...]:
-    """What lies in the places of signed determinations."""
+    """Files in the places of signed determinations."""
     found = ((path, _NAME.fullmatch(path)) for path in contents.files)
     return tuple(SignedFile(path, match[1], match[2]) for path, match in found if match and match[1] in recipients)
 
 
 def signed_unsound(folder: Path, files: Sequence[SignedFile], contents: Contents) -> list[str]:
-    """What is wrong with signed determinations by themselves: their bytes, and what they hold.
+    """Faults of signed determinations by themselves: in their bytes and their contents.
 
     Whose a certificate is, is not judged.
     """
     if not files:
         return []
-    from tasks.signature.findings import Finding, told  # noqa: PLC0415  pyHanko takes a second to import
+    from tasks.signature.findings import SignatureFinding, description  # noqa: PLC0415  pyHanko takes a second to import
     from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415
 
     problems = []
@@ -70,8 +70,8 @@ def signed_unsound(folder: Path, files: Sequence[SignedFile], contents: Contents
             problems.append(f"{file.path} cannot be compared with {report}")
             continue
         found = inspect_pdf(content)
-        if found.finding is not Finding.SOUND:
-            problems.append(f"{file.path}: {told(found)}")
+        if found.finding is not SignatureFinding.SOUND:
+            problems.append(f"{file.path}: {description(found)}")
         elif not content.startswith(recorded):
             problems.append(f"{file.path} does not begin with {report}, byte for byte")
         elif found.signatory is None or not found.signatory.fingerprint.startswith(file.digits):

@@ -1,4 +1,4 @@
-"""How a signed determination comes into its bundle: staged, recorded in the ledger, moved; told in ``signed``.
+"""How a signed determination comes into its bundle: staged, recorded in the ledger, moved; see ``signed``.
 
 ``finish_signed`` moves what an interrupted command has recorded and not moved, and removes what was never recorded.
 Nothing here writes to the ledger.
@@ -9,14 +9,14 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from tasks.core.files import file_sha256
 from tasks.delivery.bundle import flush, on_disk, sync
 from tasks.delivery.signed import signed_path
 from tasks.ledger.entry import Entry, Event
-from tasks.microdata.read import file_sha256
 
 
 def stage_signed(staging: Path, recipient: str, fingerprint: str, content: bytes) -> str:
-    """Put a signed determination on disk, where nobody looks for it yet.
+    """Put a signed determination on disk, where it is not yet read.
 
     Parameters
     ----------

@@ -4,10 +4,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.decision.record import DecisionRecord, Verdict, canonical_json
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.dictionary import write_companions, write_hierarchies
 from tasks.delivery.encryption import SUFFIX
-from tasks.errors import StageFailed
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import ReleaseRequest
 
@@ -81,7 +82,7 @@ def lay_out_delivery(
     Raises
     ------
     StageFailed
-        If the record does not tell how the file is delivered.
+        If the record does not state how the file is delivered.
     """
     if record.delivery is None:
         raise StageFailed(
@@ -97,7 +98,7 @@ def lay_out_delivery(
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:
-    """What was done to each column, the game that prescribed it, and the maskings."""
+    """Treatment of each column, the game that prescribed it, and the maskings."""
     return {
         "fields": [field.model_dump(mode="json") for field in record.fields],
         "game": record.risk.game.model_dump(mode="json") if record.risk else None,

@@ -1,8 +1,9 @@
 """Whether a bundle is what was sealed, decided and recorded; finds everything that is wrong, not only the first.
 
 What reviews have added to it since (``tasks.delivery.additions``), and what experts have signed
-(``tasks.delivery.signed``), is told from what does not belong there by the approval in it and the ledger's later
-entries. It reads and compares; it changes nothing. What it reads in the ledger is made by ``tasks.ledger.bodies``.
+(``tasks.delivery.signed``), is distinguished from what does not belong there by the approval in it and the ledger's
+later entries. It reads and compares; it changes nothing. What it reads in the ledger is made by
+``tasks.decision.bodies``.
 """
 
 import re
@@ -12,13 +13,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.decision.overrides import is_founded
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing, standing
 from tasks.delivery.approval import APPROVALS, Approval, is_approval_told
 from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
 from tasks.delivery.signed import SignedFile, signed_files, signed_recorded, signed_unsound
-from tasks.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 
@@ -32,12 +33,12 @@ RELEASE_ID = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class BundleReport:
-    """What was verified of a bundle that is in order."""
+    """Findings on a bundle that is in order."""
 
     release_id: str
     """The release."""
     manifest_sha256: str
-    """What stands for the bundle's bytes."""
+    """Digest that stands for the bundle's bytes."""
     files: int
     """Number of files, the manifest excepted."""
     decisions: Mapping[str, Verdict]
@@ -180,7 +181,7 @@ def _approvals(
 
 
 def _without(contents: Contents, approvals: Collection[str], signed: Sequence[SignedFile]) -> Contents:
-    """What was sealed with the bundle: everything but what came with approvals, or was signed."""
+    """Contents sealed with the bundle: everything but what came with approvals, or was signed."""
     papers = {f"{APPROVALS}/{who}.json" for who in approvals} | {f"certificate/{who}.pdf" for who in approvals}
     papers |= {file.path for file in signed}
     deliveries = tuple(f"{DELIVERIES}/{who}/" for who in approvals)
@@ -288,7 +289,7 @@ def _decision_recorded(ledger: Ledger, record: DecisionRecord, entry: Entry | No
 def _later_recorded(
     entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord, contents: Contents
 ) -> tuple[list[str], Standing | None]:
-    """What came after the publication: whether it is in order, and where the release stood after the last of it."""
+    """Faults of what came after the publication, and where the release stood after the last of it."""
     path = f"{DECISIONS}/{record.recipient.id}.json"
     try:
         return [], standing(entries, record, contents.files[path].sha256, later[-1].at.date())
@@ -312,7 +313,7 @@ def _addition_recorded(  # noqa: PLR0917
     entry = released[-1]
     if approval is None:
         if path in contents.files:
-            return []  # told already
+            return []  # reported already
         return [
             f"{path}, with {DELIVERIES}/{recipient} released in ledger entry {entry.sequence}, is missing; if the "
             "command that released it was interrupted, releasegate release or review finishes it"
@@ -344,5 +345,5 @@ def _release_recorded(record: DecisionRecord, entry: Entry | None, contents: Con
 
 
 def _delivered_sha256(entry: Entry) -> object:
-    """Of the data file that was delivered: the clear one, or its ciphertext."""
+    """SHA-256 of the data file that was delivered: the clear one, or its ciphertext."""
     return entry.body.get("delivered_sha256", entry.body.get("output_sha256"))

@@ -1,6 +1,6 @@
 """Backward induction search (BIS): try every strategy of every tuple.
 
-Source: Wan et al. 2015, Algorithm 1. Kept as the reference that the fast solver must agree with, and to be timed.
+Source: Wan et al. 2015, Algorithm 1. The gate uses ``exact.solve``, which finds the same payoffs.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from tasks.generalization.game import TIE, Floats
 from tasks.generalization.problem import Problem, allowed_nodes
 from tasks.microdata.hierarchy import Codes
 
-_TUPLES_A_PASS = 4096
+_PAYOFFS_A_PASS = 2**24
 
 
 def backward_induction(
@@ -20,8 +20,9 @@ def backward_induction(
     """Best strategy of each tuple by exhaustive search; parameters and results as of ``exact.solve``."""
     chosen = np.empty(len(codes), dtype=np.intp)
     best = np.empty(len(codes))
-    for start in range(0, len(codes), _TUPLES_A_PASS):
-        rows = slice(start, start + _TUPLES_A_PASS)
+    step = max(_PAYOFFS_A_PASS // len(problem.lattice), 1)
+    for start in range(0, len(codes), step):
+        rows = slice(start, start + step)
         payoffs = payoff_matrix(problem, codes[rows], rule)
         allowed = allowed_nodes(problem.lattice, None if floor is None else floor[rows])
         if allowed is not None:

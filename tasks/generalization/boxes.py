@@ -1,4 +1,4 @@
-"""Boxes of strategies, each all between a most specific and a most general one: what branch and bound divides.
+"""Boxes of strategies, each all between a most specific and a most general one: the sets that branch and bound divides.
 
 No strategy of a box releases more than its most specific one. Where levels do not cross, none has larger groups than
 its most general one either.
@@ -44,7 +44,7 @@ def halves(losses: Sequence[Floats], box: Box) -> tuple[Box, Box]:
     Parameters
     ----------
     losses : sequence of arrays of shape (n_levels,)
-        What each attribute loses at each of its levels.
+        Loss of each attribute at each of its levels.
     box : Box
 
     Returns

@@ -40,14 +40,14 @@ class _Search:
     problem: Problem
     data: Tuples
     losses: Sequence[Floats]
-    """What the file loses in each attribute at each of its levels."""
+    """Information loss of the file in each attribute at each of its levels."""
     caps: Floats
     """Most that a group of at most n people adds to its released value; the last holds beyond."""
     boxes: list[tuple[float, int, Box, float, bool]] = field(default_factory=list)
     """Open boxes: bound with its sign changed, number, the box, what its groups add at most, whether that was counted
     at the box's own most general strategy."""
     totals: dict[Levels, float] = field(default_factory=dict)
-    """What the strategies counted so far pay."""
+    """Payoffs of the strategies counted so far."""
     best: float = -np.inf
     made: int = 0
 

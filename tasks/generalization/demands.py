@@ -1,11 +1,11 @@
-"""From a request to what k-anonymity demands of the classes of any method."""
+"""Requirements of k-anonymity on the classes of any method, as derived from a request."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.generalization.kanonymity.constraints import (
     Closeness,
     DistinctDiversity,
@@ -23,7 +23,7 @@ _WHERE = "policy.generalization.k_anonymity"
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """What each class must have, what may be suppressed for it, and what the search minimises."""
+    """Requirements on each class, the suppression allowed to meet them, and the metric that the search minimises."""
 
     k: int
     """Least records of a class."""
@@ -71,7 +71,7 @@ def plain_demands(k: int, prepared: Prepared) -> Demands:
 
 
 def in_words(terms: KAnonymity) -> tuple[str, ...]:
-    """What each class must have, one clause a demand."""
+    """Requirements on each class, one clause per demand."""
     words = [f"at least {terms.k:,} records"]
     if terms.people is not None:
         words.append(f"at least {terms.people:,} people of the population who match it")

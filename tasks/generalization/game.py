@@ -15,14 +15,14 @@ from typing import Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 
 Floats = NDArray[np.float64]
 
 TIE = 1e-9
-"""Payoffs nearer than this are equal; of equal strategies the first in lexicographic order is played."""
+"""Payoffs nearer than this are equal; of equal strategies the first in lexicographic order is chosen."""
 
 _EXACT = 1 - 1e-12
 """Stakes are decimals and their products are rounded: a gain this near to the cost of the attempts equals it."""
@@ -31,7 +31,7 @@ _SEX_NAMES = frozenset({"sex", "gender"})
 
 
 class Follower(Protocol):
-    """The recipient's side of the game: what he does at a group size and what that means to both.
+    """The recipient's side of the game: its action at a group size, and the payoffs of both sides.
 
     Implementations are immutable and hashable. All methods work elementwise on group sizes of any one shape; a size of
     0 counts as 1. Payoffs are per record, in one currency.

@@ -1,7 +1,7 @@
-"""Recursive partition: generalization that keeps its promise to a recipient who knows the rule.
+"""Recursive partition: generalization whose group sizes hold against a recipient who knows the rule.
 
-Per-record play lets an informed recipient keep, among the people of a released cell, only those whose own best
-strategy is that cell. Here whole cells are divided instead, and everybody in a released cell is released as that cell:
+Per-record strategies let an informed recipient narrow the people of a released cell to those whose own best strategy
+is that cell. Here whole cells are divided instead, and everybody in a released cell is released as that cell:
 
     best(cell) = max(weight · payoff of releasing the cell, max over attributes Σ best(children along it))
 
@@ -24,15 +24,15 @@ from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
 RELEASE, WITHHOLD = -1, -2
-"""What is done with a cell that is not split; all other choices are the attribute that it is split along."""
+"""Choices for a cell that is not split; every other choice is the attribute that it is split along."""
 
 _TIE = 1e-12
-"""Relative: sums over millions of people are compared. Equal sums are split, which tells the recipient more."""
+"""Relative: sums over millions of people are compared. Equal sums are split, which gives the recipient more detail."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Which cells to release and which to split, for every cell that can be reached."""
+    """Choice between release and split for every cell that can be reached."""
 
     hierarchies: tuple[Hierarchy, ...]
     choices: "Choices"
@@ -65,7 +65,7 @@ class Partition:
 
 
 class Choices(Protocol):
-    """What is done with each cell: the attribute that it is split along, or that it is released or withheld."""
+    """Choice for each cell: the attribute that it is split along, or that it is released or withheld."""
 
     def at(self, cells: Codes, levels: Codes) -> NDArray[np.int8]:
         """Choice at cells in axis positions; levels are theirs; both of shape (n_cells, n_attributes)."""
@@ -133,7 +133,7 @@ def kept_by(positions: Sequence[Codes], loss: InformationLoss) -> Floats:
 
 
 Worth = Callable[[NodeCells], tuple[Floats, NDArray[np.int8]]]
-"""What each cell pays if it is not split, in sum over its weight, and whether it is released or withheld for that;
+"""Payoff of each cell if it is not split, in sum over its weight, and whether it is released or withheld for that;
 minus infinity where neither is allowed. Both are new arrays in the shape of the counts."""
 
 

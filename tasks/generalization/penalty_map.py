@@ -1,4 +1,4 @@
-"""What fines and detection buy: the publisher's payoff over penalty and probability of detection.
+"""Value of fines and detection: the publisher's payoff over penalty and probability of detection.
 
 The recipient plans (``sequential_follower``), and the publisher answers each pair of terms with the best generalization
 of one method. Deterred by the agreement, the recipient leaves smaller groups alone, and records can be released in more
@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.game import Floats
-from tasks.generalization.play import Played, Table, play
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.suppression import suppressed
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.request.model import Method
 
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
-_Games = dict[Hashable, Played | None]
+_Games = dict[Hashable, Generalization | None]
 
 
 class Answer(NamedTuple):
@@ -64,7 +64,7 @@ class PenaltyMap:
 
 @dataclass(frozen=True)
 class _Rule:
-    """How a file is made, the recipient apart."""
+    """Inputs of a file other than the recipient."""
 
     method: Method
     weights: Floats
@@ -73,7 +73,7 @@ class _Rule:
 
 
 def penalty_map(
-    table: Table,
+    table: CountIndex,
     method: Method,
     follower: SequentialFollower,
     weights: Floats,
@@ -83,14 +83,14 @@ def penalty_map(
     cell_weights: str = "population",
     minimum_class_size: int = 1,
 ) -> PenaltyMap:
-    """Play a method at every pair of penalty and detection.
+    """Apply a method at every pair of penalty and detection.
 
     Parameters
     ----------
-    table : Table
+    table : CountIndex
     method : Method
     follower : SequentialFollower
-        Its penalty and detection at the first attempt are replaced, all else stays.
+        Its penalty and detection at the first attempt are replaced; all else is unchanged.
     weights : array of shape (n_attributes,)
         Weight of each attribute in the information loss.
     penalties : array of shape (n_penalties,)
@@ -129,7 +129,7 @@ def penalty_map(
     )
 
 
-def _answer(table: Table, rule: _Rule, follower: SequentialFollower, games: _Games) -> Answer:
+def _answer(table: CountIndex, rule: _Rule, follower: SequentialFollower, games: _Games) -> Answer:
     key = _alike(follower, rule.method)
     if key not in games:
         games[key] = _played(table, rule, follower)
@@ -150,21 +150,21 @@ def _answer(table: Table, rule: _Rule, follower: SequentialFollower, games: _Gam
 
 
 def _alike(follower: SequentialFollower, method: Method) -> Hashable:
-    """What the game depends on: P_reid by group size, and under the No-Attack rules only where it is above 0."""
+    """Inputs of the game: P_reid by group size, and under the No-Attack rules only where it is above 0."""
     risks = follower.risks
     if risks is None:
         return follower
     return (risks > 0).tobytes() if method in _NO_ATTACK else risks.tobytes()
 
 
-def _played(table: Table, rule: _Rule, follower: SequentialFollower) -> Played | None:
+def _played(table: CountIndex, rule: _Rule, follower: SequentialFollower) -> Generalization | None:
     try:
         return play(table, rule.method, follower, rule.weights, rule.cell_weights)
     except StageFailed:
         return None
 
 
-def _released(table: Table, played: Played, minimum_class_size: int) -> NDArray[np.int64] | None:
+def _released(table: CountIndex, played: Generalization, minimum_class_size: int) -> NDArray[np.int64] | None:
     """Records of each tuple that are released, 0 where they are suppressed; None where all are."""
     kept = np.ones(len(table.data), np.bool_) if played.withheld is None else ~played.withheld
     numbers = cell_numbers(played.cells[kept], table.axis_sizes)

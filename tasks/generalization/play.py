@@ -1,23 +1,18 @@
-"""Playing a method: which cell every tuple is released as, and how many people it hides among.
+"""Application of a method: the cell that every tuple is released as, and how many people match it.
 
-One door to all methods, so that the gate, the comparison of methods and the explanation of a verdict play alike. Where
+The only entry point to all methods, so that the gate, the comparison of methods and the explanation agree. Where
 the policy demands k-anonymity, every method is followed by it (``recoding``); where it has a budget over the whole
-file, the per-record methods and the partitions keep it (``budget``). Played against one of several recipients who may
-collude (``collusion``), these methods give his copy of the solution for all of them.
+file, the per-record methods and the partitions keep it (``budget``).
 """
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 import numpy as np
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.partitions import Weighed
 from tasks.generalization.budget.ruling import Ruled, ruled_partition, ruled_records
 from tasks.generalization.budget.terms import Budget
-from tasks.generalization.collusion.colluder import Colluder
-from tasks.generalization.collusion.colluders import Colluders
-from tasks.generalization.collusion.copies import CopiesRule, copies_by_cell, copies_by_record
 from tasks.generalization.common import common_strategy
 from tasks.generalization.dividing import LevelsRule, cells_fit, divided
 from tasks.generalization.exact import Rule, solve
@@ -26,8 +21,8 @@ from tasks.generalization.problem import Problem, all_attacked
 from tasks.generalization.raised import matching_people
 from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import DivisionOutcome, KAnonymityOutcome, MethodCells, Played, Table
-from tasks.linkage.transparency import cell_numbers, effective_sizes
+from tasks.generalization.table import CountIndex, DivisionOutcome, Generalization, KAnonymityOutcome, MethodCells
+from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
@@ -36,10 +31,10 @@ from tasks.request.model import Method
 __all__ = [
     "PARTITION_RULES",
     "PER_RECORD",
+    "CountIndex",
     "DivisionOutcome",
+    "Generalization",
     "KAnonymityOutcome",
-    "Played",
-    "Table",
     "effective_people",
     "information_kept",
     "overlapping",
@@ -52,18 +47,19 @@ __all__ = [
 PARTITION_RULES = {Method.BASIC_PARTITION: Rule.BASIC, Method.NO_ATTACK_PARTITION: Rule.NO_ATTACK}
 PER_RECORD = frozenset({Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY})
 _OUTCOMES_KEPT = 16
-_COPIES_KEPT_BYTES = 256 * 2**20
 
 
-def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population") -> Played:
-    """Play a method on the data and, with the same rule, on the whole population.
+def play(
+    table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
+) -> Generalization:
+    """Apply a method to the data and, with the same rule, to the whole population.
 
     Parameters
     ----------
-    table : Table
+    table : CountIndex
     method : Method
     payoffs : Follower
-        The recipient's side: stakes, or how he plans. For a ``Colluder`` his copy, as it is made for all colluders.
+        The recipient's side: stakes, or a plan.
     weights : array of shape (n_attributes,)
         Weight of each attribute in the information loss.
     cell_weights : {"population", "data"}
@@ -72,7 +68,7 @@ def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_
     Raises
     ------
     StageFailed
-        If the method leaves some record no strategy, or k-anonymity is demanded and cannot be had.
+        If the method leaves a record without a strategy, or k-anonymity is demanded and cannot be reached.
     """
     key = _key(method, payoffs, weights, cell_weights)
     if key not in table.outcomes:
@@ -83,14 +79,14 @@ def play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_
 
 
 def population_cells(
-    table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
+    table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Codes:
     """Cell that the method gives each population tuple, in axis positions; parameters as of ``play``.
 
     Raises
     ------
     StageFailed
-        If the method leaves some record no strategy.
+        If the method leaves a record without a strategy.
     """
     if table.budget is not None:
         own = play(table, method, payoffs, weights, cell_weights).own
@@ -100,7 +96,7 @@ def population_cells(
     return made.own if table.demands is None else recode(table, table.demands, made).own
 
 
-def overlapping(table: Table, method: Method) -> bool:
+def overlapping(table: CountIndex, method: Method) -> bool:
     """Whether some people can match a released cell that is not their own, so that n_T may be below n_p.
 
     Where each record has a strategy of its own they can; where whole cells are released they cannot. Generalized
@@ -126,11 +122,11 @@ def _nested(hierarchy: Hierarchy, extra: SafeHarborAxis) -> bool:
     return True
 
 
-def _problem(table: Table, payoffs: Follower, weights: Floats) -> Problem:
+def _problem(table: CountIndex, payoffs: Follower, weights: Floats) -> Problem:
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
-def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> Played:
+def _play(table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> Generalization:
     problem = _problem(table, payoffs, weights)
     made = _made(table, method, payoffs, weights, cell_weights)
     found = None if table.demands is None else recode(table, table.demands, made)
@@ -141,7 +137,7 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
         listed = None if listed is None else np.where(released, listed, 0)
     effective, effective_listed = effective_people(table, last.cells, last.own, people, listed)
     whole = found is None and method in PARTITION_RULES and not cells_fit(table)
-    return Played(
+    return Generalization(
         method=method,
         levels=last.levels,
         cells=last.cells,
@@ -159,11 +155,11 @@ def _play(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
 
 
 def _key(method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> Hashable:
-    """What a method's cells depend on, the table apart."""
+    """Inputs that a method's cells depend on, other than the table."""
     return method, payoffs, weights.tobytes(), cell_weights if method in PARTITION_RULES else None
 
 
-def _made(table: Table, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> MethodCells:
+def _made(table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str) -> MethodCells:
     key = _key(method, payoffs, weights, cell_weights)
     if table.demands is None:
         return _method(table, _problem(table, payoffs, weights), method, cell_weights)
@@ -175,16 +171,14 @@ def _made(table: Table, method: Method, payoffs: Follower, weights: Floats, cell
     return found
 
 
-def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -> MethodCells:
-    """What the method itself makes of data and population."""
+def _method(table: CountIndex, problem: Problem, method: Method, cell_weights: str) -> MethodCells:
+    """Cells that the method itself gives data and population."""
     if method is Method.SAFE_HARBOR:
         data, floors = table.data.codes, [axis.floor for axis in table.safe_harbor]
         levels = np.column_stack([levels[data[:, axis]] for axis, levels in enumerate(floors)])
         return MethodCells(levels, _safe_harbor_cells(table, data), _safe_harbor_cells(table, table.population.codes))
     if table.budget is not None and (method in PARTITION_RULES or method in PER_RECORD):
         return _budgeted(table, problem, method, cell_weights, table.budget)
-    if isinstance(problem.payoffs, Colluder) and method is not Method.K_ANONYMITY:
-        return _copies(table, problem, problem.payoffs, method, cell_weights)[problem.payoffs.member]
     division = None
     if method in PARTITION_RULES:
         rule, division = divided(table, problem, PARTITION_RULES[method], cell_weights)
@@ -196,50 +190,8 @@ def _method(table: Table, problem: Problem, method: Method, cell_weights: str) -
     return MethodCells(levels, cells, own, division)
 
 
-def _copies(
-    table: Table, problem: Problem, colluder: Colluder, method: Method, cell_weights: str
-) -> tuple[MethodCells, ...]:
-    """What a method makes of data and population for each of several recipients who may collude; solved once."""
-    colluders = colluder.colluders
-    key = _key(method, replace(colluder, member=0), problem.loss.weights, cell_weights)
-    found = table.copies.get(key)
-    if found is None:
-        rule = _copies_rule(table, problem, colluders, method, cell_weights)
-        data, people = table.data.codes, table.population.codes
-        found = tuple(
-            MethodCells(
-                levels,
-                problem.canonical(cells_at(data, levels, table.hierarchies)),
-                problem.canonical(cells_at(people, own, table.hierarchies)),
-            )
-            for levels, own in zip(rule(data), rule(people), strict=True)
-        )
-        # One recipient after the other asks for the same: what is kept longest is asked for first again.
-        while len(table.copies) >= max(_COPIES_KEPT_BYTES // (len(found) * (2 * data.nbytes + people.nbytes)), 1):
-            table.copies.popitem()
-        table.copies[key] = found
-    return found
-
-
-def _copies_rule(table: Table, problem: Problem, colluders: Colluders, method: Method, cell_weights: str) -> CopiesRule:
-    if method in PARTITION_RULES:
-        return copies_by_cell(table, problem, colluders, PARTITION_RULES[method], cell_weights)
-    if method not in PER_RECORD:
-        raise StageFailed(
-            f"the method {method.value} makes no copies for recipients who may collude",
-            where="policy.generalization.collusion",
-            expected="a per-record method or a partition",
-            got=method.value,
-            fix="play basic, no-attack, sh-friendly or a partition, or remove collusion",
-        )
-    rule, floored = rule_of(method), method is Method.SH_FRIENDLY
-    return lambda codes: copies_by_record(
-        problem, codes, colluders, rule, safe_harbor_floor(table, codes) if floored else None
-    )
-
-
-def _budgeted(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> MethodCells:
-    """What a method makes of data and population within a budget over the whole file."""
+def _budgeted(table: CountIndex, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> MethodCells:
+    """Cells that a method gives data and population within a budget over the whole file."""
     check_trees("a budget over the whole file rests on hierarchies that are trees", table.hierarchies)
     found = _ruled(table, problem, method, cell_weights, budget)
     cells, own = (
@@ -251,7 +203,7 @@ def _budgeted(table: Table, problem: Problem, method: Method, cell_weights: str,
     )
 
 
-def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> Ruled:
+def _ruled(table: CountIndex, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> Ruled:
     if method in PARTITION_RULES:
         if not cells_fit(table):
             raise StageFailed(
@@ -278,16 +230,16 @@ def _ruled(table: Table, problem: Problem, method: Method, cell_weights: str, bu
 
 
 def rule_of(method: Method) -> Rule:
-    """Which strategies a per-record method may play."""
+    """Strategies that a per-record method may choose."""
     return Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
 
 
-def safe_harbor_floor(table: Table, codes: Codes) -> Codes:
+def safe_harbor_floor(table: CountIndex, codes: Codes) -> Codes:
     """Least levels that Safe Harbor allows leaf codes."""
     return np.column_stack([axis.floor[codes[:, place]] for place, axis in enumerate(table.safe_harbor)])
 
 
-def _levels_rule(table: Table, problem: Problem, method: Method) -> LevelsRule:
+def _levels_rule(table: CountIndex, problem: Problem, method: Method) -> LevelsRule:
     if method is Method.K_ANONYMITY:
         if table.demands is None:
             raise StageFailed(
@@ -313,7 +265,7 @@ def _per_record(problem: Problem, codes: Codes, rule: Rule, floor: Codes | None)
     return levels
 
 
-def _kept(table: Table, problem: Problem, cells: Codes) -> Floats:
+def _kept(table: CountIndex, problem: Problem, cells: Codes) -> Floats:
     """Share of information kept, groups that only Safe Harbor has included."""
     lost = np.zeros(len(cells))
     for axis, (losses, extra) in enumerate(zip(problem.loss.by_axis, table.safe_harbor, strict=True)):
@@ -323,23 +275,23 @@ def _kept(table: Table, problem: Problem, cells: Codes) -> Floats:
     return kept
 
 
-def information_kept(table: Table, payoffs: Follower, weights: Floats, cells: Codes) -> Floats:
+def information_kept(table: CountIndex, payoffs: Follower, weights: Floats, cells: Codes) -> Floats:
     """Share of information that each of some cells keeps, 0 to 1; shape (n_cells,)."""
     return _kept(table, _problem(table, payoffs, weights), cells)
 
 
-def _safe_harbor_cells(table: Table, codes: Codes) -> Codes:
+def _safe_harbor_cells(table: CountIndex, codes: Codes) -> Codes:
     return np.column_stack([axis.positions[codes[:, number]] for number, axis in enumerate(table.safe_harbor)])
 
 
 def effective_people(
-    table: Table, released: Codes, own: Codes, people: Counts, listed: Counts | None
+    table: CountIndex, released: Codes, own: Codes, people: Counts, listed: Counts | None
 ) -> tuple[Counts, Counts | None]:
     """People whose own cell it is that is released: of the population, and of the register.
 
     Parameters
     ----------
-    table : Table
+    table : CountIndex
     released : array of shape (n_tuples, n_attributes)
         Released cell of each data tuple.
     own : array of shape (n_population_tuples, n_attributes)

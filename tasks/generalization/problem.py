@@ -1,4 +1,4 @@
-"""What every solver of the game is given: hierarchies, stakes, the population's counts and the tuples to decide on."""
+"""Input of every solver of the game: hierarchies, stakes, the population's counts and the tuples to decide on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tasks.generalization.kanonymity.metrics import AxisCost, Floats, Metric, Reference, shares
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import Table
+from tasks.generalization.table import CountIndex
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 
@@ -44,11 +44,11 @@ class RaisedAxis:
 class Raised:
     """The raised hierarchies of a table under one method."""
 
-    table: Table
+    table: CountIndex
     axes: tuple[RaisedAxis, ...]
 
     @classmethod
-    def of(cls, table: Table, *cells: Codes) -> "Raised":
+    def of(cls, table: CountIndex, *cells: Codes) -> "Raised":
         """Raised hierarchies over the groups of some cells, all of shape (n, n_attributes) in canonical positions."""
         pairs = zip(table.hierarchies, table.safe_harbor, strict=True)
         used = [np.unique(np.concatenate([rows[:, axis] for rows in cells])) for axis in range(len(table.hierarchies))]
@@ -79,7 +79,7 @@ class Raised:
         )
 
     def reference(self, metric: Metric, leaves: Codes) -> Reference:
-        """What the metric costs the table's records, by the groups that are released and the values collected.
+        """Cost of the table's records by the metric, from the groups that are released and the values collected.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ def raised_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> Rai
     return RaisedAxis(tree, np.concatenate([ordered[new[:, at], at] for at in level]), levels[order], leaf_of)
 
 
-def matching_people(table: Table, cells: Codes) -> Counts:
+def matching_people(table: CountIndex, cells: Codes) -> Counts:
     """People of the population whose values a cell holds, n_p; also where Safe Harbor has groups of its own.
 
     Parameters
@@ -172,7 +172,7 @@ def matching_people(table: Table, cells: Codes) -> Counts:
     return people
 
 
-def _people_outside(table: Table, cells: Codes) -> Counts:
+def _people_outside(table: CountIndex, cells: Codes) -> Counts:
     """Count cells with groups outside the hierarchies: those of one kind, level by level, in one pass each."""
     kinds = np.empty_like(cells)
     for axis, hierarchy in enumerate(table.hierarchies):
@@ -186,7 +186,7 @@ def _people_outside(table: Table, cells: Codes) -> Counts:
     return people
 
 
-def _people_of_kind(table: Table, cells: Codes, kind: Codes) -> Counts:
+def _people_of_kind(table: CountIndex, cells: Codes, kind: Codes) -> Counts:
     matched = np.ones(len(table.population), dtype=np.bool_)
     number = np.zeros(len(table.population), dtype=np.int64)
     wanted = np.zeros(len(cells), dtype=np.int64)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity import Constraint, KMap, Lifted, Metric, Optimum, lift, search
 from tasks.generalization.kanonymity.metrics import Reference
 from tasks.generalization.raised import Raised
-from tasks.generalization.table import KAnonymityOutcome, MethodCells, Table
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.table import CountIndex, KAnonymityOutcome, MethodCells
+from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes, check_trees
 
 Bools = NDArray[np.bool_]
@@ -44,7 +44,7 @@ class Recoded:
     outcome: KAnonymityOutcome
 
 
-def recode(table: Table, demands: Demands, method: MethodCells) -> Recoded:
+def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
     """Make a method's classes k-anonymous at the least loss.
 
     Raises
@@ -153,7 +153,7 @@ def _value(raised: Raised, whole: Reference, codes: Codes, lifted: Lifted) -> fl
     return float(np.square(sizes, dtype=np.float64).sum() + whole.n_records * np.count_nonzero(lifted.suppressed))
 
 
-def _outcome(table: Table, stages: _Stages) -> KAnonymityOutcome:
+def _outcome(table: CountIndex, stages: _Stages) -> KAnonymityOutcome:
     optimum, lifted = stages.optimum, stages.lifted
     names = (hierarchy.name for hierarchy in table.hierarchies)
     return KAnonymityOutcome(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import HierarchyError, RequestError
+from tasks.core.errors import HierarchyError, RequestError
 from tasks.generalization.zip3 import RESTRICTED_LABEL, ZipTable
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import SafeHarborRule

@@ -1,6 +1,6 @@
-"""The recipient of the game as one who plans: penalties, detection and attempt after attempt, at a cell's group size.
+"""The recipient as a sequential adversary: penalties, detection and repeated attempts, at a cell's group size.
 
-Source: Xia et al., *Process-Driven Data Privacy*, CIKM 2015, as ``tasks.risk.fmdp`` reads it, in the place of the
+Source: Xia et al., *Process-Driven Data Privacy*, CIKM 2015, as ``tasks.adversary.fmdp`` reads it, in the place of the
 single attempt of Wan et al. 2015. Of the n people of a released cell the external data list g, the share that the prior
 says (the same rule as the risk stage's without a register); a record is attacked where the plan comes to exploits, and
 is re-identified with probability P_reid(g). The plan depends on the record through n alone, so it is solved once, as a
@@ -8,16 +8,16 @@ table over n; what solvers ask is a look-up.
 
 Three recipients:
 
-* he knows the group, and pays for access record by record (``Belief.KNOWN``): attacked iff −C_d + γW(g) > 0;
-* he does not know it, and holds Binomial(n_ext, density) beliefs, density = n over the population (``Belief.UNKNOWN``,
-  eq. 6): access pays by his belief, all that follows goes by the actual group;
-* access is paid once for the whole file (``Belief.SUNK``): attacked iff W(g) > 0. He bounds the other two, and is the
-  one whom gates judge.
+* the recipient knows the group and pays for access record by record (``Belief.KNOWN``): attacked iff −C_d + γW(g) > 0;
+* the recipient does not know the group and holds Binomial(n_ext, density) beliefs, density = n over the population
+  (``Belief.UNKNOWN``, eq. 6): the belief decides about access, the actual group about all that follows;
+* access is paid once for the whole file (``Belief.SUNK``): attacked iff W(g) > 0. This recipient bounds the other two,
+  and the gates use its figures.
 
-What is and is not monotone: the worth of a known group falls with its size or stays, so attack ends at one size. P_reid
-may rise below it where penalties are limited, and under ``UNKNOWN`` even the attack may begin with the size: a group of
-one may be believed absent. Nothing here or in the solvers takes either to be monotone; ``safe_group`` is the last size
-attacked, plus one.
+Monotonicity: the worth of a known group never rises with its size, so attacks end at one size. P_reid may rise below
+that size where penalties are limited. Under ``UNKNOWN`` an attack may start to pay only as the size grows: a group of
+one may be believed absent. Neither this module nor the solvers assume that P_reid or attack is monotone;
+``safe_group`` is the last size attacked, plus one.
 
 Where the two models coincide
 -----------------------------
@@ -37,28 +37,28 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
-from tasks.generalization.game import Floats
-from tasks.microdata.tuples import Counts
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.exploiting import LARGEST_SIZE, largest_exploited
-from tasks.risk.fmdp import (
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.exploiting import LARGEST_SIZE, largest_exploited
+from tasks.adversary.fmdp import (
     access_values,
     expected_linked_values,
     reidentification_probability,
     reidentification_probability_unknown,
 )
-from tasks.risk.group_sizes import expected_candidates, expected_listed
-from tasks.risk.thresholds import known_threshold
+from tasks.adversary.group_sizes import expected_candidates, expected_listed
+from tasks.adversary.thresholds import known_threshold
+from tasks.core.errors import ParameterError
+from tasks.generalization.game import Floats
+from tasks.microdata.tuples import Counts
 
 _LONGEST_TABLE = 2**20
-"""Sizes past it are solved as they are asked for; they matter only to recipients whom hardly any group deters."""
+"""Larger sizes are solved on request; they matter only for recipients that hardly any group deters."""
 _PLANS_KEPT = 32
 """At most 16 MiB each: draws of uncertain terms ask for thousands, one after the other."""
 
 
 class Belief(StrEnum):
-    """What the recipient knows of a record's group before he pays for access, or that access is paid anyway."""
+    """The recipient's knowledge of a record's group before paying for access, or that access is paid anyway."""
 
     KNOWN = "known group"
     UNKNOWN = "unknown group"
@@ -67,7 +67,7 @@ class Belief(StrEnum):
 
 @dataclass(frozen=True)
 class SequentialFollower:
-    """A recipient who plans (``tasks.generalization.game.Follower``); money in one currency, per record.
+    """A sequential adversary (``tasks.generalization.game.Follower``); money in one currency, per record.
 
     Parameters
     ----------

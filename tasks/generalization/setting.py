@@ -1,30 +1,27 @@
-"""From a request and its prepared data to the game: table, stakes and weights."""
+"""The game of a request and its prepared data: table, stakes and weights."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from tasks.adversary.profile import derive_profile
 from tasks.generalization.budget.terms import Budget, limits_of
-from tasks.generalization.collusion.colluder import Colluder
-from tasks.generalization.collusion.colluders import Colluders
 from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import Played, Table, play
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Recipient, ReleaseRequest
-from tasks.risk.profile import derive_profile
 
 _MEBIBYTE = 2**20
 
 
-def game_table(request: ReleaseRequest, prepared: Prepared) -> Table:
+def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping of every quasi-identifier."""
-    return Table(
+    return CountIndex(
         hierarchies=tuple(prepared.hierarchies.values()),
         safe_harbor=tuple(
             safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
@@ -55,7 +52,7 @@ def budget_of(request: ReleaseRequest) -> Budget | None:
     )
 
 
-def table_under(table: Table, request: ReleaseRequest) -> Table:
+def table_under(table: CountIndex, request: ReleaseRequest) -> CountIndex:
     """The table of a request that differs from the table's own in no demand but k."""
     terms = request.policy.generalization.k_anonymity
     if terms is None or table.demands is None or terms.k == table.demands.k:
@@ -75,14 +72,14 @@ def payoffs_of(recipient: Recipient) -> Payoffs:
 
 
 def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
-    """The recipient's side of the game: what he attacks, and what that is worth to him and costs the publisher.
+    """The recipient's side of the game: the records it attacks, its gain from them and the publisher's loss.
 
     Parameters
     ----------
     request : ReleaseRequest
-        Its policy says whether he makes one attempt or plans. One who plans has the profile of the risk stage, but for
-        a prior that the request leaves to the register: that depends on the groups that the game is to make, so the
-        game takes the largest that a register can give.
+        Its policy says whether the recipient makes one attempt or is a sequential adversary. The latter has the profile
+        of the risk stage, except for a prior that the request leaves to the register: that depends on the groups that
+        the game is to make, so the game takes the largest that a register can give.
     recipient : Recipient
     people : int
         People of the population.
@@ -90,17 +87,17 @@ def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> 
     Raises
     ------
     ParameterError
-        If a term of one who plans is outside its range.
+        If a term of a sequential adversary is outside its range.
     """
     policy, stakes = request.policy.generalization, payoffs_of(recipient)
     return stakes if policy.adversary == "one-shot" else planning_follower(request, recipient, people)
 
 
 def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> SequentialFollower:
-    """The recipient as one who plans, whomever the policy has the game played against.
+    """The recipient as a sequential adversary, whichever adversary the policy names for the game.
 
-    Parameters and errors are those of ``own_follower``. Where the policy does not say what he knows of groups, access
-    is paid for the whole file.
+    Parameters and errors are those of ``own_follower``. Where the policy does not say what the recipient knows of
+    groups, access is paid for the whole file.
     """
     believed, stakes = request.policy.generalization.adversary_belief, payoffs_of(recipient)
     belief = Belief.SUNK if believed is None else Belief(believed)
@@ -108,16 +105,11 @@ def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int
 
 
 def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
-    """Whom the recipient's game is played against.
+    """The follower in the recipient's game.
 
-    That is the recipient, or all for whom one representation is chosen, or he as one of several who may collude.
-
-    Parameters and errors are those of ``own_follower``.
+    That is the recipient, or all for whom one representation is chosen. Parameters and errors are those of
+    ``own_follower``.
     """
-    colluding = request.colluding(recipient)
-    if colluding:
-        place = [one.id for one in colluding].index(recipient.id)
-        return Colluder(colluders_of(request, colluding, people), place)
     sharing = request.sharing(recipient)
     if not sharing:
         return own_follower(request, recipient, people)
@@ -127,16 +119,10 @@ def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> F
     return SharedFollower.together(members)
 
 
-def colluders_of(request: ReleaseRequest, members: Sequence[Recipient], people: int) -> Colluders:
-    """Recipients of a request whose copies may come together, as its policy says; errors as of ``own_follower``."""
-    terms = request.policy.generalization.collusion
-    probability = 0.0 if terms is None else terms.probability
-    made = Colluders.one_pair if terms is not None and terms.who == "one pair" else Colluders.all_or_none
-    return made([own_follower(request, one, people) for one in members], probability)
-
-
-def played_against(table: Table, request: ReleaseRequest, recipient: Recipient, follower: Follower) -> Played:
-    """A recipient's method against a follower, with the weights of the request; errors as of ``play``."""
+def played_against(
+    table: CountIndex, request: ReleaseRequest, recipient: Recipient, follower: Follower
+) -> Generalization:
+    """Generalization by a recipient's method against a follower, with the request's weights; errors as of ``play``."""
     cells = request.policy.generalization.cell_weights
     return play(table, request.method_for(recipient), follower, weights_of(request), cells)
 
@@ -149,7 +135,7 @@ def weights_of(request: ReleaseRequest) -> Floats:
 
 
 def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
-    """Find what would stop every game on this request before any is played.
+    """Find conditions that would stop every game on this request, before any is solved.
 
     Raises
     ------
@@ -157,7 +143,7 @@ def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
         If the weights leave no information to lose, a Safe Harbor rule does not fit its attribute, or k-anonymity is
         demanded that no class can have.
     ParameterError
-        If the plan of a recipient whom the game is played against cannot be solved.
+        If the plan of a recipient in the game cannot be solved.
     """
     table = game_table(request, prepared)
     if table.budget is not None:

@@ -5,12 +5,12 @@ All get the same file, or exactly one of several types will and the publisher do
     U = v − Σ_j w_j·L_j·P_j(n),   P_j(n) the probability that recipient j re-identifies a record among n people
 
 with w_j = 1 for all of them, or w_j the probability of the type. For recipients of a single attempt P_j(n) is
-π·1[G_j·π > c_j]; those who plan have that of the plan; the two may be mixed. Each knows his own stakes and decides for
-himself: an attack by one neither helps nor hinders another. With one follower in the place of several all solvers, the
-recursive partition among them, stay exact.
+π·1[G_j·π > c_j]; for sequential adversaries it is that of the plan; the two may be mixed. Each recipient knows its
+own stakes and decides alone: an attack by one neither helps nor hinders another. With one follower in place of several,
+all solvers, including the recursive partition, stay exact.
 
 What sharing costs is the sum of the recipients' own optima less the shared optimum. It is never below 0 where the
-benefits add up too: the shared strategy is one that each own game could have played.
+benefits add up too: the shared strategy is one that was available in each recipient's own game.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats, Follower
 from tasks.microdata.tuples import Counts
 
@@ -38,7 +38,7 @@ class SharedFollower:
     """Publisher's benefit of the representation in full detail, V."""
     members: tuple[Follower, ...]
     weights: tuple[float, ...]
-    """What each member's loss and gain count, w; greater than 0."""
+    """Weight of each member's loss and gain, w; greater than 0."""
 
     def __post_init__(self) -> None:
         if not self.members or len(self.members) != len(self.weights):
@@ -50,7 +50,7 @@ class SharedFollower:
 
     @classmethod
     def together(cls, members: Sequence[Follower]) -> "SharedFollower":
-        """All of some recipients, each of whom the publisher benefits from: V is the sum of theirs."""
+        """All of some recipients, where the publisher benefits from each: V is the sum of their benefits."""
         return cls(sum(member.benefit for member in members), tuple(members), (1.0,) * len(members))
 
     @classmethod
@@ -110,7 +110,7 @@ class SharedFollower:
 
 
 def price_of_sharing(own: Sequence[float], shared: float) -> float:
-    """What it costs the publisher, a record, to give several recipients one representation.
+    """Cost to the publisher, per record, of giving several recipients one representation.
 
     Parameters
     ----------

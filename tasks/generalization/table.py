@@ -1,4 +1,4 @@
-"""What every method is played on, and what comes of it."""
+"""Count index that every method is applied to, and the resulting generalization."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -26,9 +26,9 @@ class KAnonymityOutcome:
     """Least level of each attribute, by name; lifted records have others."""
     metric: str
     value: float
-    """What the released file loses by the metric, suppressed records included."""
+    """Loss of the released file by the metric, suppressed records included."""
     value_before_lifting: float
-    """What it would lose without local recoding; ``value`` where nothing was lifted."""
+    """Loss without local recoding; ``value`` where nothing was lifted."""
     suppressed_records: int
     lifted_records: int
     """Records released by local recoding that the node suppresses."""
@@ -42,7 +42,7 @@ class KAnonymityOutcome:
 
 @dataclass(frozen=True)
 class DivisionOutcome:
-    """How good the partition is that was played, over all that its cells are weighted by."""
+    """Quality of the partition, over all that its cells are weighted by."""
 
     payoff: float
     """Σ weight · publisher's payoff of the released cells."""
@@ -61,7 +61,7 @@ class DivisionOutcome:
 
 @dataclass(frozen=True)
 class MethodCells:
-    """What a method makes of data and population before any demand of k-anonymity."""
+    """Cells that a method gives data and population before any demand of k-anonymity."""
 
     levels: Codes
     """Level of each attribute of each data tuple."""
@@ -70,17 +70,17 @@ class MethodCells:
     own: Codes
     """Cell of each population tuple."""
     division: DivisionOutcome | None = None
-    """How good a partition is; None for other methods, and of one of several copies."""
+    """Quality of a partition; None for other methods."""
     withheld: NDArray[np.bool_] | None = None
     """Whether a budget leaves the records of each data tuple out; None where there is none."""
     released: NDArray[np.bool_] | None = None
     """Whether a record of each population tuple would be released under a budget; None where there is none."""
     budget: BudgetOutcome | None = None
-    """How a budget was kept; None where there is none."""
+    """Compliance with the budget; None where there is none."""
 
 
 @dataclass(frozen=True)
-class Table:
+class CountIndex:
     """Data and population in distinct tuples, over the same hierarchies, with Safe Harbor's grouping of each axis."""
 
     hierarchies: tuple[Hierarchy, ...]
@@ -92,15 +92,13 @@ class Table:
     listed: Counts | None = None
     """People of each population tuple in the external register; None without one."""
     demands: Demands | None = None
-    """What k-anonymity demands of every method's classes; None where the policy demands none."""
+    """Requirements of k-anonymity on every method's classes; None where the policy demands none."""
     budget: Budget | None = None
     """Limits of the whole file, which the per-record methods and the partitions keep; None where there are none."""
-    outcomes: dict[Hashable, "Played"] = field(default_factory=dict, repr=False, compare=False)
-    """What was played already; recipients with equal stakes share it."""
+    outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
+    """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
     """The last method's own cells, which do not depend on demands."""
-    copies: dict[Hashable, tuple[MethodCells, ...]] = field(default_factory=dict, repr=False, compare=False)
-    """Cells of the copies of recipients who may collude, solved together; they do not depend on demands either."""
 
     @cached_property
     def people(self) -> DenseCube | SparseCube:
@@ -134,7 +132,7 @@ class Table:
         """Cells of the dense cube, whether or not it is built."""
         return cube_cells(self.hierarchies)
 
-    def demanding(self, demands: Demands | None) -> "Table":
+    def demanding(self, demands: Demands | None) -> "CountIndex":
         """The same table under other demands, with the cubes that were counted already."""
         other = replace(self, demands=demands, outcomes={})
         for counted in ("people", "records"):
@@ -144,7 +142,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Played:
+class Generalization:
     """The outcome of a method for every distinct tuple of the data; all arrays of length n_tuples."""
 
     method: Method
@@ -163,14 +161,13 @@ class Played:
     withheld: NDArray[np.bool_] | None = None
     """Whether k-anonymity or a budget suppresses the tuple's records; None where nobody is suppressed."""
     k_anonymity: KAnonymityOutcome | None = None
-    """How the classes were made k-anonymous; None where the policy demands nothing of them."""
+    """Outcome of k-anonymity on the classes; None where the policy does not demand it."""
     own: Codes | None = None
     """Cell that the rule gives each population tuple, shape (n_population_tuples, n_attributes); None in what was kept
     without it."""
     counted: NDArray[np.bool_] | None = None
     """Whether a record of each population tuple would be released; None where every one would."""
     division: DivisionOutcome | None = None
-    """How good a partition is, before any demand of k-anonymity; None for other methods, and of one of several
-    copies."""
+    """Quality of a partition, before any demand of k-anonymity; None for other methods."""
     budget: BudgetOutcome | None = None
-    """How a budget over the whole file was kept; None where the policy has none."""
+    """Compliance with the budget over the whole file; None where the policy has none."""

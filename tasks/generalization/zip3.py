@@ -13,10 +13,10 @@ import io
 import zlib
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 
 CENSUS = "US Census Bureau, 2010 Census ZCTA populations, in union with the HHS list from Census 2000"
 RESTRICTED_LABEL = "000"
@@ -31,7 +31,7 @@ HHS_LIST_2000 = frozenset(
 
 @dataclass(frozen=True)
 class ZipTable:
-    """Which three-digit prefixes may be shown."""
+    """Three-digit prefixes that may be shown."""
 
     census: str
     sha256: str
@@ -39,7 +39,7 @@ class ZipTable:
     people: dict[str, int]
     """People by three-digit prefix."""
 
-    @property
+    @cached_property
     def restricted(self) -> frozenset[str]:
         """Prefixes known to hold 20,000 people or fewer, by either source."""
         return HHS_LIST_2000 | {prefix for prefix, people in self.people.items() if people <= PEOPLE_NEEDED}
@@ -68,7 +68,7 @@ def zip_table() -> ZipTable:
     try:
         raw = gzip.decompress(file.read_bytes())
         people = _people_by_prefix(raw.decode("ascii"))
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error, csv.Error):
+    except (OSError, EOFError, ValueError, IndexError, zlib.error, csv.Error):
         raise StageFailed(
             "the census table of ZIP codes is damaged",
             where="zcta-2010.csv.gz",
@@ -80,11 +80,14 @@ def zip_table() -> ZipTable:
 
 def _people_by_prefix(text: str) -> dict[str, int]:
     people: Counter[str] = Counter()
-    for row in csv.DictReader(io.StringIO(text)):
-        number = int(row["population"])
+    rows = csv.reader(io.StringIO(text))
+    header = next(rows, [])
+    code, population = header.index("zcta"), header.index("population")
+    for row in rows:
+        number = int(row[population])
         if number < 0:
             raise ValueError("a negative population")
-        people[row["zcta"][:_PREFIX]] += number
+        people[row[code][:_PREFIX]] += number
     if not people:
         raise ValueError("no rows")
     return dict(people)

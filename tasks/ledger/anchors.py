@@ -1,11 +1,11 @@
-"""Anchors: what documents outside the ledger say of it, and which of them no longer fits.
+"""Anchors: documents outside the ledger that name its entries, and the check that they still match.
 
 A decision record names the head of the ledger of its time by its hash, and with its own digest the entry that decided
 it. A determination's signature names the head when it was made, with its number, and with the file's SHA-256 the entry
-of the signature. Whoever rewrites a chain as a whole, or cuts its end, changes what they name.
+of the signature. Rewriting the whole chain, or cutting its end, changes the entries that they name.
 
-An anchor that fits shows that every entry up to its own is as it was, since each holds the hash of the one before it.
-So the place of a change lies between the last entry that is held by an anchor and the first that is missed by one.
+A matching anchor shows that every entry up to its own is unchanged, since each holds the hash of the one before it. So
+the first change lies between the last entry that an anchor confirms and the first that an anchor contradicts.
 Pure: anchors are given, rows are seen one by one.
 """
 
@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.errors import TamperingFound
+from tasks.core.errors import TamperingFound
 from tasks.ledger.entry import GENESIS, Event, Head, Row
 
 _SHOWN = 5
@@ -21,10 +21,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Anchor:
-    """What one document says."""
+    """The entries that one document names."""
 
     source: str
-    """How messages call the document: its path."""
+    """Name of the document in messages: its path."""
     release_id: str
     recipient: str
     head: str
@@ -39,15 +39,15 @@ class Anchor:
 
 @dataclass(frozen=True)
 class _Misfit:
-    """An anchor that does not fit: why, and an entry at or before which the ledger is another."""
+    """An anchor that does not match: why, and an entry at or before which the ledger differs."""
 
-    told: str
+    reason: str
     by: int | None
     signed: bool
 
 
 class AnchorCheck:
-    """Sees every row of a chain that is in itself right, and then tells whether the anchors fit.
+    """Follows the rows of a chain that is right in itself, and then checks the anchors.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class AnchorCheck:
             self._signed[_named(row, "signed_sha256")] = row.sequence
 
     def finish(self) -> None:
-        """Tell which anchors do not fit.
+        """Check all anchors.
 
         Raises
         ------
         TamperingFound
-            If one does not; where names the entries among which the first change lies.
+            If one does not match; `where` names the entries among which the first change lies.
         """
         misfits = [misfit for anchor in self._anchors for misfit in self._misfits(anchor)]
         if not misfits:
@@ -92,16 +92,18 @@ class AnchorCheck:
         held = max((place for anchor in self._anchors for place in self._held(anchor)), default=0)
         foreign = [misfit for misfit in misfits if misfit.by is not None and misfit.by <= held]
         missed = [misfit.by for misfit in misfits if misfit.by is not None and misfit.by > held]
-        shown = [misfit.told for misfit in misfits[:_SHOWN]]
+        shown = [misfit.reason for misfit in misfits[:_SHOWN]]
         if len(misfits) > _SHOWN:
             shown.append(f"and {len(misfits) - _SHOWN} more")
         if foreign:
-            shown.append(f"but others hold entry {held}, and all before it: documents that name another may be forged")
+            shown.append(
+                f"but other documents confirm entry {held} and all before it: those that contradict it may be forged"
+            )
         raise TamperingFound(
             "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off"
             if any(misfit.signed for misfit in misfits)
             else "the ledger and documents outside it contradict each other: one or the other was rewritten or cut",
-            where=f"the documents that are named; up to entry {held} the ledger is as others say"
+            where=f"the documents that are named; other documents confirm the ledger up to entry {held}"
             if len(foreign) == len(misfits)
             else _between(held, min(missed, default=None), self._count),
             expected="the entries that decision records and signed determinations name",
@@ -113,16 +115,16 @@ class AnchorCheck:
     def _misfits(self, anchor: Anchor) -> list[_Misfit]:
         found = []
 
-        def miss(told: str, by: int | None) -> None:
-            found.append(_Misfit(f"{anchor.source}: {told}", by, anchor.signed_head is not None))
+        def miss(reason: str, by: int | None) -> None:
+            found.append(_Misfit(f"{anchor.source}: {reason}", by, anchor.signed_head is not None))
 
         decided = self._decided.get((anchor.release_id, anchor.recipient), {})
         entry = decided.get(anchor.record_sha256)
         place = self._places.get(anchor.head)
         if entry is None:
             other = max(decided.values(), default=None)
-            told = "no entry records" if other is None else f"entry {other} records another than"
-            miss(f"{told} the decision that it holds", other)
+            differs = "no entry records" if other is None else f"entry {other} does not record"
+            miss(f"{differs} the decision that it holds", other)
         if place is None:
             before = "" if entry is None else f" before entry {entry}, which records its decision"
             miss(f"the head that it names is not in the ledger{before}", entry and entry - 1)
@@ -130,16 +132,16 @@ class AnchorCheck:
             miss(f"its decision is entry {entry}, but it names a later head", entry)
         head = anchor.signed_head
         if head is not None and head.sequence > self._count:
-            told = f"it was signed when there were {head.sequence} entries, and now there are {self._count}"
-            miss(told, self._count + 1)
+            reason = f"it was signed when there were {head.sequence} entries, and now there are {self._count}"
+            miss(reason, self._count + 1)
         elif head is not None and self._hashes.get(head.sequence) != head.sha256:
-            miss(f"entry {head.sequence} is another than it names", head.sequence)
+            miss(f"entry {head.sequence} is not the one that it names", head.sequence)
         if anchor.signed_sha256 is not None and anchor.signed_sha256 not in self._signed:
             miss("no entry records its signature", None)
         return found
 
     def _held(self, anchor: Anchor) -> list[int]:
-        """Entries that the anchor shows to be as they were."""
+        """Entries that the anchor shows to be unchanged."""
         held = [place for place in (self._places.get(anchor.head),) if place is not None]
         head = anchor.signed_head
         if head is not None and self._hashes.get(head.sequence) == head.sha256:

@@ -1,18 +1,49 @@
 """The check of a hash chain and its signatures, row by row; pure.
 
-It finds an edited row, a missing one and a broken link by itself. Rows cut off at the end leave a valid, shorter chain;
-only an anchor, a head's number and hash kept outside the ledger, shows that they are gone. A chain that was computed
-anew from some row on breaks the next signature in it; one without signatures, or with other keys, shows against an
-anchor or a key's fingerprint kept outside, or against documents that name its heads (``tasks.ledger.anchors``).
+It finds an edited row, a missing row and a broken link by itself. Rows cut off at the end leave a valid, shorter
+chain; only a head's number and hash noted outside the ledger shows that they are gone. A chain that was recomputed from
+some row on breaks the next signature in it; a chain without signatures, or with other keys, is found by a head or a
+key's fingerprint noted outside, or by documents that name its heads (``tasks.ledger.anchors``).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Never
 
-from tasks.errors import TamperingFound
-from tasks.ledger.anchors import AnchorCheck
+from tasks.core.errors import TamperingFound
+from tasks.ledger.anchors import Anchor, AnchorCheck
 from tasks.ledger.entry import GENESIS, Head, Row
-from tasks.ledger.signing import KeyBook
+from tasks.ledger.signing import KeyBook, UnsoundEntry
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Facts about a ledger that were noted outside it."""
+
+    heads: Mapping[int, str] = field(default_factory=dict)
+    """Hashes of entries, by sequence. Without them, a cut end is not found."""
+    fingerprints: Collection[str] = ()
+    """Of people's keys. Without them, a ledger that was rewritten with other keys, or with none, is not found."""
+
+    def __len__(self) -> int:
+        return len(self.heads) + len(self.fingerprints)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All rows of a ledger and the result of its verification; for auditing broken ledgers too."""
+
+    rows: tuple[Row, ...]
+    """All rows that can be read, in order; those after a wrong one included."""
+    head: Head
+    """The last row found right."""
+    signatures: int
+    keys: int
+    """Keys registered up to there."""
+    problem: TamperingFound | None
+    """The first problem; None where there is none."""
+    broken_at: int | None
+    """Number of the first wrong entry; None where entries are right, and guards or file are not."""
 
 
 class ChainCheck:
@@ -20,20 +51,14 @@ class ChainCheck:
 
     Parameters
     ----------
-    anchors : mapping of int to str
-        Hashes of entries, by sequence, that were noted outside the ledger.
-    fingerprints : collection of str
-        Of keys that must have been registered, noted outside the ledger.
-    documents : AnchorCheck, optional
-        Of documents that name its entries.
+    checkpoints : Checkpoints
+    documents : sequence of Anchor
+        Documents that name its entries.
     """
 
-    def __init__(
-        self, anchors: Mapping[int, str], fingerprints: Collection[str] = (), documents: AnchorCheck | None = None
-    ) -> None:
-        self._anchors = anchors
-        self._documents = documents
-        self._fingerprints = fingerprints
+    def __init__(self, checkpoints: Checkpoints, documents: Sequence[Anchor] = ()) -> None:
+        self._checkpoints = checkpoints
+        self._documents = AnchorCheck(documents) if documents else None
         self.keys = KeyBook()
         """The keys registered so far."""
         self.signatures = 0
@@ -53,19 +78,20 @@ class ChainCheck:
         if row.sequence != due:
             if isinstance(row.sequence, int) and row.sequence > due:
                 _refuse("an entry of the ledger is missing", due, f"entry {due}", f"entry {row.sequence} in its place")
-            _refuse("an entry of the ledger is out of order", row.sequence, f"entry {due}", "another number")
+            _refuse("an entry of the ledger is out of order", row.sequence, f"entry {due}", "a different number")
         if not row.is_intact():
             _refuse(
-                "an entry of the ledger was edited", due, "fields that give the recorded SHA-256", "another SHA-256"
+                "an entry of the ledger was edited", due, "fields that give the recorded SHA-256", "a different SHA-256"
             )
         if row.prev_sha256 != self.head.sha256:
             before = f"the SHA-256 of entry {due - 1}" if due > 1 else "the start of the chain"
             _refuse("the chain of the ledger is broken", due, f"a link to {before}", "a link to something else")
-        if self._anchors.get(due, row.sha256) != row.sha256:
-            _refuse("the ledger was rewritten", due, "the SHA-256 noted outside the ledger", "another SHA-256")
-        problem = self.keys.add(row)
-        if problem is not None:
-            _refuse(problem.what, due, problem.expected, problem.got)
+        if self._checkpoints.heads.get(due, row.sha256) != row.sha256:
+            _refuse("the ledger was rewritten", due, "the SHA-256 noted outside the ledger", "a different SHA-256")
+        try:
+            self.keys.add(row)
+        except UnsoundEntry as unsound:
+            _refuse(unsound.what, due, unsound.expected, unsound.got)
         if row.signature is not None:
             self.signatures += 1
         if self._documents is not None:
@@ -83,16 +109,18 @@ class ChainCheck:
         Raises
         ------
         TamperingFound
-            If an anchored entry lies beyond the last row, an anchor names no possible entry, a key that was noted
-            outside the ledger was never registered, or a document names entries that are not in it.
+            If a noted entry lies beyond the last row or cannot exist, a noted key was never registered, or a document
+            names entries that are not in the ledger.
         """
         count = self.head.sequence
-        if self._anchors.get(0, GENESIS) != GENESIS or min(self._anchors, default=0) < 0:
-            _refuse("an anchor names an entry that cannot exist", 0, "a number from 1 and its SHA-256", "another")
-        last = max(self._anchors, default=0)
+        if self._checkpoints.heads.get(0, GENESIS) != GENESIS or min(self._checkpoints.heads, default=0) < 0:
+            _refuse(
+                "an anchor names an entry that cannot exist", 0, "a number from 1 and its SHA-256", "a different number"
+            )
+        last = max(self._checkpoints.heads, default=0)
         if last > count:
             _refuse("the end of the ledger is missing", count + 1, f"at least {last} entries", f"{count} entries")
-        if self.keys.missing(self._fingerprints):
+        if self.keys.missing(self._checkpoints.fingerprints):
             _refuse("a key that was noted outside the ledger is not in it", count, "its registration", "none")
         if self._documents is not None:
             self._documents.finish()

@@ -1,11 +1,11 @@
-"""What the ledger asks of a database; ``tasks.ledger.sqlite`` and ``tasks.ledger.postgresql`` answer it."""
+"""Interface between the ledger and its database; implemented for SQLite and PostgreSQL."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from sqlalchemy import Connection, Engine
 
-from tasks.errors import ReleasegateError, TamperingFound
+from tasks.core.errors import ReleasegateError, TamperingFound
 
 FORMAT = 2
 """Version of the table. Format 1 had no signatures; a file of it is brought up to date when it is opened."""
@@ -16,11 +16,11 @@ class Database(Protocol):
 
     @property
     def place(self) -> str:
-        """What messages call it: a path, or a server and a database; never a password."""
+        """Name in messages: a path, or a server and a database; never a password."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What a call on the database can raise; ``translate`` makes one of our errors of it."""
+        """Errors that a call on the database can raise; ``translate`` turns them into ours."""
 
     def exists(self) -> bool:
         """Whether a ledger, or something in its place, is there."""
@@ -55,7 +55,7 @@ class Database(Protocol):
         """Bring a ledger of an earlier format up to date, within a writing transaction; hashes stay what they are."""
 
     def check_guards(self, connection: Connection) -> None:
-        """Check that what makes the ledger append-only is as it was created, and nothing was added.
+        """Check that the guards that make the ledger append-only are as they were created, with none added.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Database(Protocol):
         """
 
     def check_pages(self, connection: Connection) -> None:
-        """Check what lies below the entries: pages, indexes, constraints.
+        """Check the storage of the entries: pages, indexes, constraints.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Database(Protocol):
         """
 
     def damaged(self, got: str) -> TamperingFound:
-        """The error of a ledger whose bytes are no longer what the database wrote."""
+        """The error of a ledger whose bytes were changed after the database wrote them."""
 
     def unreadable(self, error: Exception, sequence: int) -> ReleasegateError:
         """Our error for one of the database's that came while an entry was read to be verified."""
@@ -111,7 +111,7 @@ def changed_guards(place: str, expected: str, odd: list[str]) -> TamperingFound:
     ----------
     place : str
     expected : str
-        What a ledger is guarded by.
+        Guards that a ledger has.
     odd : list of str
         Names of the guards that were removed or changed; empty where there are further ones.
     """

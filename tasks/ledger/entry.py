@@ -4,24 +4,24 @@ Nothing here touches a database or a clock.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple, Self
 
-from tasks.decision.record import canonical_json, digest
-from tasks.errors import TamperingFound
+from tasks.core.canonical import canonical_json, digest
+from tasks.core.errors import TamperingFound
 
 GENESIS = "0" * 64
-"""What the first entry names as the hash of the entry before it."""
+"""Hash that the first entry names for the entry before it."""
 
 MAXIMUM_BODY_BYTES = 65_536
 """A body holds figures, hashes and reasons; one larger than this is taken for data and refused."""
 
 
 class Event(StrEnum):
-    """What an entry records. ``tasks.ledger.bodies`` makes the bodies that verification relies on."""
+    """The kinds of entries. ``tasks.decision.bodies`` makes the bodies that verification relies on."""
 
     REQUESTED = "requested"
     """A request was received."""
@@ -40,7 +40,7 @@ class Event(StrEnum):
     PUBLISHED = "published"
     """The sealed bundle, named by the digest of its manifest, may be moved to its place."""
     VOTED = "voted"
-    """A reviewer has voted; the entry commits to the vote and does not tell it."""
+    """A reviewer has voted; the entry commits to the vote without disclosing it."""
     REVIEWED = "reviewed"
     """A vote was opened, with its reason, once all were in."""
     REJECTED = "rejected"
@@ -50,24 +50,24 @@ class Event(StrEnum):
     SIGNED = "signed"
     """An expert has signed a recipient's determination; names the signed PDF and the certificate."""
     REVOKED = "revoked"
-    """Somebody has taken a release back, for a reason."""
+    """A person has revoked a release, for a reason."""
     OVERRIDDEN = "overridden"
-    """An officer has put a rejected release before its reviewers again, or answered for thresholds that a blocked one
-    does not meet, for a reason."""
+    """An officer has reopened a rejected release, or answered for thresholds that a blocked one does not meet, for a
+    reason."""
     SUPERSEDED = "superseded"
     """A later release took the place of this one."""
     EXPIRED = "expired"
-    """Somebody looked after the last day of a decision, which had ended it whether or not anybody looked."""
+    """The last day of a decision has passed; the decision ended on that day, whenever this entry was made."""
     REASSESSED = "reassessed"
-    """What has left was assessed again; changes no state of it."""
+    """A delivered copy was re-assessed; its state does not change."""
     TRACED = "traced"
-    """Somebody opened a release's manifest of decoys to trace an incident, or tried to."""
+    """A release's decoy manifest was opened to trace an incident, or the attempt failed."""
     KEY_REGISTERED = "key registered"
-    """Somebody's public key, from here on to sign with; ``tasks.ledger.signing`` makes and reads the body."""
+    """A person's public key is valid from here on; ``tasks.ledger.signing`` makes and reads the body."""
     KEY_RETIRED = "key retired"
     """The end of a registered key: lost, replaced, or its holder has left."""
     KEYS_ROTATED = "keys rotated"
-    """All manifests of decoys were sealed anew under a new key."""
+    """All decoy manifests were sealed again under a new key."""
 
 
 class Row(NamedTuple):
@@ -100,7 +100,7 @@ class Row(NamedTuple):
             return None
 
     def signed_bytes(self) -> bytes:
-        """What a signature covers: every field, the link to the entry before among them, but itself and the hash.
+        """Bytes that a signature covers: every field, with the link to the previous entry, except hash and signature.
 
         Raises
         ------
@@ -111,17 +111,26 @@ class Row(NamedTuple):
         del fields["sha256"], fields["signature"]
         return canonical_json(fields)
 
+    def hashed(self) -> Self:
+        """The row with the hash of its fields.
+
+        Raises
+        ------
+        ValueError
+            If the fields cannot be text.
+        """
+        sha256 = self.computed_sha256()
+        if sha256 is None:
+            raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode")
+        return self._replace(sha256=sha256)
+
     def is_intact(self) -> bool:
         """Whether the stored hash is the hash of the stored fields."""
         return self.computed_sha256() == self.sha256
 
 
-Sign = Callable[[Row], Row]
-"""Puts signer and signature into a row that is complete but for them and its hash."""
-
-
 class Head(NamedTuple):
-    """The end of the chain: what to anchor outside the ledger, and what a decision record names."""
+    """The end of the chain; noted outside the ledger as a checkpoint, and named by decision records."""
 
     sequence: int
     """Number of the last entry; 0 for an empty ledger."""
@@ -138,7 +147,7 @@ class Entry:
     at: datetime
     """When it happened, in UTC."""
     event: Event
-    """What happened."""
+    """Kind of event."""
     release_id: str | None
     """The release it concerns; None where a request was refused before it had one."""
     recipient: str | None
@@ -146,7 +155,7 @@ class Entry:
     actor: str
     """Who caused it: a person, a schedule or a program."""
     body: Mapping[str, object]
-    """What else there is to know: figures, hashes, reasons; never a data value."""
+    """Details: figures, hashes, reasons; never a data value."""
     prev_sha256: str
     """Hash of the entry before it."""
     sha256: str
@@ -154,7 +163,7 @@ class Entry:
     signer: str | None = None
     """Who signed it; None for an entry without a signature."""
     signature: str | None = None
-    """Ed25519 signature, Base64, of ``Row.signed_bytes``; that it is right, ``Ledger.verify`` tells."""
+    """Ed25519 signature, Base64, of ``Row.signed_bytes``; checked by ``Ledger.verify``."""
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
@@ -171,7 +180,7 @@ class Entry:
                 "an entry of the ledger was edited",
                 where=place,
                 expected="fields that give the recorded SHA-256",
-                got="another SHA-256",
+                got="a different SHA-256",
                 fix="Stop releasing; restore the ledger from a backup and find out who changed it.",
             )
         try:
@@ -207,9 +216,8 @@ def new_row(
     actor: str,
     body: Mapping[str, object],
     at: datetime,
-    sign: Sign | None = None,
 ) -> Row:
-    """The row that continues the chain at `head`.
+    """The row that continues the chain at `head`, without a signature.
 
     Parameters
     ----------
@@ -217,8 +225,6 @@ def new_row(
         The end of the chain.
     event, release_id, recipient, actor, body, at
         As in ``Ledger.append``.
-    sign : callable, optional
-        Gives the row with signer and signature; None for an entry without.
 
     Raises
     ------
@@ -231,18 +237,10 @@ def new_row(
     if not actor.strip():
         raise ValueError("a ledger entry needs an actor")
     stamp = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    unsigned = Row(
-        head.sequence + 1, stamp, event.value, release_id, recipient, actor, _body_text(body), head.sha256, ""
-    )
     if any("\0" in text for text in (actor, release_id or "", recipient or "")):
         raise ValueError("the fields of a ledger entry must be text without NUL")
-    sha256 = unsigned.computed_sha256()
-    if sha256 is None:
-        raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode")
-    if sign is None:
-        return unsigned._replace(sha256=sha256)
-    signed = sign(unsigned)
-    return signed._replace(sha256=signed.computed_sha256() or "")
+    row = Row(head.sequence + 1, stamp, event.value, release_id, recipient, actor, _body_text(body), head.sha256, "")
+    return row.hashed()
 
 
 def _body_text(body: Mapping[str, object]) -> str:

@@ -2,9 +2,7 @@
 
 import errno
 import os
-import secrets
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -16,7 +14,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from tasks.errors import ParameterError, WorkspaceError
+from tasks.core.errors import ParameterError, WorkspaceError
+from tasks.core.files import write_new
 
 SHORTEST_PASSPHRASE = 15
 """Characters. PKCS #8 as written here makes guessing only some thousand times slower; the length must do the rest."""
@@ -51,25 +50,15 @@ def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
     """
     check_passphrase(passphrase)
     content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passphrase.encode()))
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     try:
         _make_folder(path.parent)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(draft, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_new(path, content)
     except FileExistsError:
         raise WorkspaceError(
-            "there is a file in the place of the new key",
+            "a file of this name already exists",
             where=str(path),
             expected="no such file",
-            got="one that might be a key in use",
+            got="a file that may be a key in use",
             fix="Name another with --key-file; remove this one only if releasegate key list does not show its key.",
         ) from None
     except OSError as error:
@@ -80,9 +69,6 @@ def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
             got=error.strerror or "the system refused",
             fix="Correct its permissions or free space, or name another place with --key-file.",
         ) from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def _make_folder(folder: Path) -> None:
@@ -99,7 +85,7 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
     Raises
     ------
     WorkspaceError
-        If the file cannot be read, others may read it, it holds no Ed25519 key, or the passphrase is another.
+        If the file cannot be read, other users may read it, it holds no Ed25519 key, or the passphrase is wrong.
     """
     try:
         with path.open("rb") as stream:
@@ -115,29 +101,29 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
         ) from None
     if mode & 0o077:
         raise WorkspaceError(
-            "others may read the private key",
+            "other users may read the private key",
             where=str(path),
             expected="permissions 0600",
             got=f"{mode:04o}",
-            fix="Take the permissions away; if somebody may have read it, retire the key and create another.",
+            fix="Set its permissions to 0600; if somebody may have read it, retire the key and create another.",
         )
     return open_key(content, passphrase, str(path))
 
 
 def open_key(content: bytes, passphrase: str, where: str) -> Ed25519PrivateKey:
-    """Open a private key whose file's content is at hand.
+    """Open a private key from the content of its file.
 
     Parameters
     ----------
     content : bytes
     passphrase : str
     where : str
-        What messages call the file.
+        Name of the file in messages.
 
     Raises
     ------
     WorkspaceError
-        If it is no encrypted Ed25519 key, or the passphrase is another.
+        If it is not an encrypted Ed25519 key, or the passphrase is wrong.
     """
     try:
         key = load_pem_private_key(content, passphrase.encode())
@@ -148,7 +134,7 @@ def open_key(content: bytes, passphrase: str, where: str) -> Ed25519PrivateKey:
             "the private key cannot be opened",
             where=where,
             expected="an encrypted Ed25519 key in PEM, and its passphrase",
-            got="another passphrase, another kind of file, or damage",
+            got="a different passphrase, a different kind of file, or damage",
             fix="Check the passphrase; restore the file from your backup.",
         )
     return key

@@ -1,7 +1,7 @@
 """The ledger in a PostgreSQL database: its schema, its guards, its errors.
 
 Everything lies in the schema ``releasegate``. The role that the gate logs in as needs SELECT and INSERT on its tables
-and USAGE on the schema; where another role owns them, whoever has the gate's password cannot take the guards away.
+and USAGE on the schema; where another role owns them, the gate's password does not suffice to remove the guards.
 """
 
 import re
@@ -14,12 +14,12 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from tasks.errors import ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.database import FORMAT, changed_guards, no_ledger, refused_entry
 from tasks.ledger.entry import GENESIS
 
 SCHEMES = ("postgresql://", "postgres://")
-"""What the address of a ledger in PostgreSQL begins with."""
+"""Beginnings of the address of a ledger in PostgreSQL."""
 
 _LOCK_WAIT_SECONDS = 30.0
 _CONNECT_SECONDS = 10
@@ -199,7 +199,7 @@ class Postgresql:
                 "the ledger was written by another version of the program",
                 where=self.place,
                 expected=f"ledger format {FORMAT}",
-                got="another",
+                got="a different format",
                 fix="Use the version of releasegate that wrote it.",
             )
         return FORMAT
@@ -270,8 +270,8 @@ class Postgresql:
 
     def unreadable(self, error: Exception, sequence: int) -> ReleasegateError:
         """A connection may break as well as a page be damaged; see ``Database``."""
-        told = self.translate(error)
-        return self.damaged(f"entry {sequence} cannot be read") if isinstance(told, TamperingFound) else told
+        ours = self.translate(error)
+        return self.damaged(f"entry {sequence} cannot be read") if isinstance(ours, TamperingFound) else ours
 
     def translate(self, error: Exception) -> ReleasegateError:
         """Our error for one of PostgreSQL's, by its SQLSTATE; see ``Database``."""
@@ -283,7 +283,7 @@ class Postgresql:
             return refused_entry(self.place)
         if state in {"42P01", "42703", "3F000"}:
             return no_ledger(self.place)
-        got, fix = _TOLD.get(state) or _TOLD.get(state[:2]) or _UNREACHABLE
+        got, fix = _CAUSES.get(state) or _CAUSES.get(state[:2]) or _UNREACHABLE
         return WorkspaceError(
             "the ledger cannot be used", where=self.place, expected="a database that can be written", got=got, fix=fix
         )
@@ -293,7 +293,7 @@ _UNREACHABLE = (
     "the server cannot be reached, refuses the user, or closed the connection",
     "Check the server, its address in RELEASEGATE_LEDGER, user and password, then run again.",
 )
-_TOLD = {
+_CAUSES = {
     "53100": ("its disk is full", "Free space on the database server and run again."),
     "53": ("the server is out of memory or connections", "Run again when the server has room."),
     "55P03": ("another process keeps it locked", "Wait until the other process ends and run again."),

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from tasks.errors import ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.files import sync_folder
 from tasks.ledger.database import FORMAT, changed_guards, no_ledger, refused_entry
 from tasks.ledger.entry import GENESIS
 
@@ -76,11 +77,7 @@ class Sqlite:
                 engine.dispose()
             with suppress(FileExistsError):
                 os.link(draft, self.path)
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_folder(self.path.parent)
         finally:
             for leftover in (draft, Path(name + "-wal"), Path(name + "-shm")):
                 leftover.unlink(missing_ok=True)
@@ -151,13 +148,14 @@ class Sqlite:
             return no_ledger(self.place)
         if code == sqlite3.SQLITE_CONSTRAINT:
             return refused_entry(self.place)
-        got, fix = _TOLD.get(code, ("the disk or the system refused", "Check the disk, its quota and the permissions."))
+        unknown = "the disk or the system refused", "Check the disk, its quota and the permissions."
+        got, fix = _CAUSES.get(code, unknown)
         return WorkspaceError(
             "the ledger cannot be used", where=self.place, expected="a writable file", got=got, fix=fix
         )
 
 
-_TOLD = {
+_CAUSES = {
     sqlite3.SQLITE_FULL: ("the disk is full", "Free space on the ledger's disk and run again."),
     sqlite3.SQLITE_BUSY: ("another process keeps it locked", "Wait until the other process ends and run again."),
     sqlite3.SQLITE_READONLY: ("it is read-only", "Make the ledger and its folder writable."),

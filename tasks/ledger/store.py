@@ -1,12 +1,12 @@
 """The ledger: an append-only, hash-chained record of every request, decision, release and refusal.
 
-What it protects against, and what not: an edited, removed or inserted row, a rewritten link and damaged bytes are
-found. Whoever can write the file can also rewrite all of it, or cut its end; that shows only against a head noted
-elsewhere, so every signed report carries one, and a bundle's decision records name the head of their time.
+An edited, removed or inserted row, a rewritten link and damaged bytes are detected. A person who can write the file can
+also rewrite all of it, or cut its end; only a head noted elsewhere shows that, so every signed report carries one, and
+the decision records of a bundle name the head at their time.
 """
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,13 +18,13 @@ from sqlalchemy import BigInteger, Column, Connection, Engine, Index, Integer, M
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
-from tasks.errors import BadInput, TamperingFound, WorkspaceError
-from tasks.ledger.anchors import Anchor, AnchorCheck
-from tasks.ledger.chain import ChainCheck
+from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.ledger.anchors import Anchor
+from tasks.ledger.chain import ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import FORMAT, Database
 from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql
-from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer
+from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 from tasks.ledger.sqlite import Sqlite
 
 _METADATA = MetaData()
@@ -46,11 +46,12 @@ _ENTRY = Table(
 )
 _CHUNK = 1000
 _SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
+_NO_CHECKPOINTS = Checkpoints()
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What entries are looked for by; None for anything."""
+class EntryFilter:
+    """Terms that entries are searched by; None for any."""
 
     release: str | None = None
     """First digits of the release id."""
@@ -59,23 +60,6 @@ class Terms:
     """First day, in UTC."""
     last: date | None = None
     """Last day, in UTC, included."""
-
-
-@dataclass(frozen=True)
-class Examined:
-    """A whole ledger as it is, and what its verification found; for those who must look at a broken one too."""
-
-    rows: tuple[Row, ...]
-    """All rows that can be read, in order; those after a wrong one included."""
-    head: Head
-    """The last row found right."""
-    signatures: int
-    keys: int
-    """Keys registered up to there."""
-    problem: TamperingFound | None
-    """The first that is wrong; None where all is right."""
-    broken_at: int | None
-    """Number of the first wrong entry; None where entries are right, and guards or file are not."""
 
 
 class Ledger:
@@ -92,7 +76,7 @@ class Ledger:
 
     @property
     def place(self) -> str:
-        """What messages call it: a path, or a server and a database; never a password."""
+        """Name in messages: a path, or a server and a database; never a password."""
         return self._database.place
 
     @classmethod
@@ -161,7 +145,7 @@ class Ledger:
     def transaction(self) -> Iterator[None]:
         """Make the appends of a block atomic: all of them are on disk when it ends, or none after an error.
 
-        Other writers wait meanwhile. A block within a block is part of the outer one.
+        Other writers wait until it ends. A block within a block is part of the outer one.
 
         Raises
         ------
@@ -213,12 +197,12 @@ class Ledger:
         at : datetime
             When it happened, with a time zone.
         signer : Signer, optional
-            Who signs it. What somebody with a registered key does himself (``signing.PERSONAL``) must be signed.
+            Who signs it. Actions of a person with a registered key (``signing.PERSONAL``) must be signed.
 
         Raises
         ------
         BadInput
-            If it is not signed as it should be: without a key in force, not by whom it names, or not at all.
+            If it is not signed as it should be: without a key in force, by another person, or not at all.
         ValueError
             If `at` has no time zone, `actor` is empty, or `body` is not JSON, holds a NaN or is too large.
         WorkspaceError
@@ -235,8 +219,9 @@ class Ledger:
                 actor=actor,
                 body=body,
                 at=at,
-                sign=signer.sign if signer else None,
             )
+            if signer is not None:
+                row = signer.sign(row)
             if signer is not None or event in _SIGNED_EVENTS:
                 self._check_signed(row)
             with self._translated():
@@ -256,7 +241,7 @@ class Ledger:
         Raises
         ------
         TamperingFound
-            If one of them was edited. Whether one is missing, `verify` tells.
+            If one of them was edited. Missing entries are found by `verify`.
         """
         query = _ordered()
         for column, term in ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient)):
@@ -269,12 +254,12 @@ class Ledger:
         with self._reading() as connection:
             return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
 
-    def latest(self, terms: Terms, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
+    def latest(self, terms: EntryFilter, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
         """The newest entries that match every given term, newest first.
 
         Parameters
         ----------
-        terms : Terms
+        terms : EntryFilter
         before : int, optional
             Only entries with a smaller number.
         limit : int
@@ -316,28 +301,30 @@ class Ledger:
         with self._reading() as connection:
             rows = [Row(*stored) for stored in connection.execute(query)]
         for row in rows:
-            entry = Entry.from_row(row)
-            problem = book.add(row)
-            if problem is not None:
+            Entry.from_row(row)
+            try:
+                book.add(row)
+            except UnsoundEntry as unsound:
                 raise TamperingFound(
-                    problem.what,
-                    where=f"ledger entry {entry.sequence}",
-                    expected=problem.expected,
-                    got=problem.got,
+                    unsound.what,
+                    where=f"ledger entry {row.sequence}",
+                    expected=unsound.expected,
+                    got=unsound.got,
                     fix="Stop releasing; verify the ledger and find out who changed it.",
-                )
+                ) from None
         return book
 
     def _check_signed(self, row: Row) -> None:
-        problem = self._key_book().add(row)
-        if problem is not None:
+        try:
+            self._key_book().add(row)
+        except UnsoundEntry as unsound:
             raise BadInput(
-                problem.what,
+                unsound.what,
                 where=f"new entry “{row.event}” of the ledger",
-                expected=problem.expected,
-                got=problem.got,
-                fix=problem.fix or "Sign with the key that is registered for this person: releasegate key list.",
-            )
+                expected=unsound.expected,
+                got=unsound.got,
+                fix=unsound.fix or "Sign with the key that is registered for this person: releasegate key list.",
+            ) from None
 
     def head(self) -> Head:
         """The number and hash of the last entry; ``(0, GENESIS)`` for an empty ledger.
@@ -361,24 +348,16 @@ class Ledger:
         with self._reading() as connection:
             return connection.execute(select(_ENTRY.c.sequence).where(_ENTRY.c.sha256 == sha256)).scalar()
 
-    def verify(
-        self,
-        anchors: Mapping[int, str] | None = None,
-        fingerprints: Collection[str] = (),
-        documents: Sequence[Anchor] = (),
-    ) -> int:
+    def verify(self, checkpoints: Checkpoints = _NO_CHECKPOINTS, documents: Sequence[Anchor] = ()) -> int:
         """Check every entry, every link, every signature, the guards and the file.
 
         Parameters
         ----------
-        anchors : mapping of int to str, optional
-            Heads noted outside the ledger: SHA-256 by sequence. Without one, a cut end is not found.
-        fingerprints : collection of str
-            Of people's keys, noted outside the ledger. Without them, a ledger that was rewritten with other keys, or
-            with none, is not found.
+        checkpoints : Checkpoints
+            Heads and keys noted outside the ledger.
         documents : sequence of Anchor
-            What decision records and signed determinations say of the ledger; a rewritten one, or one whose end was
-            cut off, does not fit.
+            Decision records and signed determinations that name its entries; a ledger that was rewritten or cut does
+            not match them.
 
         Returns
         -------
@@ -388,11 +367,11 @@ class Ledger:
         Raises
         ------
         TamperingFound
-            Naming the first wrong entry by its sequence and what is wrong: edited, missing, out of the chain, other
-            than an anchor, not signed as it should be; or, where all entries are right, documents that do not fit,
-            changed guards or damaged pages.
+            Naming the first wrong entry by its sequence and the reason: edited, missing, out of order, different from
+            a checkpoint, not properly signed; or, where all entries are right, documents that do not match, changed
+            guards or damaged pages.
         """
-        check = ChainCheck(anchors or {}, fingerprints, AnchorCheck(documents) if documents else None)
+        check = ChainCheck(checkpoints, documents)
         with self._reading() as connection:
             try:
                 for row in _stored(connection, self._database.errors):
@@ -404,21 +383,15 @@ class Ledger:
             self._database.check_pages(connection)
         return count
 
-    def examine(self, anchors: Mapping[int, str] | None = None, fingerprints: Collection[str] = ()) -> Examined:
-        """Verify as `verify` does, and read everything, of one state of the ledger; nothing wrong is raised.
-
-        Parameters
-        ----------
-        anchors, fingerprints
-            As in `verify`.
+    def examine(self, checkpoints: Checkpoints = _NO_CHECKPOINTS) -> Examination:
+        """Verify as `verify` does and read everything, of one state of the ledger, raising no problem that is found.
 
         Raises
         ------
         WorkspaceError
             If the database cannot be reached or read for another reason than that it is damaged.
         """
-        anchors = anchors or {}
-        check, rows = ChainCheck(anchors, fingerprints), list[Row]()
+        check, rows = ChainCheck(checkpoints), list[Row]()
         problem: TamperingFound | None = None
         broken_at: int | None = None
         all_read = False
@@ -434,12 +407,12 @@ class Ledger:
                 all_read = True
                 if problem is None:
                     problem = self._wrong_besides_rows(check, connection)
-                    cut = max(anchors, default=0) > check.head.sequence
+                    cut = max(checkpoints.heads, default=0) > check.head.sequence
                     broken_at = check.head.sequence + 1 if problem is not None and cut else None
         except TamperingFound as error:  # pages that cannot be read, which ends the transaction
             if problem is None:
                 problem, broken_at = error, None if all_read else check.head.sequence + 1
-        return Examined(tuple(rows), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
+        return Examination(tuple(rows), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
 
     def _wrong_besides_rows(self, check: ChainCheck, connection: Connection) -> TamperingFound | None:
         try:
@@ -461,7 +434,7 @@ class Ledger:
                 yield self._connection
 
     def _begin(self, *, write: bool) -> RootTransaction:
-        """Begin a transaction; on a new connection where the server has closed the old one meanwhile."""
+        """Begin a transaction; on a new connection where the server has closed the old one."""
         self._connection.execution_options(write=write)
         try:
             return self._connection.begin()
@@ -474,7 +447,7 @@ class Ledger:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Our own errors in place of the database's. The caller's code never runs within it."""
+        """Translate the database's errors into ours. The caller's code never runs within it."""
         try:
             yield
         except self._database.errors as error:

@@ -1,4 +1,4 @@
-"""What every masking method takes and gives: a checked array of numbers in, a masked one with its description out.
+"""Interface of every masking method: a checked array of numbers in, a masked one with its description out.
 
 A method is a frozen dataclass of its parameters with ``mask(values, generator)``. All its random choices come from that
 generator, so the same values and the same state of the generator give the same bytes. Files, column names and keys are
@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.errors import ParameterError, row_positions
+from tasks.core.errors import ParameterError, row_positions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,7 +29,7 @@ class Masked:
     values: Floats
     """Array of shape (n_records, n_attributes); row i is the masked record i."""
     described: Mapping[str, Fact]
-    """What an informed reader may know: the method and its parameters, no random choice and no original value."""
+    """Facts that an informed reader may know: the method and its parameters, no random choice and no original value."""
 
 
 class MaskingMethod(Protocol):

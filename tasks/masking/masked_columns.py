@@ -1,4 +1,4 @@
-"""The numeric columns of a request that leave masked: read from the microdata, masked, and written as text again."""
+"""Numeric columns that a request releases masked: read from the microdata, masked, and written as text again."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tasks.decision.linkage_facts import MaskingFact
-from tasks.errors import DataError, ParameterError, row_positions
+from tasks.core.errors import DataError, ParameterError, row_positions
+from tasks.masking.fact import MaskingFact
 from tasks.masking.masked import Fact, Floats, MaskingMethod
 from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
@@ -19,7 +19,6 @@ from tasks.microdata.columns import code_column, sensitivities
 from tasks.request.model import Attribute, Masking, MaskingName, ReleaseRequest, ValueType
 
 NOISE = frozenset({MaskingName.ADDITIVE_NOISE, MaskingName.CORRELATED_NOISE})
-MICROAGGREGATION = frozenset({MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV})
 SWAPPING = frozenset({MaskingName.RANK_SWAPPING, MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING})
 
 _LARGEST_EXACT = 2.0**53
@@ -191,7 +190,7 @@ def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute
 
 
 def _parameters(masking: Masking, described: Mapping[str, Fact]) -> dict[str, float | str]:
-    """What may be told of the parameters; MDAV describes its own k by blocks, of which there is one here."""
+    """Parameters that may be disclosed; MDAV describes its own k by blocks, of which there is one here."""
     own = {"k": masking.strength} if masking.method is MaskingName.MDAV else {}
     return own | {key: value for key, value in described.items() if key not in ("method", "blocks")}
 

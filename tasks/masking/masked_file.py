@@ -7,8 +7,8 @@ from zipfile import BadZipFile
 import numpy as np
 from pydantic import ValidationError
 
-from tasks.decision.linkage_facts import MaskingFact
-from tasks.errors import unreadable_intermediate
+from tasks.core.errors import unreadable_intermediate
+from tasks.masking.fact import MaskingFact
 from tasks.masking.masked_columns import MaskedColumns
 
 

@@ -3,7 +3,6 @@
 Means are kept, variances shrink. Groups have k to 2k − 1 records.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -163,19 +162,6 @@ class Mdav:
     def _groups(self, original: Floats) -> Ints:
         compared = (original - original.mean(axis=0)) / original.std(axis=0) if self.standardised else original
         return np.stack([mdav_groups(compared[:, block.attributes], block.k) for block in self.blocks], axis=1)
-
-
-def consecutive_blocks(sizes_and_ks: Iterable[tuple[int, int]]) -> tuple[AttributeBlock, ...]:
-    """Blocks of adjacent attributes, given the number of attributes and the k of each.
-
-    >>> consecutive_blocks([(2, 3), (1, 8)])
-    (AttributeBlock(attributes=(0, 1), k=3), AttributeBlock(attributes=(2,), k=8))
-    """
-    blocks, start = [], 0
-    for size, k in sizes_and_ks:
-        blocks.append(AttributeBlock(tuple(range(start, start + size)), k))
-        start += size
-    return tuple(blocks)
 
 
 def mdav_groups(points: Floats, k: int) -> Ints:

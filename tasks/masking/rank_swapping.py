@@ -27,12 +27,12 @@ _MOST_DRAWS_AT_ONCE = 1 << 16
 
 
 class Reading(StrEnum):
-    """What is done where the slide's pseudocode draws a rank that is already swapped."""
+    """Rule for the case where the slide's pseudocode draws a rank that is already swapped."""
 
     PAIR = "pair"
-    """It is not drawn: the partner is drawn among the unswapped of the next k ranks; without one the value stays."""
+    """It is not drawn: the partner is drawn among the unswapped of the next k ranks; without one, no swap is made."""
     SKIP = "skip"
-    """The value stays. Draws beyond the last rank n count as n: ℓ = min(n, i + U{1..k})."""
+    """The value is unchanged. Draws beyond the last rank n count as n: ℓ = min(n, i + U{1..k})."""
     LITERAL = "literal"
     """It is swapped again, as the pseudocode says: ℓ is drawn from [i + 1, min(n, i + k)]."""
 
@@ -154,7 +154,7 @@ def pair_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints
 
 
 def skip_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints:
-    """Rank whose value each rank receives, where a value stays if the rank drawn is already swapped; linear time."""
+    """Rank whose value each rank receives; a value is unchanged if the rank drawn is already swapped. Linear time."""
     targets = np.minimum(n_records - 1, np.arange(n_records) + generator.integers(1, k, size=n_records, endpoint=True))
     unswapped = bytearray(b"\1") * n_records
     movers = []

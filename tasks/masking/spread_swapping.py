@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import frexp
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
 from tasks.masking.masked import (
     Fact,
@@ -159,8 +159,8 @@ def bucket_sources(n_records: int, buckets: int, generator: np.random.Generator)
 
 def distant_sources(n_records: int, half: float, generator: np.random.Generator) -> Ints:
     """Rank whose value each rank receives under p-distribution; ``half`` is mean and standard deviation of r."""
-    below_one = ndtr((0.5 - half) / half)
-    deviates = ndtri(below_one + (1 - below_one) * generator.random(n_records))
+    below_one = scipy.special.ndtr((0.5 - half) / half)
+    deviates = scipy.special.ndtri(below_one + (1 - below_one) * generator.random(n_records))
     steps = np.maximum(1, np.rint(half + half * deviates))
     targets = np.minimum(n_records - 1, np.arange(n_records) + steps).astype(np.int64)
     unswapped, top = bytearray(b"\1") * n_records, n_records - 1

@@ -4,7 +4,7 @@ import csv
 import hashlib
 from pathlib import Path
 
-from tasks.errors import HierarchyError
+from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 
 DELIMITER = ";"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tasks.errors import HierarchyError
+from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
 

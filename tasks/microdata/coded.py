@@ -1,4 +1,4 @@
-"""Data and population in integer form: what one reading leaves for all later stages."""
+"""Data and population in integer form: the result of one reading, for all later stages."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from tasks.microdata.tuples import Counts, Tuples
 
 @dataclass(frozen=True)
 class Column:
-    """A column beside the quasi-identifiers that others may know or that is sensitive."""
+    """A column other than the quasi-identifiers that others may know or that is sensitive."""
 
     codes: NDArray[np.unsignedinteger]
     """Number of each record's value, in the order of the file; a missing value is the last; shape (n_records,)."""
@@ -24,7 +24,7 @@ class Register:
     """An external register of named people."""
 
     listed: Counts
-    """People of each population tuple whom it lists."""
+    """Number of people of each population tuple that it lists."""
     sha256: str
     """Of its file."""
 

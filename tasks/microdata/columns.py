@@ -1,10 +1,10 @@
-"""Columns beside the quasi-identifiers, in integer form: those others may know, and those that are sensitive."""
+"""Columns other than quasi-identifiers, in integer form: those others may know, and those that are sensitive."""
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import DataError, row_positions
+from tasks.core.errors import DataError, row_positions
 from tasks.microdata.coded import Column
 from tasks.request.model import Attribute, ReleaseRequest, Role, Sensitivity, ValueType
 
@@ -46,7 +46,7 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
 
 
 def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Column]:
-    """Code the columns beside the quasi-identifiers that are counted or weighed somewhere, or an intruder holds.
+    """Code the columns other than quasi-identifiers that are counted or weighted, or that an intruder holds.
 
     Those are what the combined score needs, what the intruder of record linkage knows, and what k-anonymity makes
     demands of.

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import HierarchyError, row_positions
+from tasks.core.errors import HierarchyError, row_positions
 
 Codes = NDArray[np.int32]
 

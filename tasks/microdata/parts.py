@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import order_of, ordered_attributes, weighed_attributes, weighed_column
 from tasks.microdata.hierarchy import Hierarchy

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import DataError, PopulationError, unreadable_intermediate
+from tasks.core.errors import DataError, PopulationError, unreadable_intermediate
 from tasks.microdata.coded import Column, Prepared, Register
 from tasks.microdata.columns import code_columns, coded_attributes
 from tasks.microdata.counting.choice import Counting, count_file
@@ -86,7 +86,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     trees = list(domain.hierarchies.values())
     counted = count_file(path, request, domain.hierarchies, wanted, cut, counting)
     if counted is None:
-        # Somewhere a value is missing or unknown; reading the whole file tells in which records.
+        # Somewhere a value is missing or unknown; reading the whole file shows in which records.
         return prepare(loaded, read_microdata(path, request))
     try:
         columns = joined_columns(counted.parts, request, wanted)
@@ -102,7 +102,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
 
 @dataclass(frozen=True)
 class Domain:
-    """What the data are coded by: the hierarchies, and the people that some of them come from."""
+    """Basis of the integer codes: the hierarchies, and the people that some of them come from."""
 
     hierarchies: dict[str, Hierarchy]
     values: pd.DataFrame

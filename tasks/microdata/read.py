@@ -4,8 +4,8 @@ Every cell of microdata is read as text, so that nothing is guessed: types are c
 Messages name columns and rows, never a value; a library's own message may quote one and is therefore never passed on.
 """
 
-import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,22 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from tasks.errors import DataError, PopulationError, row_positions
+from tasks.core.errors import DataError, PopulationError, row_positions
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
-_HASH_BYTES = 1024 * 1024
+_HEADER_BYTES = 64 * 1024
 _MOST_PEOPLE = 2**53
 _TEXT = pd.StringDtype("pyarrow")
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, read in pieces."""
-    hasher = hashlib.sha256()
-    with path.open("rb") as stream:
-        while piece := stream.read(_HASH_BYTES):
-            hasher.update(piece)
-    return hasher.hexdigest()
 
 
 def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
@@ -59,6 +50,31 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     if table.num_rows == 0:
         raise no_records(path)
     return as_frame(table, tuple(request.attributes), request.dataset.missing)
+
+
+def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
+    """Microdata in memory as ``read_microdata`` would give them.
+
+    Raises
+    ------
+    DataError
+        If there are no records, the columns are not those of the request, or one cannot be written as text.
+    """
+    place = Path("frame")
+    check_columns([str(name) for name in frame.columns], tuple(request.attributes), place, request.dataset.delimiter)
+    if frame.empty:
+        raise no_records(place)
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise DataError(
+            "a column of the frame cannot be read as text",
+            where=place.name,
+            expected="columns of text, numbers or dates, each of one type",
+            fix="convert columns of mixed types to text",
+        ) from None
+    text = as_text(table, table.column_names, place, DataError)
+    return as_frame(text, tuple(request.attributes), request.dataset.missing)
 
 
 def as_frame(table: pa.Table, names: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
@@ -180,10 +196,17 @@ def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
 
 
 def _header(path: Path, delimiter: str, encoding: str) -> list[str]:
+    """Names of the columns, from the first few records where these suffice: Arrow parses the whole of a block."""
+    with suppress(pa.ArrowException):
+        return _header_of_block(path, delimiter, encoding, _HEADER_BYTES)
+    return _header_of_block(path, delimiter, encoding, _BLOCK_BYTES)
+
+
+def _header_of_block(path: Path, delimiter: str, encoding: str, block_bytes: int) -> list[str]:
     with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
         reader = pacsv.open_csv(
             stream,
-            read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding, use_threads=False),
+            read_options=pacsv.ReadOptions(block_size=block_bytes, encoding=encoding, use_threads=False),
             parse_options=pacsv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
             ),

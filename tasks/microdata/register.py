@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tasks.errors import PopulationError, row_positions
+from tasks.core.errors import PopulationError, row_positions
+from tasks.core.files import file_sha256
 from tasks.microdata.coded import Register
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.read import file_sha256, read_population
+from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tasks.errors import DataError
+from tasks.core.errors import DataError
 from tasks.microdata.read import as_frame, as_text, check_columns, no_records
 from tasks.request.model import ReleaseRequest
 

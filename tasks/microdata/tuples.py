@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import BadInput, DataError, PopulationError, row_positions
+from tasks.core.errors import BadInput, DataError, PopulationError, row_positions
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
 Counts = NDArray[np.int64]
@@ -164,7 +164,7 @@ def encode(
 
 
 def _near_miss(others: Sequence[str], hierarchy: Hierarchy) -> str:
-    """What sets values apart from those of the hierarchy, where it is only how they are written."""
+    """Difference in spelling between values and those of the hierarchy, where spelling is the only difference."""
     known = hierarchy.labels[0]
     if set(known) >= {value.strip() for value in others}:
         return "; they differ by spaces around them"

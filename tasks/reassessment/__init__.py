@@ -1,1 +1,1 @@
-"""Assessing again what has left: the same bytes under today's population, policy, prices and program."""
+"""Assessing earlier releases again: the same bytes under today's population, policy, prices and program."""

@@ -1,19 +1,20 @@
-"""Then and today: gates side by side, what differs, and what is said of a copy that has left.
+"""Then and today: gates in pairs, differences, and the verdict on a copy that was released.
 
 A verdict is one of three. A gate that is closed today is named whatever else could not be measured. What could not be
-measured closes no gate and opens none: it is a verdict of its own, which has to be told to somebody, and condemns
-nothing. Pure; nothing here measures anything or reads a clock.
+measured closes no gate and opens none: it is a verdict of its own, which has to be reported, and condemns nothing.
+Pure; nothing here measures anything or reads a clock.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from tasks.decision.gates import ALWAYS_ON, DECOYS_DETECTABLE, judge_gates
+from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.core.canonical import digest
+from tasks.decision.gates import judge_gates
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
-from tasks.decision.record import CodeFact, DecisionRecord, GateResult, digest
-from tasks.decision.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.decision.record import CodeFact, DecisionRecord, GateResult
 from tasks.decision.veil import count, downward, upward
 from tasks.decision.verdict import is_excused
-from tasks.reassessment.record import Again, Cause, GateAgain, Hand, RequestFrom
+from tasks.reassessment.record import Again, Cause, CoalitionAgain, GateAgain, RequestFrom
 from tasks.request.model import Measure, Policy, Recipient, ReleaseRequest
 
 _AS_KEPT: Mapping[RequestFrom, str] = {
@@ -25,7 +26,7 @@ _AS_KEPT: Mapping[RequestFrom, str] = {
 def gates_again(
     then: Sequence[GateResult], now: Sequence[GateResult], unmeasured: Collection[str] = ()
 ) -> tuple[GateAgain, ...]:
-    """Gates of then and of today, side by side; those of today first, in their order.
+    """Gates of then and of today in pairs; those of today first, in their order.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def judged_alone(
 
 
 def rounded(gate: GateResult) -> GateResult:
-    """A gate whose figure tells nothing of how many of a copy's records are decoys; it stays as open as it is."""
+    """A gate whose figure reveals nothing of how many of a copy's records are decoys; it stays as open as it is."""
     if gate.measured is None or gate.comparison == "is":
         return gate
     at_most = gate.comparison == "at most"
@@ -93,24 +94,26 @@ def rounded(gate: GateResult) -> GateResult:
 
 
 def told_count(number: int, *, decoyed: bool) -> int:
-    """A number of records, rounded where it would tell how many of a copy's are decoys."""
+    """A number of records, rounded where it would reveal how many of a copy's are decoys."""
     return count(number) if decoyed else number
 
 
-def verdict_of(gates: Iterable[GateAgain], hands: Iterable[Hand], not_measured: Collection[object]) -> Again:
-    """What is said of a copy: the worst of what is known of it."""
-    judged = [hand for hand in hands if hand.judged]
-    every = [*gates, *(gate for hand in judged for gate in hand.gates)]
+def verdict_of(
+    gates: Iterable[GateAgain], coalitions: Iterable[CoalitionAgain], not_measured: Collection[object]
+) -> Again:
+    """Verdict on a copy: the worst of the findings on it."""
+    judged = [one for one in coalitions if one.judged]
+    every = [*gates, *(gate for one in judged for gate in one.gates)]
     if any(gate.open is False for gate in every):
         return Again.BLOCKED
     unjudged = any(gate.threshold is not None and gate.open is None for gate in every)
-    if unjudged or not_measured or any(hand.cannot for hand in judged):
+    if unjudged or not_measured or any(one.cannot for one in judged):
         return Again.CANNOT
     return Again.HOLDS
 
 
 def chances(then: ChanceFact | None, now: UncertaintyFact | None) -> str:
-    """How probable it is that the gates pass that depend on uncertain terms, today and then; empty without any."""
+    """Probability that the gates that depend on uncertain terms pass, today and then; empty without any."""
     if now is None:
         return ""
     before = "all terms were taken for certain" if then is None else _passing(then)
@@ -136,7 +139,7 @@ def causes(
     further: Sequence[str],
     in_force: bool,
 ) -> tuple[Cause, ...]:
-    """What is not as it was when a release was decided, in words.
+    """Differences from the time when a release was decided, in words.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def _code(then: CodeFact, now: Mapping[str, object]) -> str:
 
 
 def _commit(name: str) -> str:
-    """A commit, and what tells sources apart that are not those of one (``flows.identity.code_fact``)."""
+    """A commit, and what distinguishes sources that are not those of one (``flows.identity.code_fact``)."""
     head, _, modified = name.partition("+modified.")
     return f"{head[:16] if head.startswith('sources.') else head[:12]}{f', changed {modified[:8]}' if modified else ''}"
 
@@ -242,7 +245,7 @@ def _term(recipient: Recipient, part: str, name: str) -> object:
 def reasons(
     verdict: Again,
     gates: Sequence[GateAgain],
-    hands: Sequence[Hand],
+    coalitions: Sequence[CoalitionAgain],
     not_measured: Sequence[str],
     causes_found: Sequence[Cause],
     *,
@@ -256,7 +259,8 @@ def reasons(
     Parameters
     ----------
     records, collected : int, optional
-        Rows that left, and records that came in: what shares are of, so that none tells a small number of people.
+        Rows released, and records that came in: the totals of shares, so that no share reveals a small number of
+        people.
     chance : str
         How probable it is that gates pass which depend on uncertain terms, where that is not as it was.
     """
@@ -265,11 +269,13 @@ def reasons(
         for gate in gates
         if gate.open is False
     ]
-    for hand in (hand for hand in hands if hand.judged):
-        who = f" of {len(hand.releases)} releases in one hand ({', '.join(hand.recipients)})"
-        told += [_closed(gate, who, records, small_cell) for gate in hand.gates if gate.open is False]
-        if hand.cannot:
-            told.append(f"Releases to {', '.join(hand.recipients)} could not be laid beside each other: {hand.cannot}.")
+    judged = [one for one in coalitions if one.judged]
+    for one in judged:
+        number = f"{len(one.releases)} pooled {'release' if len(one.releases) == 1 else 'releases'}"
+        who = f" of {number} ({', '.join(one.recipients)})"
+        told += [_closed(gate, who, records, small_cell) for gate in one.gates if gate.open is False]
+        if one.cannot:
+            told.append(f"Releases to {', '.join(one.recipients)} could not be pooled: {one.cannot}.")
     told += [f"Not measured: {text}" for text in not_measured]
     if verdict is Again.HOLDS:
         changed = sum(gate.figure_changed for gate in gates)
@@ -279,9 +285,9 @@ def reasons(
             else f"Every gate is open; {changed} of {len(gates)} figures are others than when it was released."
         )
         told += [
-            f"They stay open for whoever has what went to {', '.join(hand.recipients)}: {len(hand.releases)} releases."
-            for hand in hands
-            if hand.judged and hand.gates
+            f"They stay open for whoever has what went to {', '.join(one.recipients)}: {len(one.releases)} releases."
+            for one in judged
+            if one.gates
         ]
     return (*told, *((chance,) if chance else ()), *(cause.text for cause in causes_found))
 
@@ -316,7 +322,3 @@ def _written(
         because="",
     )
     return write_result(result, records=records, small_cell=small_cell)
-
-
-CONDITIONS = frozenset(ALWAYS_ON) | {DECOYS_DETECTABLE}
-"""Gates that are none of the policy's measures."""

@@ -1,4 +1,4 @@
-"""What ends, and when a release is to be assessed again."""
+"""Dates at which terms end, and when a release is to be assessed again."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -15,7 +15,7 @@ WITHIN: tuple[Within, ...] = get_args(Within)
 
 
 def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[LapseAgain, ...]:
-    """What a release rests on that ends within 90 days or has ended, the first to end first.
+    """Terms of a release that end within 90 days or have ended, the first to end first.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def _lapse(what: str, name: str, last_day: date, today: date, explained: str) ->
 
 
 def named(found: Sequence[LapseAgain]) -> tuple[str, ...]:
-    """What ends and how soon, without the days that are left: the same for as long as nothing more is to be told."""
+    """Names of what ends and how soon, without the days that are left: the same until there is news to report."""
     return tuple(
         f"{one.what} {one.name}: {'ended' if one.within is None else f'within {one.within} days'}" for one in found
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.microdata.hierarchy import Codes
 
 Bools = NDArray[np.bool_]
@@ -79,7 +79,7 @@ def check_room(n_sets: int, n_values: int, memory_limit: int) -> None:
     """
     if n_sets * n_values > max(memory_limit, _CHUNK_BYTES):
         raise StageFailed(
-            "releases cannot be laid beside each other: an attribute has too many groups of too many values",
+            "releases cannot be pooled: an attribute has too many groups of too many values",
             where=f"{n_sets:,} groups, {n_values:,} values",
             expected=f"{memory_limit // 2**20:,} MB at most",
             got=f"{n_sets * n_values // 2**20:,} MB",
@@ -117,7 +117,7 @@ def _contracted(sets: Sequence[Sets], atoms: Sequence[int], codes: Codes, people
 def _one_by_one(sets: Sequence[Sets], chosen: Codes, codes: Codes, people: Floats) -> Floats:
     if len(chosen) * len(codes) > _MOST_PAIRS:
         raise StageFailed(
-            "releases cannot be laid beside each other: their cells have too many intersections",
+            "releases cannot be pooled: their cells have too many intersections",
             where=f"{len(chosen):,} intersections, {len(codes):,} combinations of values",
             expected=f"at most {_MOST_PAIRS:.0e} pairs of them",
             got=f"{len(chosen) * len(codes):.1e}",

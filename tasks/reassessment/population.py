@@ -1,4 +1,4 @@
-"""What a release was made of, laid on the population of today: groups by their labels, people by their values.
+"""Today's population in the terms of a release: groups by their labels, people by their values.
 
 Nothing is generalized again. Hierarchies stay those of the release; one by prefixes takes in values that the population
 has only now. The rule stays as well: people of combinations of values that it was never applied to count among those
@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.errors import HierarchyError, PopulationError, StageFailed
+from tasks.core.errors import HierarchyError, PopulationError, StageFailed
+from tasks.delivery.kept import Kept
 from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.table import Table
+from tasks.generalization.table import CountIndex
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared, Register
@@ -24,7 +25,6 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.register import read_register
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
-from tasks.reassessment.kept import Kept
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
 
@@ -38,7 +38,7 @@ class Ruled:
     own: Codes
     """Cell that it gives each, in axis positions of today; where it was never applied, the values themselves."""
     counted: NDArray[np.bool_]
-    """Whether a record of each would have been released, as far as the rule tells."""
+    """Whether a record of each would have been released, as far as the rule shows."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
     Raises
     ------
     BadInput
-        If they cannot be read, or have nobody of the values that the release knows.
+        If they cannot be read, or have no person with the values that the release knows.
     """
     request, names = loaded.request, tuple(kept.hierarchies)
     path = loaded.resolve(request.population.path, "population.path")
@@ -103,11 +103,11 @@ def prepared_on(ground: Ground, frame: pd.DataFrame, request: ReleaseRequest) ->
     )
 
 
-def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None) -> Table:
-    """A table to count on; without demands, for nothing is played. No data where the originals are not at hand."""
+def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
+    """A table to count on; without demands, for no game is solved. No data where the originals are not available."""
     n_attributes = len(ground.hierarchies)
     nobody = Tuples(np.empty((0, n_attributes), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
-    return Table(
+    return CountIndex(
         hierarchies=tuple(ground.hierarchies.values()),
         safe_harbor=tuple(
             safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
@@ -120,7 +120,7 @@ def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None
     )
 
 
-def ruled(kept: Kept, table: Table) -> Ruled:
+def ruled(kept: Kept, table: CountIndex) -> Ruled:
     """The rule of a release on the population of today."""
     codes = leaves_in(kept, {tree.name: tree.labels[0] for tree in table.hierarchies}, table.population.codes)
     place = found_in(kept, codes)
@@ -134,7 +134,7 @@ def ruled(kept: Kept, table: Table) -> Ruled:
 
 
 def rule_of(kept: Kept) -> Codes:
-    """Cell that the rule gives each combination of the population of then.
+    """Cell that the rule gives each combination of the population at the release.
 
     Raises
     ------
@@ -171,13 +171,13 @@ def leaves_in(kept: Kept, values: Mapping[str, Sequence[str]], codes: Codes) -> 
 
 
 def found_in(kept: Kept, codes: Codes) -> NDArray[np.intp]:
-    """Number of the combination of the population of then with each row of leaf codes; −1 where it had none."""
+    """Number of each row of leaf codes among the combinations of the population at the release; −1 for none."""
     known = np.asarray((codes >= 0).all(axis=1))
     keys = leaf_keys(np.where(known[:, None], codes, 0), list(kept.hierarchies.values()))
     return np.where(known, kept.population.find(keys), -1)
 
 
-def positions_today(kept: Kept, table: Table, cells: Codes) -> Codes:
+def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
     """Cells of a release in axis positions of today, by their labels.
 
     Raises

@@ -1,9 +1,10 @@
-"""What a decision promised of a copy beside its gates, as it stands today: its budget, and the verdict's probability.
+"""Promises of a decision on a copy beside its gates, as they stand today: its budget, and the verdict's probability.
 
 Both depend on population and terms, and age with them. Of a budget these are the limits on risk, and the least people
 who match a cell; what was left out, what the attributes lose and the least records of a cell follow from the file alone
-and stay as they were. What else a decision tells of the game is of the release alone: how good a partition was, what
-sharing one representation cost, and what other stakes, fines or detection would have brought when it was made.
+and stay as they were. All else that a decision states of the game belongs to the release alone: how good a partition
+was, what sharing one representation cost, and what other stakes, fines or detection would have brought when it was
+made.
 """
 
 import math
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.decision.budget_fact import BudgetFact
+from tasks.assessments.identity.budget_fact import BudgetFact
+from tasks.assessments.identity.uncertain.declared import uncertainty
+from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
-from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decision.veil import veiled_uncertainty
 from tasks.generalization.budget.rounding import within
 from tasks.generalization.budget.terms import ATTACKED, REIDENTIFICATIONS
@@ -24,7 +26,6 @@ from tasks.generalization.setting import follower_of
 from tasks.microdata.tuples import Counts
 from tasks.reassessment.compare import rounded
 from tasks.reassessment.scoring import Delivered, Today, bare_copy, generator_of
-from tasks.risk.uncertain.declared import uncertainty
 
 _SAME = 1e-9
 """Sums over a file depend on the order of its records by less than this share of them."""
@@ -32,7 +33,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Promised:
-    """What of a decision is measured again beside the policy's gates."""
+    """Promises of a decision that are measured again beside the policy's gates."""
 
     budget: tuple[GateResult, ...]
     """Limits of the budget that age, as gates; none where there is no budget."""
@@ -90,9 +91,9 @@ def used_today(then: BudgetFact, follower: Follower, people: Counts, records: Co
     then : BudgetFact
         Of the decision.
     follower : Follower
-        Whom the game would be played against today.
+        Adversary of the game as it would be solved today.
     people, records : arrays of shape (n_cells,)
-        People of today who match each cell, and records that left in it.
+        People of today who match each cell, and released records in it.
     """
     used = {
         REIDENTIFICATIONS: float(records @ follower.reidentified(people)),

@@ -1,4 +1,4 @@
-"""The record of a re-assessment: what was found of one copy, beside what was decided of it.
+"""The record of a re-assessment: findings on one copy, beside its decision.
 
 Like the decision record it holds figures, counts, hashes and names alone. It is named by the digest of its inputs, so
 that the same world gives the same record, and a changed one never takes the place of another.
@@ -10,20 +10,20 @@ from typing import Literal
 
 from pydantic import Field
 
-from tasks.decision.fact import Fact
-from tasks.decision.record import CodeFact, NotAssessed, PolicyFact, Sha256
-from tasks.decision.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.core.fact import Fact, Sha256
+from tasks.decision.record import CodeFact, NotAssessed, PolicyFact
 
 SCHEMA_VERSION: Literal["releasegate/reassessment/1"] = "releasegate/reassessment/1"
 Within = Literal[30, 60, 90]
 RequestFrom = Literal[
     "named", "where it lay", "kept, none there", "kept, another of other data", "kept, another unreadable"
 ]
-"""Where policy, terms, population and register of today were taken from."""
+"""Source of today's policy, terms, population and register."""
 
 
 class Again(StrEnum):
-    """What is said today of a copy that has left."""
+    """Verdict of today on a copy that was released."""
 
     HOLDS = "holds"
     """Every gate that was open is open today."""
@@ -60,11 +60,11 @@ class GateAgain(Fact):
         return None not in (self.measured, self.measured_then) and self.measured != self.measured_then
 
 
-class Hand(Fact):
-    """Copies that are in one hand, or may be."""
+class CoalitionAgain(Fact):
+    """Copies that are pooled, or may be."""
 
     kind: Literal["same recipient", "declared", "compared"] = Field(
-        description="Given to one recipient; named by the policy; or laid beside each other without being judged."
+        description="Given to one recipient; named by the policy; or compared without being judged."
     )
     recipients: tuple[str, ...]
     releases: tuple[str, ...] = Field(description="This one first.")
@@ -72,7 +72,7 @@ class Hand(Fact):
     gates: tuple[GateAgain, ...] = Field(default=(), description="Those that can be judged of several copies.")
     shared: int | None = Field(default=None, description="Records that another copy has too.")
     narrowed: int | None = Field(default=None, description="Of these, those that fewer people match than before.")
-    cannot: str = Field(default="", description="Why they could not be laid beside each other; empty where they were.")
+    cannot: str = Field(default="", description="Why they could not be pooled; empty where they were.")
 
 
 class LapseAgain(Fact):
@@ -96,7 +96,7 @@ class Cause(Fact):
 
 
 class InputsAgain(Fact):
-    """What a re-assessment rests on; equal inputs are the same re-assessment."""
+    """Inputs of a re-assessment; equal inputs are the same re-assessment."""
 
     record_sha256: Sha256 = Field(description="Of the decision.")
     delivered_sha256: Sha256
@@ -108,14 +108,14 @@ class InputsAgain(Fact):
     code: CodeFact
     in_force: bool = Field(description="Whether the agreement is in force.")
     lapsing: tuple[str, ...] = Field(description="What ends soon or has ended, and within how many days.")
-    others: tuple[str, ...] = Field(description="Copies laid beside it, as release/recipient.")
+    others: tuple[str, ...] = Field(description="Copies of the same people, as release/recipient.")
     hindrances: tuple[str, ...] = Field(
-        description="What could not be measured, and why, copies that could not be laid beside it among it."
+        description="What could not be measured, and why, copies that could not be pooled among it."
     )
 
 
 class Reassessment(Fact):
-    """What was found of one copy that has left."""
+    """Findings on one copy that was released."""
 
     schema_version: Literal["releasegate/reassessment/1"] = SCHEMA_VERSION
     release_id: Sha256
@@ -138,11 +138,11 @@ class Reassessment(Fact):
     uncertainty: UncertaintyFact | None = Field(
         default=None, description="The same today, under today's terms and population; None where no term is uncertain."
     )
-    hands: tuple[Hand, ...] = Field(description="Copies in one hand.")
+    coalitions: tuple[CoalitionAgain, ...] = Field(description="Pooled copies.")
     sets_left_out: int = Field(
         default=0, description="Sets of recipients who might share that were too many to be compared."
     )
-    not_beside: tuple[str, ...] = Field(
+    unrelated: tuple[str, ...] = Field(
         default=(), description="Releases to the same recipient that nothing says are of the same people."
     )
     lapses: tuple[LapseAgain, ...]
@@ -164,5 +164,5 @@ class Reassessment(Fact):
 
     @property
     def changed(self) -> bool:
-        """Whether it says something else than the one before."""
+        """Whether its verdict differs from the one before."""
         return self.verdict is not self.before

@@ -1,4 +1,4 @@
-"""The request that a copy is judged by today: how the file was made is of then, how it is judged is of today."""
+"""The request by which a copy is judged today: made as at its release, judged by the terms of today."""
 
 import json
 from collections.abc import Mapping
@@ -8,21 +8,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tasks.errors import RequestError, WorkspaceError
+from tasks.core.errors import RequestError, WorkspaceError
 from tasks.request.document import NotYaml, read_document
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Policy, Recipient, ReleaseRequest
 
 _AS_MADE = ("id", "method", "delivery_format", "encrypt_to", "decoys")
-"""What of a recipient says how its copy was made."""
+"""Fields of a recipient that say how its copy was made."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is of today."""
+    """Inputs of today."""
 
     request: LoadedRequest | None = None
-    """Policy, terms of the recipient, population and register; None for those of then."""
+    """Policy, terms of the recipient, population and register; None for those at the release."""
     policy: Policy | None = None
     """In place of the request's."""
     population: Path | None = None
@@ -102,7 +102,7 @@ def _absolute(loaded: LoadedRequest, relative: str, name: str) -> str:
     """A path that means the same from the folder of another request; one that leads nowhere is left as it is."""
     try:
         return str(loaded.resolve(relative, name))
-    except WorkspaceError:  # whoever reads the file says what is wrong with it
+    except WorkspaceError:  # the reader of the file reports what is wrong with it
         return str((loaded.base / relative).absolute())
 
 

@@ -1,4 +1,4 @@
-"""Scoring again what has left, from the bytes that left: all of it where the originals are at hand, else what can be.
+"""Scoring released files again from their bytes: in full where the originals are available, else what can be scored.
 
 How the file was made stays as it was; population, policy, the recipient's terms and the program are those of today. The
 cells are read from the delivered file. What is drawn at random for a measurement follows from the release, as it did
@@ -14,49 +14,48 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.decision.assemble import Circumstances, Findings, Output, assemble
+from tasks.assessments.assessment import Effort
+from tasks.assessments.combined.combined_score import gate_figures as combined_figures
+from tasks.assessments.identity.assessment import UNCERTAINTY
+from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.identity.score import gate_figures
+from tasks.assessments.identity.uncertain.fact import gate_figures as uncertain_figures
+from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.assessments.registry import ASSESSMENTS
+from tasks.assessments.sequential.sequential import beliefs
+from tasks.assessments.sequential.sequential import gate_figures as sequential_figures
+from tasks.candidate.candidate import Candidate
+from tasks.candidate.groups import groups, recipient_profile
+from tasks.core.errors import StageFailed
+from tasks.core.seed import derive_seed, masking_generator
+from tasks.decision.assemble import Findings, Output, assemble
+from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord
-from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decoys.findings import statistics_of_copy
+from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
 from tasks.delivery.reread import decoys_as_sealed, figures_of_file, score_again
-from tasks.delivery.seed import derive_seed, masking_generator
-from tasks.errors import StageFailed
-from tasks.generalization.play import Played, Table, effective_people, information_kept
+from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
 from tasks.generalization.setting import own_follower, payoffs_of, weights_of
-from tasks.linkage.attack import Setting, attack
-from tasks.linkage.transparency import cell_numbers
-from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
+from tasks.generalization.transparency import cell_numbers
+from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.columns import known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.reassessment.kept import Kept
 from tasks.reassessment.population import Ground, Ruled, positions_today, prepared_on, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.combined_score import gate_figures as combined_figures
-from tasks.risk.groups import groups
-from tasks.risk.identity import risk_view, transparent_risk
-from tasks.risk.other_terms import with_uncertainty
-from tasks.risk.profile import recipient_profile
-from tasks.risk.score import gate_figures, score
-from tasks.risk.sequential import beliefs, external_fact, plan
-from tasks.risk.sequential import gate_figures as sequential_figures
-from tasks.risk.uncertain.fact import gate_figures as uncertain_figures
-from tasks.utility.analyses import Case
-from tasks.utility.measure import measure
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """A copy as it left, and what was kept of it."""
+    """A copy as it was released, and what was kept of it."""
 
     record: DecisionRecord
     kept: Kept
     source: Source
-    """The clear file: in the bundle, or in memory where it left encrypted."""
+    """The clear file: in the bundle, or in memory where it was released encrypted."""
     decoys: Sequence[Mapping[str, str | None]]
     order: bytes
     """Seed of the order of its rows."""
@@ -87,7 +86,7 @@ def score_with_originals(
     delivered: Delivered,
     today: Today,
     frame: pd.DataFrame,
-    circumstances: Circumstances,
+    context: DecisionContext,
     uncertainty: UncertaintyFact | None,
 ) -> DecisionRecord:
     """Decide on a copy again, from its bytes and its originals, with every stage and every gate.
@@ -98,14 +97,14 @@ def score_with_originals(
     today : Today
     frame : DataFrame
         The microdata, the same bytes as then.
-    circumstances : Circumstances
+    context : DecisionContext
     uncertainty : UncertaintyFact or None
-        What is said today of uncertain terms (``promised_today``), which a gate may judge.
+        Facts of today on uncertain terms (``promised_today``), which a gate may judge.
 
     Returns
     -------
     DecisionRecord
-        What would be decided today of the file as it left.
+        Decision of today on the file as it was released.
 
     Raises
     ------
@@ -115,36 +114,21 @@ def score_with_originals(
     from tasks.validation.run import validate  # noqa: PLC0415  Great Expectations takes seconds to import
 
     again = _Again(delivered, today, frame)
-    request, recipient, played = today.request, today.recipient, again.played
-    prepared, table, masked = again.prepared, again.table, again.masked
-    record, kept = delivered.record, again.released
-    derived = recipient_profile(recipient, played, kept)
-    planned = plan(table, played, kept, derived, external_fact(request, prepared, derived.profile.prior))
-    combined = combine(
-        request, with_masked(prepared, request, masked), table, played, kept, score_collected(request, prepared, table)
-    )
-    setting = Setting(request, recipient, prepared, table, played, masked)
-    attacked = attack(setting, generator_of(delivered, f"record linkage {recipient.id}"), methods=(played.method,))
-    case = Case(request, frame, prepared, played, kept, masked)
-    measured = measure(case, table, generator_of(delivered, "utility"))
-    scored = score(table, played, _alone(request), recipient, prepared.distinct_values, compare=(played.method,))
+    known = {} if uncertainty is None else {UNCERTAINTY: uncertainty}
+    candidate = replace(again.candidate, request=_alone(today.request), known=known)
     findings = Findings(
-        prepared=prepared,
-        validation=validate(frame, request, prepared.covered).fact,
-        score=with_uncertainty(scored, uncertainty),
-        sequential=(planned.fact, planned.figures),
-        combined=(combined.fact, combined.figures),
-        masking=record.masking,
-        linkage=(attacked.fact, attacked.figures),
-        utility=(measured.fact, measured.figures),
-        decoys=record.decoys,
+        prepared=again.prepared,
+        validation=validate(frame, today.request, again.prepared.covered).fact,
+        findings={one.id: one.assess(candidate, Effort.OWN) for one in ASSESSMENTS},
+        masking=delivered.record.masking,
+        decoys=delivered.record.decoys,
         output=again.output(),
     )
-    return assemble(request, recipient, findings, circumstances)
+    return assemble(today.request, today.recipient, findings, context)
 
 
 class _Again:
-    """What the stages work on, made from the bytes that left."""
+    """Inputs of the stages, made from the released bytes."""
 
     def __init__(self, delivered: Delivered, today: Today, frame: pd.DataFrame) -> None:
         self._delivered, self._today, self._frame = delivered, today, frame
@@ -153,7 +137,7 @@ class _Again:
         self._then = self._tuples_of_then()
 
     def _tuples_of_then(self) -> NDArray[np.intp]:
-        """Which distinct tuple of then each one is; hierarchies that have grown number them otherwise."""
+        """Number of each one's distinct tuple at the release; hierarchies that have grown number them otherwise."""
         kept = self._delivered.kept
         codes = encode(self._frame, kept.hierarchies, self._today.request.dataset.path)
         data, tuple_of_record = distinct_tuples(codes, list(kept.hierarchies.values()))
@@ -171,7 +155,7 @@ class _Again:
 
     @cached_property
     def released(self) -> NDArray[np.bool_]:
-        """Whether each tuple's records left."""
+        """Whether each tuple's records were released."""
         return self._delivered.kept.released[self._then]
 
     @cached_property
@@ -181,7 +165,7 @@ class _Again:
         return released_rows(self.prepared.tuple_of_record, self.released, given.order, len(given.decoys))
 
     @cached_property
-    def played(self) -> Played:
+    def played(self) -> Generalization:
         """The cells of the file, and how many people each hides among today."""
         kept, table, then = self._delivered.kept, self.table, self._then
         made, rule = kept.played, ruled(kept, table)
@@ -189,7 +173,7 @@ class _Again:
         self._put_delivered(cells)
         effective, listed = _effective(table, cells, rule)
         weights = weights_of(self._today.request)
-        return Played(
+        return Generalization(
             method=made.method,
             levels=made.levels[then],
             cells=cells,
@@ -204,7 +188,7 @@ class _Again:
         )
 
     def _put_delivered(self, cells: Codes) -> None:
-        """Take the cells of the records that left from the file; every row must say the same as what was kept."""
+        """Take the cells of the released records from the file; every row must agree with what was kept."""
         request, rows = self._today.request, self.rows
         found = read_cells(self._delivered.source, request.quasi_identifiers, self.table)
         real = rows >= 0
@@ -221,7 +205,7 @@ class _Again:
 
     @cached_property
     def masked(self) -> MaskedColumns:
-        """The masked columns: of records that left as they left, of others as this program masks them."""
+        """The masked columns: of released records as they were released, of others as this program masks them."""
         request, given = self._today.request, self._delivered
         made = mask_columns(request, self._frame, partial(masking_generator, given.key_file))
         if not made.names:
@@ -233,22 +217,27 @@ class _Again:
             values[self.rows[real], place] = column.to_numpy(dtype=np.float64, na_value=np.nan)[real]
         return replace(made, masked=values, facts=given.record.masking)
 
+    @cached_property
+    def candidate(self) -> Candidate:
+        """The copy as it was released, in today's world."""
+        return Candidate(
+            request=self._today.request,
+            recipient=self._today.recipient,
+            prepared=self.prepared,
+            index=self.table,
+            generalization=self.played,
+            masked=self.masked,
+            source=lambda: self._frame,
+            randomness=partial(generator_of, self._delivered),
+            already_released=self.released,
+        )
+
     def output(self) -> Output:
-        """The file as it left, and the risk that its bytes carry."""
+        """The file as it was released, and the risk that its bytes carry."""
         given, request, rows = self._delivered, self._today.request, self.rows
         figures = None
         if decoys_as_sealed(given.source, given.decoys, rows >= 0, request):
-            figures = figures_of_file(
-                given.source,
-                request,
-                given.recipient,
-                self.prepared,
-                self.table,
-                self.played,
-                self.released,
-                self.masked,
-                rows,
-            )
+            figures = figures_of_file(given.source, self.candidate, rows)
         return Output(
             sha256=str(given.record.dataset.output_sha256),
             rows=len(rows),
@@ -259,7 +248,7 @@ class _Again:
 
 
 def generator_of(delivered: Delivered, purpose: str) -> np.random.Generator:
-    """What a measurement of a copy draws from; the same as when the release was decided."""
+    """Generator that a measurement of a copy draws from; the same as when the release was decided."""
     seed = derive_seed(delivered.key_file, delivered.record.of_inputs, purpose)
     return np.random.default_rng(int.from_bytes(seed))
 
@@ -268,15 +257,15 @@ def generator_of(delivered: Delivered, purpose: str) -> np.random.Generator:
 class BareCopy:
     """A copy as its bytes say it, on the population of today."""
 
-    table: Table
+    table: CountIndex
     """Its data are the distinct cells of the file with their records, decoys left out; not the values beneath."""
-    played: Played
+    played: Generalization
     real: NDArray[np.bool_]
     """Whether each row of the file is a record, and no decoy."""
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Whether each cell's records left: all did."""
+        """Whether each cell's records were released: all were."""
         return np.ones(len(self.table.data), dtype=np.bool_)
 
 
@@ -297,7 +286,7 @@ def bare_copy(delivered: Delivered, today: Today) -> BareCopy:
     )
     cells, records = found[real][first], counts.astype(np.int64)
     effective, listed = _effective(table, cells, ruled(kept, table))
-    played = Played(
+    played = Generalization(
         method=kept.played.method,
         levels=np.zeros_like(cells),
         cells=cells,
@@ -310,7 +299,7 @@ def bare_copy(delivered: Delivered, today: Today) -> BareCopy:
 
 
 def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact | None) -> dict[Measure, float]:
-    """What can be measured of a copy from its bytes and the population alone; parameters as ``score_with_originals``.
+    """Measure what a copy's bytes and the population alone allow; parameters as ``score_with_originals``.
 
     Raises
     ------
@@ -351,7 +340,7 @@ def _alone(request: ReleaseRequest) -> ReleaseRequest:
     return request.model_copy(update={"policy": policy, "recipients": request.recipients[:1]})
 
 
-def _effective(table: Table, cells: Codes, rule: Ruled) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def _effective(table: CountIndex, cells: Codes, rule: Ruled) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     people = np.where(rule.counted, table.population.counts, 0)
     listed = None if table.listed is None else np.where(rule.counted, table.listed, 0)
     return effective_people(table, cells, rule.own, people, listed)

@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tasks.request.part import Part, Probability, RelativePath, Text
+from tasks.request.part import Part, Probability, RelativePath, Text, all_of, broken_rule
 
 
 class Role(StrEnum):
-    """What an attribute can give away about a person."""
+    """The part that an attribute can play in disclosure."""
 
     DIRECT = "direct identifier"
     QUASI = "quasi-identifier"
@@ -41,11 +41,26 @@ class IntervalLevels(Part):
     @model_validator(mode="after")
     def _growing(self) -> Self:
         if self.maximum <= self.minimum:
-            raise ValueError("maximum must be greater than minimum")
+            raise broken_rule(
+                "maximum must be greater than minimum",
+                "maximum",
+                got="a smaller or equal number",
+                fix="correct the bounds",
+            )
         if self.maximum - self.minimum >= 1_000_000:
-            raise ValueError("the domain must hold at most 1,000,000 values")
+            raise broken_rule(
+                "the domain must hold at most 1,000,000 values",
+                "maximum",
+                got=f"a domain of {self.maximum - self.minimum + 1:,} values",
+                fix="choose narrower bounds, or use a hierarchy file",
+            )
         if any(later <= earlier for earlier, later in pairwise(self.widths)):
-            raise ValueError("each width must be larger than the one before it")
+            raise broken_rule(
+                "each width must be larger than the one before it",
+                "widths",
+                got=_numbers(self.widths),
+                fix="choose widths such as 5, 10, 20",
+            )
         return self
 
     @property
@@ -64,8 +79,13 @@ class PrefixLevels(Part):
 
     @model_validator(mode="after")
     def _shrinking(self) -> Self:
-        if any(later >= earlier for earlier, later in zip(self.keep, self.keep[1:], strict=False)):
-            raise ValueError("the kept lengths must shrink from level to level")
+        if any(later >= earlier for earlier, later in pairwise(self.keep)):
+            raise broken_rule(
+                "the kept lengths must shrink from level to level",
+                "keep",
+                got=_numbers(self.keep),
+                fix="choose lengths such as 4, 3, 2",
+            )
         return self
 
 
@@ -95,16 +115,29 @@ class HierarchySource(Part):
     def _exactly_one(self) -> Self:
         given = [name for name in ("file", "intervals", "prefixes", "groups") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError("give exactly one of file, intervals, prefixes, groups")
+            raise broken_rule(
+                "give exactly one of file, intervals, prefixes, groups", got=all_of(given), fix="keep one of them"
+            )
         if self.prefixes is not None and self.levels_may_cross:
-            raise ValueError("levels by prefixes never cross")
+            raise broken_rule(
+                "levels by prefixes never cross",
+                "levels_may_cross",
+                got="levels_may_cross: true beside prefixes",
+                fix="remove it",
+            )
         if self.intervals is not None and not self.levels_may_cross and not self.intervals.nested:
-            raise ValueError("each width must be a larger multiple of the one before it, unless levels may cross")
+            raise broken_rule(
+                "each width must be a larger multiple of the one before it, unless levels may cross",
+                "intervals",
+                "widths",
+                got=_numbers(self.intervals.widths),
+                fix="choose widths such as 5, 10, 20, or add “levels_may_cross: true” if that is meant",
+            )
         return self
 
 
 class SafeHarborRule(StrEnum):
-    """What 45 CFR 164.514(b)(2) asks of the attribute, where it asks for anything."""
+    """The rule of Safe Harbor, 45 CFR 164.514(b)(2), that applies to the attribute."""
 
     ZIP = "zip"
     AGE = "age"
@@ -131,7 +164,7 @@ class Attribute(Part):
     )
     safe_harbor: SafeHarborRule = SafeHarborRule.NONE
     known_probability: Probability | None = Field(
-        default=None, description="Probability that the value is publicly known of a person."
+        default=None, description="Probability that a person's value is publicly known."
     )
     sensitivity: Sensitivity | None = None
     allowed_values: tuple[str, ...] | None = Field(
@@ -151,16 +184,49 @@ class Attribute(Part):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.role is Role.QUASI and self.hierarchy is None:
-            raise ValueError("a quasi-identifier needs a hierarchy")
+            raise broken_rule(
+                "a quasi-identifier needs a hierarchy",
+                got="no hierarchy",
+                fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
+            )
         if self.role is not Role.QUASI and self.hierarchy is not None:
-            raise ValueError("only a quasi-identifier has a hierarchy")
+            raise broken_rule(
+                "only a quasi-identifier has a hierarchy",
+                "hierarchy",
+                got=f"a hierarchy for the role “{self.role.value}”",
+                fix="remove the hierarchy, or make the attribute a quasi-identifier",
+            )
         if self.sensitivity is not None and self.role is not Role.SENSITIVE:
-            raise ValueError("only a sensitive attribute has sensitivity weights")
+            raise broken_rule(
+                "only a sensitive attribute has sensitivity weights",
+                "sensitivity",
+                got=f"weights for the role “{self.role.value}”",
+                fix="remove the weights, or make the attribute sensitive",
+            )
         if self.known_probability is not None and self.role is Role.DIRECT:
-            raise ValueError("a direct identifier never leaves, so no probability of its being known has an effect")
-        weighed = self.sensitivity.values if self.sensitivity is not None else {}
-        if self.allowed_values is not None and not weighed.keys() <= set(self.allowed_values):
-            raise ValueError("sensitivity.values names values that allowed_values does not have")
+            raise broken_rule(
+                "a direct identifier is never released, so its known_probability has no effect",
+                "known_probability",
+                got="a probability",
+                fix="remove it, or correct the role",
+            )
+        weighted = self.sensitivity.values if self.sensitivity is not None else {}
+        if self.allowed_values is not None and not weighted.keys() <= set(self.allowed_values):
+            raise broken_rule(
+                "sensitivity.values names only values of allowed_values",
+                "sensitivity",
+                got="a weight for a value that allowed_values does not list",
+                fix="spell the values as in allowed_values, or add them there",
+            )
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
-            raise ValueError("minimum must not exceed maximum")
+            raise broken_rule(
+                "minimum must not exceed maximum",
+                "minimum",
+                got="a number greater than maximum",
+                fix="correct the bounds",
+            )
         return self
+
+
+def _numbers(numbers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, numbers))

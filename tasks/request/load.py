@@ -1,20 +1,68 @@
-"""Reading a release request and the files it names, or saying everything that is wrong with it at once."""
+"""Reading a release request and resolving the files it names."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
-
-from tasks.errors import Problem, RequestError, WorkspaceError
-from tasks.request.document import MAXIMUM_BYTES, NOTHING, Document, Mistake, NotYaml, read_document
-from tasks.request.explain import explained
+from tasks.core.errors import RequestError, WorkspaceError
+from tasks.request.document import NOTHING, Document, Location
+from tasks.request.form import Form, printable
 from tasks.request.model import ReleaseRequest
-from tasks.request.places import printable, written_path
 from tasks.request.public_key import private_key_at
+from tasks.request.reading import checked, decoded, read_bytes
+
+_KEPT = 16
+_PARSED: dict[str, tuple[ReleaseRequest, Document]] = {}
+"""Requests that this process has parsed, by the SHA-256 of their bytes; ``_KEPT`` at most."""
+_SHOWN_IN_ATTRIBUTE = frozenset(
+    {"role", "type", "weight", "safe_harbor", "known_probability", "maximum_missing_rate", "scan"}
+)
+
+
+class _RequestForm(Form[ReleaseRequest]):
+    """A request holds terms, which messages may repeat.
+
+    Its attributes name parts of the data's domain: groups, weighted values, allowed values, bounds. Keys and values of
+    that kind are never shown. Nor is the text in place of a public key, since it may be a different kind of key.
+    """
+
+    def shows_key(self, location: Location) -> bool:
+        if isinstance(location[-1], int) or location[:-1] == ("attributes",):
+            return True
+        parent = self.model_at(location[:-1])
+        known = parent is not None and location[-1] in parent.model_fields
+        return known or (parent is not None and (len(location) == 1 or location[0] != "attributes"))
+
+    def shows_value(self, location: Location) -> bool:
+        if not all(self.shows_key(location[: depth + 1]) for depth in range(len(location))):
+            return False
+        if self.annotation_at(location) is None or "encrypt_to" in location:
+            return False
+        return location[:1] != ("attributes",) or (len(location) == 3 and location[2] in _SHOWN_IN_ATTRIBUTE)
+
+
+REQUEST = _RequestForm(
+    model=ReleaseRequest,
+    name="the request",
+    kind="a release request",
+    start="name a request, not the data, or draft one with releasegate init",
+    shorten="name the data by dataset.path, and long hierarchies by hierarchy.file",
+    retired={
+        (
+            "policy",
+            "generalization",
+            "collusion",
+            "probability",
+        ): "remove it; each copy is its recipient's own optimum, "
+        "and gates apply to what coalitions see, however improbable they are",
+        (
+            "policy",
+            "decoys",
+            "choice",
+        ): "remove it; kept classes are always chosen so that copies miss the fewest records",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -30,13 +78,15 @@ class LoadedRequest:
     """SHA-256 of the document's bytes."""
     roots: tuple[Path, ...] = ()
     """Further folders that the request may name files in."""
+    content: bytes = field(default=b"", repr=False, compare=False)
+    """The document's bytes."""
     document: Document = field(default=NOTHING, repr=False, compare=False)
-    """What was read, with the line and column of every value."""
+    """The document's values, with the line and column of each."""
 
     def place(self, name: str) -> str:
-        """Where a part of the request stands: file, line and column where known, path in the document."""
-        positions = self.document.positions.items()
-        known = (position for location, position in positions if written_path(location, self.document.data) == name)
+        """Place of a part of the request: file, line and column where known, path in the document."""
+        data, positions = self.document.data, self.document.positions.items()
+        known = (position for location, position in positions if REQUEST.written_path(location, data) == name)
         line_and_column = "".join(f":{number}" for number in next(known, ()))
         return f"{self.path}{line_and_column}, {name}"
 
@@ -93,7 +143,7 @@ class LoadedRequest:
 
 
 def _may_be_file(path: Path) -> bool:
-    """Whether a file is there; also where the system does not let us look, so that no other is taken in its place."""
+    """Whether a file is there; true where the system does not tell, so that no other file is used in its place."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -105,7 +155,7 @@ def _is_within(path: Path, folders: Sequence[Path]) -> bool:
 
 
 def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
-    """Read and check a release request.
+    """Read and check a release request; the same bytes are parsed once in a process.
 
     An agreement that has expired is not an error here: it is for a gate to block.
 
@@ -119,76 +169,30 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     Raises
     ------
     RequestError
-        If the document cannot be read or is not a valid request. Every mistake found is among its ``problems``;
-        rules that relate several keys are checked once those keys are right by themselves.
+        If the document cannot be read or is not a valid request. The first 100 mistakes found are among its
+        ``problems``; rules that relate several keys are checked once those keys are right by themselves.
 
     Side effects
     ------------
     Reads the document; the files it names are not touched until ``resolve``.
     """
-    return request_of_bytes(_read(path), path, roots)
+    return request_of_bytes(read_bytes(path, REQUEST), path, roots)
 
 
 def request_of_bytes(content: bytes, path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     """A release request from its bytes, as if they were read from a path; otherwise as ``load_request``."""
-    text = _decoded(content, path)
-    _refuse_private_key(text, path)
-    try:
-        document = read_document(text)
-    except NotYaml as unreadable:
-        raise _request_error(path, NOTHING, [unreadable.mistake]) from None
-    request = _validated(path, document)
-    return LoadedRequest(
-        request=request,
-        path=path,
-        base=path.parent.resolve(),
-        sha256=hashlib.sha256(content).hexdigest(),
-        roots=tuple(root.resolve() for root in roots),
-        document=document,
-    )
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            raise RequestError(
-                "not a file", where=str(path), expected="a YAML document", got="a folder or a device", fix="name a file"
-            )
-        with path.open("rb") as stream:
-            content = stream.read(MAXIMUM_BYTES + 1)
-    except (OSError, ValueError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        raise RequestError(
-            "the request cannot be read",
-            where=str(path),
-            expected="a readable YAML document",
-            got="no such file" if missing else type(error).__name__,
-            fix="correct the path" if missing else "check the path and its permissions",
-        ) from None
-    if len(content) > MAXIMUM_BYTES:
-        raise RequestError(
-            "the request is too large",
-            where=str(path),
-            expected=f"at most {MAXIMUM_BYTES:,} bytes",
-            got="more",
-            fix="name the data by dataset.path, and long hierarchies by hierarchy.file",
-        )
-    return content
-
-
-def _decoded(content: bytes, path: Path) -> str:
-    try:
-        return content.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode()
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise RequestError(
-            "the request is not text in UTF-8",
-            where=f"{path}:{line}:{column}",
-            expected="UTF-8",
-            got="UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "bytes of another encoding",
-            fix="save the document as UTF-8",
-        ) from None
+    sha256 = hashlib.sha256(content).hexdigest()
+    parsed = _PARSED.get(sha256)
+    if parsed is None:
+        text = decoded(content, path, REQUEST)
+        _refuse_private_key(text, path)
+        parsed = checked(text, path, REQUEST)
+        if len(_PARSED) >= _KEPT:
+            _PARSED.clear()
+        _PARSED[sha256] = parsed
+    request, document = parsed
+    folders = tuple(root.resolve() for root in roots)
+    return LoadedRequest(request, path, path.parent.resolve(), sha256, folders, content, document)
 
 
 def _refuse_private_key(text: str, path: Path) -> None:
@@ -200,70 +204,7 @@ def _refuse_private_key(text: str, path: Path) -> None:
             "the request holds a private key",
             where=f"{path}:{line}:{column}",
             expected="public keys alone: age1…, ssh-ed25519 … or ssh-rsa …",
-            got="a key that is for its holder alone; it is not repeated here",
-            fix="it is no secret any more: remove it from the file and every copy, let its holder make a new pair, and "
-            "name the public half of that",
+            got="a private key; it is not repeated here",
+            fix="treat the key as disclosed: remove it from the file and every copy, let its holder make a new pair, "
+            "and name the public half of that",
         )
-
-
-def _validated(path: Path, document: Document) -> ReleaseRequest:
-    stranger = _not_a_request(document.data)
-    if stranger is not None:
-        raise _request_error(path, document, [stranger])
-    mistakes = list(document.mistakes)
-    request = None
-    try:
-        request = ReleaseRequest.model_validate_json(json.dumps(document.data), strict=True)
-    except ValidationError as error:
-        known = {mistake.location for mistake in mistakes}
-        found = (explained(details, document.data) for details in error.errors(include_url=False, include_input=False))
-        mistakes += [mistake for mistake in found if mistake is not None and mistake.location not in known]
-    if mistakes or request is None:
-        raise _request_error(path, document, mistakes)
-    return request
-
-
-def _not_a_request(data: Any) -> Mistake | None:
-    """Why a document is nothing like a request, so that no key or value of it should be repeated."""
-    if data is None:
-        return Mistake((), "the request is empty", "a release request", "nothing", "draft one with releasegate init")
-    if not isinstance(data, dict) or not data.keys() & ReleaseRequest.model_fields.keys():
-        got = "a mapping without any of its keys" if isinstance(data, dict) else "text, a number or a list"
-        names = ", ".join(name for name, part in ReleaseRequest.model_fields.items() if part.is_required())
-        return Mistake((), "not a release request", f"a mapping with {names}", got, "name the request, not the data")
-    return None
-
-
-def _request_error(path: Path, document: Document, mistakes: list[Mistake]) -> RequestError:
-    problems = [_problem(mistake, document) for mistake in mistakes]
-    problems.sort(key=lambda problem: (problem.line, problem.column))
-    if len(problems) == 1:
-        only = problems[0]
-        return RequestError(
-            only.what,
-            where=f"{path}:{only.line}:{only.column}" + (f", {only.path}" if only.path else ""),
-            expected=only.expected,
-            got=only.got,
-            fix=only.fix,
-            problems=(only,),
-        )
-    return RequestError(
-        f"the request has {len(problems)} mistakes",
-        where=str(path),
-        got="; ".join(f"{problem.place}: {problem.what}" for problem in problems),
-        fix="correct each of them",
-        problems=tuple(problems),
-    )
-
-
-def _problem(mistake: Mistake, document: Document) -> Problem:
-    line, column = document.position(mistake)
-    return Problem(
-        what=mistake.what,
-        path=written_path(mistake.location, document.data),
-        line=line,
-        column=column,
-        expected=mistake.expected,
-        got=mistake.got,
-        fix=mistake.fix,
-    )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.request.part import Part, Text
+from tasks.request.part import Part, Text, all_of, broken_rule, first_repeated
 
 
 class MaskingName(StrEnum):
@@ -60,11 +60,22 @@ class Masking(Part):
         needed = PARAMETER_OF[self.method]
         given = [name for name in ("p", "buckets", "k", "noise") if getattr(self, name) is not None]
         if given != [needed]:
-            raise ValueError(f"{self.method.value} takes the parameter {needed} and no other")
+            raise broken_rule(
+                f"{self.method.value} takes the parameter {needed} and no other",
+                got=all_of(given),
+                fix="give the method its own parameter and remove the others",
+            )
         if self.reading is not None and self.method is not MaskingName.RANK_SWAPPING:
-            raise ValueError("reading is a parameter of rank-swapping alone")
-        if len(set(self.attributes)) != len(self.attributes):
-            raise ValueError("a masking names each attribute once")
+            raise broken_rule(
+                "reading is a parameter of rank-swapping alone",
+                "reading",
+                got=f"a reading for {self.method.value}",
+                fix="remove it, or mask by rank-swapping",
+            )
+        if first_repeated(self.attributes) is not None:
+            raise broken_rule(
+                "a masking names each attribute once", "attributes", got="a repeated name", fix="name each once"
+            )
         return self
 
     @property

@@ -1,7 +1,7 @@
-"""The release request: what is asked for, by whom, for whom, and under which policy.
+"""The release request: dataset, recipients, policy and requester.
 
-Only the shape and the ranges of a request live here. Reading a document and explaining its mistakes is
-``tasks.request.load``; whether the data fit the request is ``tasks.microdata`` and ``tasks.validation``.
+Only the shape and the ranges of a request are checked here. ``tasks.request.load`` reads a document;
+``tasks.microdata`` and ``tasks.validation`` check the data against the request.
 """
 
 from itertools import combinations
@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from tasks.request.attribute import (
     Attribute,
@@ -22,7 +23,19 @@ from tasks.request.attribute import (
     ValueType,
 )
 from tasks.request.masking import PARAMETER_OF, Masking, MaskingName
-from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, Probability, RelativePath, Text
+from tasks.request.part import (
+    Cost,
+    Identifier,
+    Money,
+    OpenProbability,
+    Part,
+    Probability,
+    RelativePath,
+    ReleaseId,
+    Text,
+    broken_rule,
+    first_repeated,
+)
 from tasks.request.policy import (
     DEFAULT_GATES,
     LARGER_IS_BETTER,
@@ -122,10 +135,7 @@ __all__ = [
 
 PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
 BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
-"""Methods that can keep a budget over the whole file, and that make copies for recipients who may collude."""
-MOST_COLLUDERS = 6
-MOST_COLLUDERS_DIVIDED = 4
-"""With a partition."""
+"""Methods that can keep a budget over the whole file."""
 
 
 class Dataset(Part):
@@ -174,77 +184,177 @@ class ReleaseRequest(Part):
     delivery_format: DeliveryFormat = Field(
         default=DeliveryFormat.CSV, description="Form of the delivered files, where a recipient has none of its own."
     )
-    continues: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+    continues: ReleaseId | None = Field(
         default=None, description="Release id of an earlier version, whose recipients keep their decoys."
     )
-    supersedes: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+    supersedes: ReleaseId | None = Field(
         default=None,
-        description="Release id of an earlier release, whose place this one takes for the recipients of both.",
+        description="Release id of an earlier release, which this one replaces for the recipients of both.",
     )
     policy: Policy
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        ids = [recipient.id for recipient in self.recipients]
-        if len(set(ids)) != len(ids):
-            raise ValueError("two recipients have one id")
-        record_id = self.attributes.get(self.dataset.record_id)
-        if record_id is None or record_id.role is not Role.DIRECT:
-            raise ValueError("dataset.record_id must name an attribute with the role “direct identifier”")
-        if not self.quasi_identifiers:
-            raise ValueError("at least one attribute must be a quasi-identifier")
-        combined = any(gate.measure.value.startswith("combined.") for gate in self.policy.gates)
-        if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
-            raise ValueError("a gate judges a combined.* measure, but no attribute is sensitive with a weight above 0")
-        judged = any(gate.measure is Measure.PASSING_PROBABILITY for gate in self.policy.gates)
-        if judged and any(recipient.uncertain is None for recipient in self.recipients):
-            raise ValueError("a gate judges uncertain.passing_probability, but a recipient has no uncertain terms")
+        self._check_recipients()
+        self._check_attributes()
+        self._check_gates()
         if self.supersedes and self.continues and self.supersedes != self.continues:
-            raise ValueError("continues supersedes the version that it names, and no other release")
+            raise broken_rule(
+                "a request that continues a version supersedes that version, and no other release",
+                "supersedes",
+                got="the id of a different release",
+                fix="remove “supersedes”; to supersede a different release, make a request without “continues”",
+            )
         self._check_masking()
-        self._check_known()
+        self._check_columns()
         self._check_k_anonymity()
         self._check_shared()
         self._check_collusion()
         self._check_budget()
         self._check_crossing()
-        if PurePosixPath(self.dataset.path) == PurePosixPath(self.population.path):
-            raise ValueError("dataset and population must be different files")
-        if self.external_data and PurePosixPath(self.external_data.path) == PurePosixPath(self.dataset.path):
-            raise ValueError("dataset and external_data must be different files")
+        self._check_files()
         return self
 
+    def _check_recipients(self) -> None:
+        again = first_repeated(recipient.id for recipient in self.recipients)
+        if again is not None:
+            raise broken_rule(
+                "two recipients never have the same id",
+                "recipients",
+                again,
+                "id",
+                got=f"“{self.recipients[again].id}” again",
+                fix="give every recipient an id of its own",
+            )
+
+    def _check_attributes(self) -> None:
+        record_id = self.attributes.get(self.dataset.record_id)
+        if record_id is None or record_id.role is not Role.DIRECT:
+            unnamed = "a name that is not among the attributes"
+            raise broken_rule(
+                "dataset.record_id must name an attribute with the role “direct identifier”",
+                "dataset",
+                "record_id",
+                got=unnamed if record_id is None else f"the role “{record_id.role.value}”",
+                fix="name the column that numbers the records and give it that role",
+            )
+        if not self.quasi_identifiers:
+            raise broken_rule(
+                "at least one attribute must be a quasi-identifier",
+                "attributes",
+                got="none",
+                fix="give the role to the attributes that a recipient could know about a person, with hierarchies",
+            )
+
+    def _check_gates(self) -> None:
+        gated = {gate.measure for gate in self.policy.gates}
+        combined = any(measure.value.startswith("combined.") for measure in gated)
+        if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
+            raise broken_rule(
+                "a gate on a combined.* measure needs a sensitive attribute with a weight above 0",
+                "policy",
+                "gates",
+                got="no such attribute",
+                fix="give the attributes that disclose something private the role “sensitive”, or remove the gate",
+            )
+        certain = [place for place, recipient in enumerate(self.recipients) if recipient.uncertain is None]
+        if Measure.PASSING_PROBABILITY in gated and certain:
+            raise broken_rule(
+                "a gate on uncertain.passing_probability needs uncertain terms of every recipient",
+                "recipients",
+                certain[0],
+                "uncertain",
+                got="none",
+                fix="declare under “uncertain” what is known of the recipient's terms, or remove the gate",
+            )
+
     def _check_masking(self) -> None:
-        seen: set[str] = set()
-        for name in (name for masking in self.masking for name in masking.attributes):
+        places = [
+            (name, ("masking", number, "attributes", place))
+            for number, masking in enumerate(self.masking)
+            for place, name in enumerate(masking.attributes)
+        ]
+        for name, place in places:
             attribute = self.attributes.get(name)
             if attribute is None:
-                raise ValueError("masking names attributes of the request")
+                raise broken_rule(
+                    "masking names attributes of the request",
+                    *place,
+                    got="a name that is not among the attributes",
+                    fix="spell the column as under attributes",
+                )
             if attribute.type not in (ValueType.INTEGER, ValueType.NUMBER):
-                raise ValueError("masking changes numbers, so it takes attributes of type integer or number")
+                raise broken_rule(
+                    "masking changes numbers, so it takes attributes of type integer or number",
+                    *place,
+                    got=f"a column of type {attribute.type.value}",
+                    fix="declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy "
+                    "instead",
+                )
             if attribute.role in (Role.DIRECT, Role.QUASI):
-                raise ValueError("masking takes sensitive or insensitive attributes")
-            if name in seen:
-                raise ValueError("an attribute is masked by one method at most")
-            seen.add(name)
+                raise broken_rule(
+                    "masking takes sensitive or insensitive attributes",
+                    *place,
+                    got=f"a column with the role “{attribute.role.value}”",
+                    fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
+                )
+        again = first_repeated(name for name, _ in places)
+        if again is not None:
+            raise broken_rule(
+                "an attribute is masked by one method at most",
+                *places[again][1],
+                got="a column twice",
+                fix="name it in one place",
+            )
 
-    def _check_known(self) -> None:
-        outbound = set(self.outbound)
-        if not outbound.issuperset(self.policy.linkage.known or ()):
-            raise ValueError("policy.linkage.known names columns that leave")
-        target = self.policy.utility.target
-        if target is not None and target not in outbound:
-            raise ValueError("policy.utility.target names a column that leaves")
+    def _check_columns(self) -> None:
+        policy, outbound = self.policy, set(self.outbound)
+        withheld = [place for place, name in enumerate(policy.linkage.known or ()) if name not in outbound]
+        if withheld:
+            raise broken_rule(
+                "policy.linkage.known names columns that are released",
+                "policy",
+                "linkage",
+                "known",
+                withheld[0],
+                got="a name that is not among the columns that are released",
+                fix="name quasi-identifiers, sensitive or insensitive attributes",
+            )
+        if policy.utility.target is not None and policy.utility.target not in outbound:
+            raise broken_rule(
+                "policy.utility.target names a column that is released",
+                "policy",
+                "utility",
+                "target",
+                got="a name that is not among the columns that are released",
+                fix="name a quasi-identifier, a sensitive or an insensitive attribute",
+            )
 
     def _check_k_anonymity(self) -> None:
-        demands = self.policy.generalization.k_anonymity
-        if demands is None:
+        terms = self.policy.generalization.k_anonymity
+        if terms is None:
             if any(self.method_for(recipient) is Method.K_ANONYMITY for recipient in self.recipients):
-                raise ValueError("the method k-anonymity needs policy.generalization.k_anonymity")
+                raise broken_rule(
+                    "the method k-anonymity needs policy.generalization.k_anonymity",
+                    "policy",
+                    got="a recipient whose method is k-anonymity, without its terms",
+                    fix="add “k_anonymity: {k: 5}” under policy.generalization",
+                )
             return
-        named = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
-        if not named <= set(self.outbound) - set(self.quasi_identifiers):
-            raise ValueError("diversity and closeness are of columns that leave as they are, not of quasi-identifiers")
+        allowed = set(self.outbound) - set(self.quasi_identifiers)
+        for kind in ("diversity", "closeness"):
+            for place, demand in enumerate(getattr(terms, kind)):
+                if demand.attribute not in allowed:
+                    raise _refused(
+                        "diversity and closeness are of columns that are released as they are, not of "
+                        "quasi-identifiers",
+                        "k_anonymity",
+                        kind,
+                        place,
+                        "attribute",
+                        got="a column that is not sensitive or insensitive",
+                        fix="name a sensitive or insensitive attribute of the request",
+                    )
 
     def _check_budget(self) -> None:
         budget = self.policy.generalization.budget
@@ -252,24 +362,50 @@ class ReleaseRequest(Part):
             return
         methods = {self.method_for(recipient) for recipient in self.recipients}
         if not methods <= BUDGETED:
-            raise ValueError("a budget is of the per-record methods and the partitions")
+            raise _refused(
+                "a budget is of the per-record methods and the partitions",
+                "budget",
+                got="a recipient with a different method",
+                fix="give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
+            )
         if budget.least_records is not None and not methods <= PARTITIONS:
-            raise ValueError("budget.least_records is of the partitions")
+            raise _refused(
+                "budget.least_records is of the partitions",
+                "budget",
+                "least_records",
+                got="a recipient with a strategy for each record",
+                fix="give each recipient a partition, or remove the limit",
+            )
         if not set(budget.utility_floor) <= set(self.quasi_identifiers):
-            raise ValueError("budget.utility_floor names quasi-identifiers")
+            raise _refused(
+                "budget.utility_floor names quasi-identifiers",
+                "budget",
+                "utility_floor",
+                got="an attribute that is not a quasi-identifier",
+                fix="name quasi-identifiers of the request",
+            )
 
     def _check_crossing(self) -> None:
-        if not any(source.levels_may_cross for source in self._hierarchies):
+        sources = (attribute.hierarchy for attribute in self.attributes.values())
+        if not any(source is not None and source.levels_may_cross for source in sources):
             return
-        policy = self.policy.generalization
-        if policy.k_anonymity is not None or policy.budget is not None or policy.collusion is not None:
-            raise ValueError("where levels may cross there is no k_anonymity, no budget and no collusion")
-        if self.continues or any(recipient.decoys for recipient in self.recipients):
-            raise ValueError("where levels may cross there are no decoys")
-
-    @property
-    def _hierarchies(self) -> tuple[HierarchySource, ...]:
-        return tuple(attribute.hierarchy for attribute in self.attributes.values() if attribute.hierarchy is not None)
+        tree = "or make the hierarchy a tree and remove levels_may_cross"
+        for name in ("k_anonymity", "budget", "collusion"):
+            if getattr(self.policy.generalization, name) is not None:
+                raise _refused(
+                    "where levels may cross there is no k_anonymity, no budget and no collusion",
+                    name,
+                    got=f"{name} beside a hierarchy with levels_may_cross",
+                    fix=f"remove it, {tree}",
+                )
+        decoyed = [place for place, recipient in enumerate(self.recipients) if recipient.decoys]
+        if self.continues or decoyed:
+            raise broken_rule(
+                "where levels may cross there are no decoys",
+                *(("recipients", decoyed[0], "decoys") if decoyed else ("continues",)),
+                got="decoys beside a hierarchy with levels_may_cross",
+                fix=f"remove them, {tree}",
+            )
 
     def _check_shared(self) -> None:
         sharing = self.policy.generalization.shared
@@ -277,62 +413,82 @@ class ReleaseRequest(Part):
             return
         named = sharing.recipients if isinstance(sharing.recipients, tuple) else tuple(sharing.types or ())
         if not set(named) <= {recipient.id for recipient in self.recipients}:
-            raise ValueError("policy.generalization.shared names recipients of the request")
+            raise _refused(
+                "policy.generalization.shared names recipients of the request",
+                "shared",
+                got="an id that is not among them",
+                fix="spell the ids as under recipients",
+            )
         if len({self.method_for(recipient) for recipient in self.recipients if self.sharing(recipient)}) > 1:
-            raise ValueError("recipients who share a representation have one method")
+            raise _refused(
+                "recipients who share a representation have one method",
+                "shared",
+                got="recipients with different methods",
+                fix="give them one method, or leave some out",
+            )
 
     def _check_collusion(self) -> None:
         terms = self.policy.generalization.collusion
         if terms is None:
             return
         if terms.recipients != "all" and not set(terms.recipients) <= {recipient.id for recipient in self.recipients}:
-            raise ValueError("policy.generalization.collusion names recipients of the request")
-        members = self.may_collude
-        if len(members) < 2:
-            return
-        if len(members) > MOST_COLLUDERS:
-            raise ValueError("collusion is of at most 6 recipients")
-        methods = {self.method_for(recipient) for recipient in members}
-        if len(methods) > 1:
-            raise ValueError("recipients who may collude have one method")
-        if not methods <= BUDGETED:
-            raise ValueError("collusion is of the per-record methods and the partitions")
-        if methods <= PARTITIONS and len(members) > MOST_COLLUDERS_DIVIDED:
-            raise ValueError("collusion is of at most 4 recipients with a partition")
-        if terms.probability > 0 and any(gate.measure in OF_ONE_COPY for gate in self.policy.gates):
-            raise ValueError("under collusion a gate judges what is measured of copies beside each other")
+            raise _refused(
+                "policy.generalization.collusion names recipients of the request",
+                "collusion",
+                got="an id that is not among them",
+                fix="spell the ids as under recipients",
+            )
+        members = {one.id: one for members in map(self.coalitions, self.recipients) for who in members for one in who}
+        if any(self.method_for(one) is Method.SAFE_HARBOR for one in members.values()):
+            raise _refused(
+                "recipients who may pool copies have a method other than Safe Harbor",
+                "collusion",
+                got="a recipient with the method safe-harbor",
+                fix="give that recipient a different method, or leave it out",
+            )
+        if members and any(gate.measure in OF_ONE_COPY for gate in self.policy.gates):
+            raise broken_rule(
+                "under collusion every gate is on a measure of pooled copies",
+                "policy",
+                "gates",
+                got="a gate on linkage other than by masked numbers, which is measured on one copy alone",
+                fix="remove the gate, or give the recipients one representation (shared)",
+            )
 
-    @property
-    def may_collude(self) -> tuple[Recipient, ...]:
-        """Recipients whom the policy names as those who may collude, with whatever probability."""
+    def _check_files(self) -> None:
+        data = PurePosixPath(self.dataset.path)
+        if data == PurePosixPath(self.population.path):
+            raise broken_rule(
+                "dataset and population must be different files",
+                "population",
+                "path",
+                got="one file for both",
+                fix="name the table of population counts",
+            )
+        if self.external_data and data == PurePosixPath(self.external_data.path):
+            raise broken_rule(
+                "dataset and external_data must be different files",
+                "external_data",
+                "path",
+                got="one file for both",
+                fix="name the register's table of counts",
+            )
+
+    def coalitions(self, recipient: Recipient) -> tuple[tuple[Recipient, ...], ...]:
+        """Sets of recipients, this one among them, who may pool their copies, each in the order of the request."""
         terms = self.policy.generalization.collusion
         if terms is None:
             return ()
-        return tuple(one for one in self.recipients if terms.recipients == "all" or one.id in terms.recipients)
-
-    def colluding(self, recipient: Recipient) -> tuple[Recipient, ...]:
-        """Those whose copies may be laid beside this recipient's, himself among them, in the order of the request.
-
-        Empty where nobody's may.
-        """
-        terms, members = self.policy.generalization.collusion, self.may_collude
-        if terms is None or terms.probability == 0 or len(members) < 2:
+        members = [one for one in self.recipients if terms.recipients == "all" or one.id in terms.recipients]
+        if len(members) < 2:
             return ()
-        return members if recipient.id in {one.id for one in members} else ()
-
-    def hands(self, recipient: Recipient) -> tuple[tuple[tuple[Recipient, ...], float], ...]:
-        """Sets of recipients, this one among them, whose copies may come together, each with its probability."""
-        terms, members = self.policy.generalization.collusion, self.colluding(recipient)
-        if terms is None or not members:
-            return ()
-        size = len(members) if terms.who == "everybody" else 2
-        sets = list(combinations(members, size))
-        return tuple((one, terms.probability / len(sets)) for one in sets if recipient.id in {who.id for who in one})
+        sets = combinations(members, len(members) if terms.who == "everybody" else 2)
+        return tuple(one for one in sets if recipient.id in {who.id for who in one})
 
     def sharing(self, recipient: Recipient) -> tuple[tuple[Recipient, float], ...]:
-        """Those for whom one representation is chosen with this recipient's, himself among them, each with its weight.
+        """Recipients who share this recipient's representation, itself included, each with its weight.
 
-        Empty where the representation is his alone.
+        Empty where the recipient has a representation of its own.
         """
         terms = self.policy.generalization.shared
         if terms is None:
@@ -360,7 +516,7 @@ class ReleaseRequest(Part):
 
     @property
     def outbound(self) -> tuple[str, ...]:
-        """Names of the columns that may leave, in the order of the request."""
+        """Names of the columns that may be released, in the order of the request."""
         return tuple(name for name, attribute in self.attributes.items() if attribute.role is not Role.DIRECT)
 
     def with_role(self, role: Role) -> tuple[str, ...]:
@@ -381,3 +537,8 @@ class ReleaseRequest(Part):
     def format_for(self, recipient: Recipient) -> DeliveryFormat:
         """The form of a recipient's file: its own, or the request's."""
         return recipient.delivery_format or self.delivery_format
+
+
+def _refused(expected: str, *at: str | int, got: str, fix: str) -> PydanticCustomError:
+    """Error of a rule on the policy's generalization; its place is below that part."""
+    return broken_rule(expected, "policy", "generalization", *at, got=got, fix=fix)

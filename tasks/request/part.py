@@ -1,10 +1,16 @@
-"""What all parts of a request have in common: no unknown keys, and the kinds of text and number they hold."""
+"""Base model of all parts of a request, the kinds of text and number they hold, and the error of a broken rule."""
 
-from typing import Annotated
+from collections.abc import Hashable, Iterable
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
-Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+IDENTIFIER = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+RELEASE_ID = r"^[0-9a-f]{64}$"
+
+Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
+ReleaseId = Annotated[str, StringConstraints(pattern=RELEASE_ID)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 PersonName = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -13,8 +19,62 @@ Money = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
 Cost = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 
+BROKEN_RULE = "broken_rule"
+"""Type of the errors that validators raise."""
+
 
 class Part(BaseModel):
     """A part of the request: no unknown keys, never changed after it is read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, ser_json_inf_nan="strings")
+
+
+def broken_rule(expected: str, *at: str | int, got: str, fix: str) -> PydanticCustomError:
+    """Error for a validator to raise where values do not fit each other or a rule that no type states.
+
+    Parameters
+    ----------
+    expected : str
+        The rule.
+    *at : str or int
+        Keys and positions of the mistake, below the part that is validated.
+    got, fix : str
+        What the document has there, and what its author can do; without values from the data's domain.
+    """
+    return PydanticCustomError(BROKEN_RULE, "{expected}", dict[str, Any](expected=expected, at=at, got=got, fix=fix))
+
+
+def first_repeated(items: Iterable[Hashable]) -> int | None:
+    """Position of the first item that equals one before it; None where all differ.
+
+    >>> first_repeated("abcb"), first_repeated("abc")
+    (3, None)
+    """
+    seen: set[Hashable] = set()
+    for position, item in enumerate(items):
+        if item in seen:
+            return position
+        seen.add(item)
+    return None
+
+
+def all_of(names: list[str]) -> str:
+    """Names as a list in a sentence.
+
+    >>> all_of(["a", "b", "c"]), all_of([])
+    ('a, b and c', 'none')
+    """
+    return _listed(names, "and")
+
+
+def one_of(names: list[str]) -> str:
+    """Names as alternatives in a sentence.
+
+    >>> one_of(["a", "b", "c"])
+    'a, b or c'
+    """
+    return _listed(names, "or")
+
+
+def _listed(names: list[str], last: str) -> str:
+    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names) or "none"

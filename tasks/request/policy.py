@@ -6,8 +6,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.decision.people import person_key
-from tasks.request.part import Cost, Identifier, OpenProbability, Part, PersonName, Probability, Text
+from tasks.core.people import person_key
+from tasks.request.part import (
+    Cost,
+    Identifier,
+    OpenProbability,
+    Part,
+    PersonName,
+    Probability,
+    Text,
+    all_of,
+    broken_rule,
+    first_repeated,
+)
 from tasks.request.recipient import Method
 
 _SUM = 1e-9
@@ -27,14 +38,23 @@ class Diversity(Part):
     @model_validator(mode="after")
     def _parameters(self) -> Self:
         if (self.c is not None) is not (self.kind == "recursive"):
-            raise ValueError("recursive diversity takes c, the others do not")
+            raise broken_rule(
+                "recursive diversity takes c, the others do not",
+                got="no c" if self.c is None else f"c for {self.kind} diversity",
+                fix="give c to recursive diversity, and to no other",
+            )
         if self.kind != "entropy" and self.l != int(self.l):
-            raise ValueError("l is a whole number but for entropy diversity")
+            raise broken_rule(
+                "l is a whole number, except for entropy diversity",
+                "l",
+                got=f"the number {self.l}",
+                fix="round it up, or ask for entropy",
+            )
         return self
 
 
 class Closeness(Part):
-    """How far a class's distribution of a sensitive attribute may lie from the file's (Li et al. 2007)."""
+    """Largest distance of a class's distribution of a sensitive attribute from the file's (Li et al. 2007)."""
 
     attribute: Text
     t: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
@@ -42,7 +62,7 @@ class Closeness(Part):
 
 
 class KAnonymity(Part):
-    """Optimal k-anonymity with suppression, and what each class must satisfy besides."""
+    """Optimal k-anonymity with suppression, and further conditions on each class."""
 
     k: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="Least records of a class.")
     suppression_limit: Probability = Field(default=0.02, description="Share of the records that may be left out.")
@@ -70,35 +90,52 @@ class SharedRepresentation(Part):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if (self.recipients is None) is (self.types is None):
-            raise ValueError("policy.generalization.shared takes recipients or types")
-        if isinstance(self.recipients, tuple) and len(set(self.recipients)) < len(self.recipients):
-            raise ValueError("policy.generalization.shared names each recipient once")
+            raise broken_rule(
+                "policy.generalization.shared takes recipients or types",
+                got="neither" if self.recipients is None else "both",
+                fix="name the recipients who all receive the representation, or the types of whom one does",
+            )
+        if isinstance(self.recipients, tuple) and first_repeated(self.recipients) is not None:
+            raise broken_rule(
+                "policy.generalization.shared names each recipient once",
+                "recipients",
+                got="one id twice",
+                fix="name each recipient once",
+            )
         if self.types is not None and abs(sum(self.types.values()) - 1) > _SUM:
-            raise ValueError("policy.generalization.shared.types are probabilities that sum to 1")
+            raise broken_rule(
+                "policy.generalization.shared.types are probabilities that sum to 1",
+                "types",
+                got=f"a sum of {sum(self.types.values()):g}",
+                fix="give each type its probability, so that they sum to 1",
+            )
         return self
 
 
 class CollusionPolicy(Part):
-    """Recipients with a copy each who may lay their copies beside each other, which the copies are then made for."""
+    """Recipients who may pool their copies, so that gates judge what a coalition of them sees as well."""
 
-    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=6)] | Literal["all"] = Field(
-        description="Ids of recipients who may collude, or all of the request: six at most, four with a partition."
+    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2)] | Literal["all"] = Field(
+        description="Ids of recipients who may pool their copies, or all of the request."
     )
-    probability: Probability = Field(description="How probable it is that copies come together; 0 is never.")
-    who: Literal["everybody", "one pair"] = Field(
-        default="everybody",
-        description="Whose copies then come together: all of them, or those of one pair, each pair as likely.",
+    who: Literal["everybody", "each pair"] = Field(
+        default="everybody", description="Coalitions that are judged: all of them together, or each pair."
     )
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         if isinstance(self.recipients, tuple) and len(set(self.recipients)) < len(self.recipients):
-            raise ValueError("policy.generalization.collusion names each recipient once")
+            raise broken_rule(
+                "policy.generalization.collusion names each recipient once",
+                "recipients",
+                got="one id twice",
+                fix="name each recipient once",
+            )
         return self
 
 
 class BudgetPolicy(Part):
-    """Limits of a whole file, within which the publisher's payoff is greatest."""
+    """Limits on the whole file, within which the publisher's payoff is maximized."""
 
     reidentifications: Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)] | None = Field(
         default=None, description="Most expected re-identifications of the file."
@@ -111,22 +148,24 @@ class BudgetPolicy(Part):
         default=None, description="Least records of a released cell; of the partitions alone."
     )
     suppression: Probability | None = Field(
-        default=None, description="Largest share of the records that may be left out; nobody where not given."
+        default=None, description="Largest share of the records that may be left out; none where not given."
     )
     utility_floor: dict[Text, Probability] = Field(
         default_factory=dict,
-        description="Least mean share of information kept, by quasi-identifier; who is left out keeps nothing.",
+        description="Least mean share of information kept, by quasi-identifier; a suppressed record keeps none.",
     )
 
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
         if all(getattr(self, name) in (None, {}) for name in type(self).model_fields):
-            raise ValueError("policy.generalization.budget has a limit")
+            raise broken_rule(
+                "policy.generalization.budget has a limit", got="none", fix="name a limit, or remove the budget"
+            )
         return self
 
 
 class GeneralizationPolicy(Part):
-    """The default generalization, and what it may use."""
+    """The default generalization method and its terms."""
 
     method: Method = Method.NO_ATTACK_PARTITION
     cell_weights: Literal["population", "data"] = "population"
@@ -139,22 +178,23 @@ class GeneralizationPolicy(Part):
     )
     adversary: Literal["one-shot", "sequential"] = Field(
         default="one-shot",
-        description="Whom the game is played against: one attempt a record, or the recipient as one who plans.",
+        description="Adversary of the game: one who makes one attempt on a record, or a sequential adversary.",
     )
     adversary_belief: Literal["known group", "unknown group", "access shared"] | None = Field(
         default=None,
-        description="What one who plans knows of a group before access is paid, or that it is paid once for the file; "
-        "access shared where not given.",
+        description="Whether the sequential adversary knows a group's size before paying for access, or pays once for "
+        "the file; access shared where not given.",
     )
     shared: SharedRepresentation | None = Field(
-        default=None, description="Recipients for whom one representation is chosen; each his own where not given."
+        default=None, description="Recipients for whom one representation is chosen; one for each where not given."
     )
     collusion: CollusionPolicy | None = Field(
         default=None,
-        description="Recipients whose copies are made, and judged, as copies that may be laid beside each other.",
+        description="Recipients who may pool their copies; gates judge the worst of a copy and of its coalitions.",
     )
     k_anonymity: KAnonymity | None = Field(
-        default=None, description="The method k-anonymity, or what any other method's classes are recoded to."
+        default=None,
+        description="Terms of the method k-anonymity, or conditions to which any other method's classes are recoded.",
     )
     budget: BudgetPolicy | None = Field(
         default=None, description="Limits of the whole file, for the per-record methods and the partitions."
@@ -166,29 +206,54 @@ class GeneralizationPolicy(Part):
         if self.budget is None:
             return self
         if self.k_anonymity is not None:
-            raise ValueError("a budget and k_anonymity exclude each other")
+            raise broken_rule(
+                "a budget and k_anonymity exclude each other",
+                "budget",
+                got="both",
+                fix="remove one; a partition's budget can have least_records and least_people",
+            )
         kept = self.budget.suppression is not None or self.budget.utility_floor
         if kept and self.minimum_class_size > 1:
-            raise ValueError("minimum_class_size would leave out more than the budget does")
+            raise broken_rule(
+                "minimum_class_size would leave out more than the budget does",
+                "minimum_class_size",
+                got="more than 1, beside a limit on suppression or utility",
+                fix="remove minimum_class_size, or use a partition with budget.least_records",
+            )
         return self
 
     @model_validator(mode="after")
-    def _copies_of_their_own(self) -> Self:
+    def _own_copies(self) -> Self:
         if self.collusion is not None and self.shared is not None:
-            raise ValueError("collusion and a shared representation exclude each other")
+            raise broken_rule(
+                "collusion and a shared representation exclude each other",
+                "collusion",
+                got="both",
+                fix="remove one of them; recipients of one shared representation learn nothing by pooling it",
+            )
         if self.collusion is not None and self.budget is not None:
-            raise ValueError("collusion and a budget exclude each other")
+            raise broken_rule(
+                "collusion and a budget exclude each other",
+                "collusion",
+                got="both",
+                fix="remove one of them; a budget limits a copy that nobody pools with others",
+            )
         return self
 
     @model_validator(mode="after")
     def _belief_of_a_planner(self) -> Self:
         if self.adversary_belief is not None and self.adversary == "one-shot":
-            raise ValueError("adversary_belief is of the sequential adversary")
+            raise broken_rule(
+                "adversary_belief is of the sequential adversary",
+                "adversary_belief",
+                got="a belief of an adversary who makes one attempt",
+                fix="set adversary: sequential, or remove the belief",
+            )
         return self
 
 
 class Measure(StrEnum):
-    """Measured figures that a gate can judge."""
+    """Measures that a gate can put a threshold on."""
 
     TRANSPARENT_MAXIMUM = "transparent.maximum_risk"
     TRANSPARENT_MEAN = "transparent.mean_risk"
@@ -226,7 +291,7 @@ OF_ONE_COPY = frozenset(
         Measure.CERTAIN_INFORMED,
     }
 )
-"""Measures of risk that copies beside each other would raise, and that are measured of one copy alone."""
+"""Measures of risk that a coalition would raise, and that are measured of one copy alone."""
 LARGER_IS_BETTER = frozenset(
     {Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF, Measure.PASSING_PROBABILITY}
 )
@@ -251,14 +316,26 @@ class Gate(Part):
     @model_validator(mode="after")
     def _one_sided(self) -> Self:
         side = "at_least" if self.measure in LARGER_IS_BETTER else "at_most"
-        other = "at_most" if side == "at_least" else "at_least"
-        if getattr(self, side) is None or getattr(self, other) is not None:
-            raise ValueError(f"{self.measure.value} takes {side} and only that")
+        given = [name for name in ("at_most", "at_least") if getattr(self, name) is not None]
+        if given != [side]:
+            raise broken_rule(
+                f"{self.measure.value} takes {side} and only that",
+                got=all_of(given) if given else "neither at_most nor at_least",
+                fix="set “at_least” where more is better, as for a class size or kept information; “at_most” for every "
+                "risk",
+            )
         if self.measure in _SHARES and not 0 <= self.threshold <= 1:
-            raise ValueError(f"the threshold of {self.measure.value} must lie between 0 and 1")
-        if self.measure not in _SHARES and self.measure is not Measure.PUBLISHER_PAYOFF and self.threshold < 0:
-            raise ValueError(f"the threshold of {self.measure.value} must not be negative")
-        return self
+            limits = "must lie between 0 and 1"
+        elif self.measure not in _SHARES and self.measure is not Measure.PUBLISHER_PAYOFF and self.threshold < 0:
+            limits = "must not be negative"
+        else:
+            return self
+        raise broken_rule(
+            f"the threshold of {self.measure.value} {limits}",
+            side,
+            got=f"the number {self.threshold:g}",
+            fix="correct the threshold; a risk or share of 9 % is written 0.09",
+        )
 
     @property
     def threshold(self) -> float:
@@ -295,7 +372,7 @@ DEFAULT_GATES = (
 
 
 class CombinedPolicy(Part):
-    """How identity and attribute disclosure are scored in one (Orooji and Knapp 2019)."""
+    """Terms of the combined score of identity and attribute disclosure (Orooji and Knapp 2019)."""
 
     alpha: Annotated[float, Field(ge=1, le=1e9, allow_inf_nan=False)] = Field(
         default=1.0, description="Factor on the consequence, α."
@@ -311,30 +388,31 @@ class CombinedPolicy(Part):
         default=1.0, description="Records that score above it are counted."
     )
     quantile: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
-        default=0.99, description="Which quantile of the scores combined.quantile is."
+        default=0.99, description="Quantile of the scores that combined.quantile reports."
     )
 
 
 class LinkagePolicy(Part):
-    """What the intruder holds who attacks the file by record linkage, and how many people are attacked."""
+    """Knowledge of an intruder who attacks the file by record linkage, and the number of people attacked."""
 
     known: tuple[Text, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Attributes that the intruder holds of everybody; where not given, the quasi-identifiers, the "
+        description="Attributes that the intruder knows for everybody; where not given, the quasi-identifiers, the "
         "masked attributes and those with a known_probability of 1.",
     )
     individuals: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
-        default=2000, description="People whom the costlier attacks try; the others try everybody."
+        default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
     )
-    learned: bool = Field(default=True, description="Whether the intruder learns which attributes give people away.")
+    learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
 
 
 class UtilityPolicy(Part):
-    """What the released file must still be good for."""
+    """Analyses that the utility of the released file is measured by."""
 
     target: Text | None = Field(
-        default=None, description="Attribute that classifiers predict from the others; none is no classification."
+        default=None,
+        description="Attribute that classifiers predict from the others; without one there is no classification.",
     )
     clusters: Annotated[int, Field(ge=2, le=100)] = Field(default=4, description="Clusters of the k-means agreement.")
     records: Annotated[int, Field(ge=200, le=100_000)] = Field(
@@ -343,13 +421,10 @@ class UtilityPolicy(Part):
 
 
 class DecoyPolicy(Part):
-    """Decoys of all recipients together: how they stand against recipients who compare their copies."""
+    """Terms of all recipients' decoys, which are to withstand recipients who compare their copies."""
 
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
         default=2, description="Real classes that one recipient alone keeps, for each of its decoy classes, t."
-    )
-    choice: Literal["optimal", "size", "random"] = Field(
-        default="optimal", description="How kept classes are chosen; only the optimal choice guarantees 1/(1 + t)."
     )
     missing_limit: Probability = Field(
         default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."
@@ -358,10 +433,11 @@ class DecoyPolicy(Part):
         default=0, description="Places kept for recipients who come later."
     )
     common_from: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
-        default=None, description="Records that share all other values from which on a decoy may have them too."
+        default=None, description="Number of records sharing all other values from which on a decoy may share them too."
     )
     maximum_detectability: Annotated[float, Field(ge=0.5, le=1, allow_inf_nan=False)] = Field(
-        default=0.75, description="Highest area under the curve of a classifier that tells decoys from real classes."
+        default=0.75,
+        description="Highest area under the curve of a classifier that distinguishes decoys from real classes.",
     )
 
 
@@ -378,7 +454,7 @@ class PatternName(StrEnum):
 
 
 class ValidationPolicy(Part):
-    """What the validation stage demands beyond the attributes' own declarations."""
+    """Requirements of validation beyond the attributes' own declarations."""
 
     patterns: tuple[PatternName, ...] = tuple(PatternName)
     maximum_text_length: Annotated[int, Field(ge=1)] = 10_000
@@ -388,62 +464,77 @@ class ValidationPolicy(Part):
 
 
 class ReviewPolicy(Part):
-    """Who must approve before anything is released, and who answers for what departs from the rules."""
+    """People who must approve a release, and officers who are responsible for exceptions."""
 
     required: Annotated[int, Field(ge=0, le=10)] = 0
     reviewers: tuple[PersonName, ...] = Field(
-        default=(), description="People who may review; whoever asks for the release may not, named here or not."
+        default=(), description="People who may review; the requester may not, even if named here."
     )
     officers: tuple[PersonName, ...] = Field(
         default=(),
-        description="People who may revoke a release, put a rejected one before its reviewers again, or override "
-        "gates.",
+        description="People who may revoke a release, return a rejected one to its reviewers, or override gates.",
     )
     overridable: tuple[Measure, ...] = Field(
-        default=(), description="Gates that an officer may override, by their measures; conditions can never be."
+        default=(),
+        description="Gates that an officer may override, by their measures; conditions can never be overridden.",
     )
     override_days: Annotated[int, Field(ge=1, le=365)] = Field(
-        default=30, description="Days within which an override of a gate is used."
+        default=30, description="Days within which an override of a gate must be used."
     )
 
     @model_validator(mode="after")
     def _named_once(self) -> Self:
         for names in (self.reviewers, self.officers):
             if len({person_key(name) for name in names}) != len(names):
-                raise ValueError("policy.review names one person twice")
+                raise broken_rule(
+                    "policy.review does not name one person twice",
+                    got="two names that differ in case or spaces at most",
+                    fix="name each person once",
+                )
         if self.overridable and not self.officers:
-            raise ValueError("gates that may be overridden need an officer who answers for it")
+            raise broken_rule(
+                "gates that may be overridden need an officer who answers for it",
+                "officers",
+                got="none",
+                fix="name an officer, or remove “overridable”",
+            )
         return self
 
 
 class ReassessmentPolicy(Part):
-    """When what has left is assessed again, and whose copies are then taken to be in one hand."""
+    """Schedule of re-assessment, and the recipients whose copies are then assumed to be combined."""
 
     every_days: Annotated[int, Field(ge=1, le=3650)] = Field(
-        default=90, description="Days after which a release is to be assessed again."
+        default=90, description="Days after which a release is assessed again."
     )
     colluding: Annotated[int, Field(ge=1, le=4)] = Field(
-        default=2, description="Recipients of one source whose copies are laid beside each other; 1 for none."
+        default=2, description="Number of recipients of one source whose copies are combined; 1 for none."
     )
     together: tuple[Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=10)], ...] = Field(
-        default=(), description="Recipients who are taken to share their copies, so that gates judge them together."
+        default=(),
+        description="Recipients who are assumed to share their copies, so that gates apply to them together.",
     )
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         if any(len(set(members)) < len(members) for members in self.together):
-            raise ValueError("policy.reassessment.together names one recipient twice in a set")
+            raise broken_rule(
+                "each set of policy.reassessment.together names a recipient once",
+                "together",
+                got="one id twice in a set",
+                fix="name each recipient of a set once",
+            )
         return self
 
 
 class PenaltyGrid(Part):
-    """Fines and probabilities of being noticed at which the game is played against a recipient who plans."""
+    """Penalties and probabilities of detection for which the game is played against a sequential adversary."""
 
     penalties: tuple[Cost, ...] = Field(
-        min_length=1, max_length=6, description="Paid for an attempt that is noticed, ascending."
+        min_length=1, max_length=6, description="Penalties for a detected attempt, ascending."
     )
     detections: tuple[OpenProbability, ...] = Field(
-        min_length=1, max_length=6, description="Probability that the first attempt is noticed, ascending."
+        min_length=1, max_length=6, description="Probabilities that the first attempt is detected, ascending."
     )
 
     @model_validator(mode="after")
@@ -451,34 +542,39 @@ class PenaltyGrid(Part):
         for name in ("penalties", "detections"):
             values = getattr(self, name)
             if any(left >= right for left, right in pairwise(values)):
-                raise ValueError(f"{name} ascend, each value once")
+                raise broken_rule(
+                    f"{name} ascend, each value once",
+                    name,
+                    got="a value that is not above the one before it",
+                    fix="give each value once, the smallest first",
+                )
         return self
 
 
 class SensitivityPolicy(Part):
-    """Which other stakes and fines are looked at, and what counts as a change; draws of uncertain terms."""
+    """Other stakes and penalties to assess, tolerated changes, and draws of uncertain terms."""
 
     points: Annotated[int, Field(ge=5, le=100)] | None = Field(
         default=None,
-        description="Points on each side of a map over V and L, a tenth to ten times the stakes; none is no map.",
+        description="Points on each side of a map over V and L, from a tenth to ten times the stakes; null for no map.",
     )
-    attacked: Probability = Field(
-        default=0.01, description="Change of the share of records worth an attempt that is tolerated."
-    )
+    attacked: Probability = Field(default=0.01, description="Tolerated change of the share of records worth attacking.")
     regret: Probability = Field(
-        default=0.01, description="Loss against the best file for other stakes, over V, that is tolerated."
+        default=0.01, description="Tolerated loss against the best file for other stakes, as a share of V."
     )
-    generalization: Probability = Field(default=0.01, description="Change of the mean intensity GI that is tolerated.")
+    generalization: Probability = Field(
+        default=0.01, description="Tolerated change of the mean generalization intensity GI."
+    )
     penalties: PenaltyGrid | None = Field(
-        default=None, description="Fines and detection to play the game at; none is no such map."
+        default=None, description="Penalties and detection probabilities to play the game for; null for no such map."
     )
     draws: Literal[64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384] = Field(
-        default=1024, description="Sets of uncertain terms that are drawn and judged."
+        default=1024, description="Number of sets of uncertain terms that are drawn and assessed."
     )
 
 
 class Policy(Part):
-    """The rules of the organization that the release is held to."""
+    """The organization's rules for the release."""
 
     id: Identifier
     version: Text
@@ -503,14 +599,31 @@ class Policy(Part):
     @model_validator(mode="after")
     def _one_gate_a_measure(self) -> Self:
         measures = [gate.measure for gate in self.gates]
-        if len(set(measures)) != len(measures):
-            raise ValueError("two gates judge the same measure")
+        again = first_repeated(measures)
+        if again is not None:
+            raise broken_rule(
+                "each measure has one gate",
+                "gates",
+                again,
+                "measure",
+                got=f"{measures[again].value} again",
+                fix="keep one gate for the measure",
+            )
         if not any(measure.value.startswith("transparent.") for measure in measures):
-            raise ValueError(
-                "at least one gate must judge a transparent.* measure, the risk from an informed recipient"
+            raise broken_rule(
+                "at least one gate must be on a transparent.* measure, the risk from an informed recipient",
+                "gates",
+                got="gates on other measures only",
+                fix=f"add a gate for {Measure.TRANSPARENT_MAXIMUM.value}, such as at_most: 0.09",
             )
         if not set(self.review.overridable) <= set(measures):
-            raise ValueError("policy.review.overridable names gates of the policy")
+            raise broken_rule(
+                "policy.review.overridable names gates of the policy",
+                "review",
+                "overridable",
+                got="a measure without a gate",
+                fix="name measures of gates under policy.gates, or add the gate",
+            )
         return self
 
     @model_validator(mode="after")
@@ -518,5 +631,11 @@ class Policy(Part):
         grid = self.sensitivity.penalties
         pairs = 0 if grid is None else len(grid.penalties) * len(grid.detections)
         if self.generalization.budget is not None and pairs > _PAIRS_UNDER_BUDGET:
-            raise ValueError("within a budget a map of penalties has at most nine pairs")
+            raise broken_rule(
+                "within a budget a map of penalties has at most nine pairs",
+                "sensitivity",
+                "penalties",
+                got=f"{pairs} pairs",
+                fix="name fewer penalties or detections, as 3 and 3, or remove the budget",
+            )
         return self

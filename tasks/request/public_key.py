@@ -13,6 +13,8 @@ import pyrage
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from pydantic import AfterValidator, Field
 
+from tasks.request.part import broken_rule
+
 AGE, SSH_ED25519, SSH_RSA = "age", "ssh-ed25519", "ssh-rsa"
 SSH_KINDS = (SSH_ED25519, SSH_RSA)
 
@@ -25,7 +27,7 @@ _FIELD = 2**255 - 19
 
 
 def private_key_at(text: str) -> int | None:
-    """Where a text holds a private key of age, OpenSSH, PEM or PuTTY; None where it holds none."""
+    """Position of a private key of age, OpenSSH, PEM or PuTTY in a text; None where it holds none."""
     found = _PRIVATE.search(text)
     return None if found is None else found.start()
 
@@ -43,7 +45,7 @@ def canonical(text: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """What its holder compares: for an SSH key as ``ssh-keygen -l`` shows it, else SHA-256 of ``age1…`` in hexadecimal.
+    """Fingerprint of a key: of SSH as ``ssh-keygen -l`` shows it, of age the SHA-256 of ``age1…`` in hexadecimal.
 
     >>> fingerprint("age1gde3ncmahlqd9gg50tanl99r960llztrhfapnmx853s4tjum03uqfssgdh")[:16]
     '0aff67d282cec525'
@@ -69,7 +71,7 @@ def encryption_key(text: str) -> object:
             return pyrage.ssh.Recipient.from_str(key)
         return pyrage.x25519.Recipient.from_str(key)
     except pyrage.RecipientError:
-        _refuse()
+        _refuse(text)
 
 
 def usable(text: str) -> str:
@@ -83,12 +85,26 @@ def usable(text: str) -> str:
     key = canonical(text)
     encryption_key(key)
     if kind_of(key) != SSH_RSA and _shares_nothing_secret(_curve_point(key)):
-        _refuse()
+        _refuse(text)
     return key
 
 
-def _refuse() -> NoReturn:
-    raise ValueError("a public key of age (age1…) or SSH (ssh-ed25519 …, or ssh-rsa … of at least 2048 bits)") from None
+def _refuse(text: str) -> NoReturn:
+    """Raise the error that describes an unusable key by its beginning alone."""
+    first = text.split(maxsplit=1)[0].lower() if text.strip() else ""
+    if first.startswith("age1"):
+        got = "a key that begins like one and is cut short, mistyped, of a plugin, or of a value that keeps no secret"
+    elif first.startswith(SSH_KINDS):
+        got = "a key that is cut short, mistyped, too short, or of a value that keeps no secret"
+    elif first.startswith(("ssh-", "ecdsa-", "sk-")):
+        got = "an SSH key of an unsupported kind"
+    else:
+        got = "text that is no such key; it is not repeated here"
+    raise broken_rule(
+        "a public key of age (age1…) or SSH (ssh-ed25519 …, or ssh-rsa … of at least 2048 bits)",
+        got=got,
+        fix="copy the whole line that the recipient gives you, and compare its fingerprint with theirs",
+    ) from None
 
 
 def _curve_point(key: str) -> bytes:
@@ -101,7 +117,7 @@ def _curve_point(key: str) -> bytes:
     try:
         point = base64.b64decode(key.split()[1])[-_KEY_BYTES:]
     except binascii.Error:
-        _refuse()
+        _refuse(key)
     y = int.from_bytes(point, "little") % 2**255
     return ((1 + y) * pow(1 - y, -1, _FIELD) % _FIELD if (1 - y) % _FIELD else 0).to_bytes(_KEY_BYTES, "little")
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, Text
+from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, Text, all_of, broken_rule, first_repeated
 from tasks.request.public_key import PublicKey
 
 
@@ -28,12 +28,16 @@ class Agreement(Part):
     @model_validator(mode="after")
     def _penalty_with_detection(self) -> Self:
         if (self.penalty is None) is not (self.detection_rate is None):
-            raise ValueError("penalty and detection_rate go together: one deters nobody without the other")
+            raise broken_rule(
+                "penalty and detection_rate go together: one deters nobody without the other",
+                got="only the penalty" if self.detection_rate is None else "only the detection_rate",
+                fix="give both, or leave out both where the agreement names no penalty",
+            )
         return self
 
 
 class Stakes(Part):
-    """What a record is worth, and to whom; all in one currency and per record (Wan et al. 2015, Table 2)."""
+    """Value of a record to publisher and recipient, in one currency and per record (Wan et al. 2015, Table 2)."""
 
     benefit: Money = Field(description="Publisher's benefit of sharing a record in full detail, V.")
     loss: Money = Field(description="Publisher's loss when a record is re-identified, L.")
@@ -44,9 +48,9 @@ class Stakes(Part):
 
 
 class AdversaryTerms(Part):
-    """Terms of the recipient as an adversary who plans (Xia et al. 2015).
+    """Terms of the recipient as a sequential adversary (Xia et al. 2015).
 
-    A term that is not given follows from stakes, agreement and external data; ``tasks.risk.profile`` says how.
+    A term that is not given follows from stakes, agreement and external data; ``tasks.adversary.profile`` says how.
     """
 
     gain: Money | None = None
@@ -76,15 +80,17 @@ _PARAMETERS = {
     "normal": {"low", "high", "mean", "deviation"},
     "points": {"values", "weights"},
 }
+_STEEPEST = 700.0
+_COSTS = frozenset({"penalty", "access_cost", "link_cost", "exploit_cost"})
 _Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
 
 class UncertainTerm(Part):
-    """What is known of a term: a range, or a distribution with ends."""
+    """Range or bounded distribution of a term that is not known for certain."""
 
     kind: Literal["between", "uniform", "log-uniform", "triangular", "normal", "points"] = Field(
         default="between",
-        description="between is a range of which no distribution is known: it is judged at its worst and at its best.",
+        description="between is a range of unknown distribution: both its worst and its best value are assessed.",
     )
     low: _Finite | None = Field(default=None, description="Smallest possible value; of all kinds but points.")
     high: _Finite | None = Field(default=None, description="Largest possible value; of all kinds but points.")
@@ -102,14 +108,34 @@ class UncertainTerm(Part):
     def _of_its_kind(self) -> Self:
         given = {name for name in set().union(*_PARAMETERS.values()) if getattr(self, name) is not None}
         if given != _PARAMETERS[self.kind]:
-            raise ValueError("an uncertain term has the parameters of its kind")
+            raise broken_rule(
+                "an uncertain term has the parameters of its kind",
+                got=all_of(sorted(given)),
+                fix="give low and high, and the kind's other parameters: mode; mean and deviation; for points, values "
+                "and weights",
+            )
         if self.values is not None and self.weights is not None:
-            if len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
-                raise ValueError("points have each value once, and a weight for each")
+            if len(self.values) != len(self.weights) or first_repeated(self.values) is not None:
+                raise broken_rule(
+                    "points have each value once, and a weight for each",
+                    "weights",
+                    got=f"{len(self.weights)} weights for {len(set(self.values))} different values",
+                    fix="give each value once and its weight at the same position",
+                )
         elif not self.ends[0] < self.ends[1]:
-            raise ValueError("low of an uncertain term is below its high")
+            raise broken_rule(
+                "low of an uncertain term is below its high",
+                "low",
+                got="a low that is not below its high",
+                fix="correct the ends",
+            )
         elif self.mode is not None and not self.ends[0] <= self.mode <= self.ends[1]:
-            raise ValueError("mode of an uncertain term lies from low to high")
+            raise broken_rule(
+                "mode of an uncertain term lies from low to high",
+                "mode",
+                got="a mode outside the ends",
+                fix="correct the mode or the ends",
+            )
         return self
 
     @property
@@ -123,10 +149,10 @@ class UncertainTerm(Part):
 
 
 class UncertainTerms(Part):
-    """Terms of the recipient that are not known for certain; the file is made for those that are declared.
+    """Terms of the recipient that are not known for certain; the file is generalized for those that are declared.
 
-    Terms vary independently of each other. What follows from a term that is not declared follows from it here too: the
-    gain from the loss, the cost of an exploit from the cost of an attempt.
+    Terms vary independently of each other. Defaults are derived as for declared terms: the gain from the loss, the cost
+    of an exploit from the cost of an attempt.
     """
 
     benefit: UncertainTerm | None = None
@@ -152,28 +178,35 @@ class UncertainTerms(Part):
     @model_validator(mode="after")
     def _within_range(self) -> Self:
         if not self.given:
-            raise ValueError("uncertain names at least one term")
+            raise broken_rule("uncertain names at least one term", got="none", fix="name a term, or remove “uncertain”")
         for name, term in self.given.items():
-            low, high = term.ends
-            if name == "detection_slope" and max(-low, high) <= _STEEPEST and (low > 0 or term.kind != "log-uniform"):
-                continue
-            probability, may_be_none = name in {"prior", "detection"}, name in _COSTS
-            if name == "detection_slope" or low < 0 or (low == 0 and not (may_be_none and term.kind != "log-uniform")):
-                raise ValueError("an uncertain term stays within the range of the term")
-            if probability and high >= 1:
-                raise ValueError("an uncertain term stays within the range of the term")
+            if not _within_range(name, term):
+                raise broken_rule(
+                    "an uncertain term stays within the range of the term",
+                    name,
+                    got="an end outside its range",
+                    fix="keep prior and detection between 0 and 1, both excluded, penalty and costs of planning from "
+                    "0, the slope of detection from -700 to 700, all other terms above 0",
+                )
         return self
 
 
-_STEEPEST = 700.0
-_COSTS = frozenset({"penalty", "access_cost", "link_cost", "exploit_cost"})
+def _within_range(name: str, term: UncertainTerm) -> bool:
+    low, high = term.ends
+    if term.kind == "log-uniform" and low <= 0:
+        return False
+    if name == "detection_slope":
+        return low >= -_STEEPEST and high <= _STEEPEST
+    if name in ("prior", "detection"):
+        return low > 0 and high < 1
+    return low >= 0 if name in _COSTS else low > 0
 
 
 class DecoyTerms(Part):
     """Decoy records in this recipient's copy (Antonatos et al. 2019).
 
-    A risk factor is the release's highest risk over the decoy's: a decoy of a factor above 1 links to fewer people than
-    any real class, which whoever has the population can see.
+    A risk factor is the release's highest risk over the decoy's: a decoy with a factor above 1 links to fewer people
+    than any real class, which is visible to anyone who holds the population.
     """
 
     classes: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Decoy classes in the recipient's copy.")
@@ -183,12 +216,17 @@ class DecoyTerms(Part):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.minimum_risk_factor > self.maximum_risk_factor:
-            raise ValueError("minimum_risk_factor must not exceed maximum_risk_factor")
+            raise broken_rule(
+                "minimum_risk_factor must not exceed maximum_risk_factor",
+                "minimum_risk_factor",
+                got="a number greater than maximum_risk_factor",
+                fix="correct the range of risk factors",
+            )
         return self
 
 
 class Method(StrEnum):
-    """How quasi-identifiers are generalized."""
+    """Method that generalizes quasi-identifiers."""
 
     SAFE_HARBOR = "safe-harbor"
     BASIC = "basic"
@@ -208,7 +246,7 @@ class DeliveryFormat(StrEnum):
 
 
 class Recipient(Part):
-    """Who is to get a copy, why, and on what terms."""
+    """Organization that is to receive a copy, with its purpose and terms."""
 
     id: Identifier
     organisation: Text
@@ -235,7 +273,9 @@ class Recipient(Part):
     @model_validator(mode="after")
     def _each_key_once(self) -> Self:
         if len(set(self.encrypt_to)) < len(self.encrypt_to):
-            raise ValueError("encrypt_to names each key once")
+            raise broken_rule(
+                "encrypt_to names each key once", "encrypt_to", got="a key twice", fix="remove the repetition"
+            )
         return self
 
     @model_validator(mode="after")
@@ -243,8 +283,12 @@ class Recipient(Part):
         terms = self.adversary
         declared = terms is not None and terms.penalty is not None and terms.detection_intercept is None
         if declared and self.agreement.detection_rate is None:
-            raise ValueError(
-                "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate"
+            raise broken_rule(
+                "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate",
+                "adversary",
+                "penalty",
+                got="a penalty that is never due",
+                fix="give adversary.detection_intercept, or penalty and detection_rate in the agreement",
             )
         return self
 
@@ -260,5 +304,10 @@ class Recipient(Part):
             detection and not penalty and "penalty" not in given
         )
         if alone:
-            raise ValueError("an uncertain penalty needs detection, and an uncertain detection a penalty")
+            raise broken_rule(
+                "an uncertain penalty needs detection, and an uncertain detection a penalty",
+                "uncertain",
+                got="one of them alone",
+                fix="declare the other in the agreement, or make it uncertain too",
+            )
         return self

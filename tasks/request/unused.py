@@ -1,8 +1,8 @@
-"""What a request says that the gate does not act on: silence about it would be taken for protection."""
+"""Terms of a request that have no effect; without a notice they would be taken for protection."""
 
 from collections.abc import Iterator
 
-from tasks.decision.people import same_person
+from tasks.core.people import same_person
 from tasks.request.model import PARTITIONS, Attribute, KAnonymity, Measure, Method, ReleaseRequest, Role
 
 OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith("sequential.")) | {
@@ -10,14 +10,14 @@ OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith(
     Measure.TRANSPARENT_EXPECTED,
     Measure.PUBLISHER_PAYOFF,
 }
-"""Measures that depend on a recipient's terms, as ``tasks.risk.uncertain.terms`` has them."""
+"""Measures that depend on a recipient's terms, as in ``tasks.assessments.identity.uncertain.terms``."""
 _MISSED = 0.025
-"""By how much an exact interval at 95% may miss on each side: its lower end is this root where all draws pass."""
+"""Error of an exact 95 % interval on each side; its lower end is this root where all draws pass."""
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
 
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
-    """One sentence for each term of a request that this version keeps without using it, in the order of the request."""
+    """One sentence for each term of a request that has no effect, in the order of the request."""
     return (*_of_attributes(request), *_of_recipients(request), *_of_policy(request))
 
 
@@ -76,11 +76,10 @@ def _of_policy(request: ReleaseRequest) -> Iterator[str]:
 
 
 def _of_game(request: ReleaseRequest) -> Iterator[str]:
-    """Terms of budget, shared representation, collusion and sensitivity that cannot act."""
+    """Terms of budget, shared representation, collusion and sensitivity that have no effect."""
     policy, place = request.policy.generalization, "policy.generalization"
-    if policy.collusion is not None and not any(map(request.colluding, request.recipients)):
-        why = "its probability is 0" if policy.collusion.probability == 0 else "the request has one recipient"
-        yield f"{place}.collusion is not used; {why}"
+    if policy.collusion is not None and not any(map(request.coalitions, request.recipients)):
+        yield f"{place}.collusion is not used; the request has one recipient"
     if policy.shared is not None and not any(map(request.sharing, request.recipients)):
         yield f"{place}.shared is not used; it names one recipient"
     if policy.budget is not None:
@@ -99,7 +98,7 @@ def _of_game(request: ReleaseRequest) -> Iterator[str]:
 
 
 def _of_probability(request: ReleaseRequest) -> Iterator[str]:
-    """A gate on the probability under uncertain terms that is always open, or never."""
+    """A gate on the probability under uncertain terms that always passes, or never."""
     gates = {gate.measure: gate for gate in request.policy.gates}
     asked, draws = gates.get(Measure.PASSING_PROBABILITY), request.policy.sensitivity.draws
     if asked is None:
@@ -139,7 +138,7 @@ def _of_review(request: ReleaseRequest) -> Iterator[str]:
 
 
 def _of_k_anonymity(demands: KAnonymity) -> Iterator[str]:
-    """Terms that cannot act beside the others."""
+    """Terms that have no effect beside the other demands."""
     place = "policy.generalization.k_anonymity"
     optional = [name for name in ("suppression_limit", "metric", "local_recoding") if name in demands.model_fields_set]
     if demands.k == 1 and demands.people is None and not (demands.diversity or demands.closeness):

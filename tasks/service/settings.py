@@ -1,98 +1,151 @@
-"""The settings of ``releasegate serve``: schedules, limits, the inbox, the orchestrator, and who is told of what.
+"""The settings of ``releasegate serve``: schedules, limits, inbox, orchestrator, page and notifications.
 
-No secret is among them: a notification names a Prefect block or an environment variable, which has the secret.
+They hold no secret: a notification names a Prefect block or an environment variable, which holds the secret.
 """
 
+import ipaddress
 import re
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Literal
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+
+from tasks.request.part import Part, broken_rule
 
 SCHEMA_VERSION = "releasegate/service/1"
 
 _FIELD = r"(?:\*|[0-9a-z]+(?:-[0-9a-z]+)?)(?:/[0-9]+)?"
 _CRON = re.compile(rf"{_FIELD}(?:,{_FIELD})*(?: {_FIELD}(?:,{_FIELD})*){{4}}", re.IGNORECASE)
-
-
-class Part(BaseModel):
-    """A part of the settings: frozen, and no key but those it has."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def _cron(text: str) -> str:
     if not _CRON.fullmatch(text):
-        raise ValueError("a schedule is five fields of cron: minute, hour, day, month, weekday")
+        raise broken_rule(
+            "a schedule is five fields of cron: minute, hour, day, month, weekday",
+            got="text of a different form",
+            fix="write the five fields, such as 0 3 * * *",
+        )
     return text
 
 
 def _timezone(name: str) -> str:
     if name not in available_timezones():
-        raise ValueError("a time zone has a name of the IANA database, such as Europe/Berlin")
+        raise broken_rule(
+            "a time zone has a name of the IANA database, such as Europe/Berlin",
+            got="a name that is not in the database",
+            fix="correct the name",
+        )
     return name
 
 
 Cron = Annotated[str, AfterValidator(_cron)]
 
 
-class Schedules(Part):
-    """When the service acts by itself."""
+class ScheduleSettings(Part):
+    """Times of scheduled work."""
 
     reassess: Cron | None = Field(
-        "0 3 * * *", description="What has left and is due by its policy is assessed again; null for never."
+        "0 3 * * *", description="Assess earlier releases again that are due by their policy; null for never."
     )
-    expire: Cron | None = Field("15 0 * * *", description="Ended decisions are noted in the ledger; null for never.")
-    audit: Cron | None = Field(
-        "30 0 1 * *", description="The month before is audited, by the clock of UTC; null for never."
-    )
+    expire: Cron | None = Field("15 0 * * *", description="Record expired decisions in the ledger; null for never.")
+    audit: Cron | None = Field("30 0 1 * *", description="Audit the previous month, in UTC; null for never.")
     timezone: Annotated[str, AfterValidator(_timezone)] = Field(
-        "UTC", description="Time zone of re-assessment and expiry; audits are of months in UTC, and go by it."
+        "UTC", description="Time zone of re-assessment and expiry; audits cover months in UTC, and run in UTC."
     )
 
 
-class Limits(Part):
-    """What is done at once, and how often it is tried."""
+class LimitSettings(Part):
+    """Limits of concurrent work and of attempts."""
 
-    releases: int = Field(2, ge=1, le=64, description="Runs at once.")
-    solvers: int = Field(1, ge=1, le=64, description="Runs that solve for generalizations or decoys at once.")
+    releases: int = Field(2, ge=1, le=64, description="Concurrent runs of requests.")
+    solvers: int = Field(1, ge=1, le=64, description="Of these, runs that solve for generalizations or decoys.")
     queued: int = Field(1000, ge=1, le=100_000, description="Requests without a verdict that the queue may hold.")
     attempts: int = Field(5, ge=1, le=20, description="Runs of one request that may end without a verdict.")
 
 
-class Inbox(Part):
-    """How the inbox is watched."""
+class InboxSettings(Part):
+    """Polling of the inbox."""
 
-    poll_seconds: float = Field(1.0, ge=0.1, le=3600, description="Time between two looks into it.")
+    poll_seconds: float = Field(1.0, ge=0.1, le=3600, description="Time between two polls.")
     settle_seconds: float = Field(
-        2.0, ge=0.1, le=3600, description="Time for which a file must keep its size before it is read."
+        2.0, ge=0.1, le=3600, description="Time for which a file must be unchanged before it is read."
     )
 
 
-class Orchestrator(Part):
+class OrchestratorSettings(Part):
     """The service's own Prefect server."""
 
     port: int | None = Field(None, ge=1, le=65_535, description="Its port on the loopback interface; null for any.")
-    ui: bool = Field(False, description="Whether it has its pages, for operators.")
+    ui: bool = Field(False, description="Whether it serves its pages, for operators.")
 
 
-class Page(Part):
+class PageSettings(Part):
     """The reviewer's page."""
 
     hosts: tuple[str, ...] = Field(
-        ("localhost", "127.0.0.1", "[::1]"), min_length=1, description="Names that the service is asked for by."
+        ("localhost", "127.0.0.1", "[::1]"),
+        min_length=1,
+        description="Host names of the service, without ports; a request with another Host header is refused.",
     )
     https: bool = Field(False, description="Whether readers reach it by TLS, its own or a proxy's.")
-    proxy_header: str | None = Field(None, description="Header by which a proxy names whom it has signed in.")
+    proxy_header: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9-]+$", description="Header in which a proxy names the login that it authenticated."
+    )
     proxies: tuple[str, ...] = Field((), description="Addresses or networks of such proxies.")
     signed_only: bool = Field(False, description="Whether votes of people without a registered key are refused.")
-    idle_minutes: int = Field(15, ge=1, le=240, description="After which a session ends that is not used.")
-    longest_hours: int = Field(8, ge=1, le=24, description="After which it ends in any case.")
+    idle_minutes: int = Field(15, ge=1, le=240, description="Minutes without use after which a session ends.")
+    longest_hours: int = Field(8, ge=1, le=24, description="Hours after which a session ends in any case.")
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> "PageSettings":
+        if not self.https and not set(self.hosts) <= _LOOPBACK:
+            raise broken_rule(
+                "https: true for a page that is served beyond this machine",
+                got="false",
+                fix="set https, or serve loopback names only",
+            )
+        if self.proxy_header is not None and not self.proxies:
+            raise broken_rule(
+                "proxies, the addresses that proxy_header is trusted from",
+                got="no address",
+                fix="name the proxies",
+            )
+        try:
+            networks = self.networks
+        except ValueError:
+            raise broken_rule(
+                "proxies are addresses or networks, such as 10.0.0.5 or 10.0.0.0/24",
+                got="text of a different form",
+                fix="correct them",
+            ) from None
+        if any(network.prefixlen == 0 for network in networks):
+            raise broken_rule(
+                "proxies, the addresses of the proxies alone",
+                got="every address there is",
+                fix="name the proxies",
+            )
+        return self
+
+    @cached_property
+    def networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+        """Networks of the proxies."""
+        return tuple(ipaddress.ip_network(one) for one in self.proxies)
+
+    def is_proxy(self, address: str) -> bool:
+        """Whether an address is that of a proxy."""
+        try:
+            peer = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        mapped = peer.ipv4_mapped if isinstance(peer, ipaddress.IPv6Address) else None
+        return any((mapped or peer) in network for network in self.networks)
 
 
-class Told(StrEnum):
-    """What somebody can be told of."""
+class NewsKind(StrEnum):
+    """Kinds of news that people can be notified of."""
 
     APPROVED = "approved"
     BLOCKED = "blocked"
@@ -108,7 +161,7 @@ class Told(StrEnum):
 
 
 class Notification(Part):
-    """Somebody who is told, by a notification block of Prefect or by an address in the environment."""
+    """A receiver of notifications: a notification block of Prefect, or an address in the environment."""
 
     block: str | None = Field(
         None, min_length=3, max_length=200, description="A notification block of Prefect, as type/name."
@@ -116,19 +169,23 @@ class Notification(Part):
     variable: str | None = Field(
         None,
         pattern=r"^RELEASEGATE_NOTIFY_[A-Z0-9_]{1,64}$",
-        description="An environment variable RELEASEGATE_NOTIFY_… that holds an address of Apprise, for e-mail mailtos://…",
+        description="An environment variable RELEASEGATE_NOTIFY_… with an Apprise address, for e-mail mailtos://…",
     )
-    events: tuple[Told, ...] = Field(min_length=1, description="What to tell.")
+    events: tuple[NewsKind, ...] = Field(min_length=1, description="Kinds of news to notify of.")
 
     @model_validator(mode="after")
     def _one_way(self) -> "Notification":
         if (self.block is None) == (self.variable is None):
-            raise ValueError("a notification takes exactly one of block and variable")
+            raise broken_rule(
+                "a notification takes exactly one of block and variable",
+                got="neither" if self.block is None else "both",
+                fix="keep one of them",
+            )
         return self
 
 
-class Counting(Part):
-    """Where the records of large files are counted."""
+class CountingSettings(Part):
+    """Counting of large files."""
 
     dask: str | None = Field(
         None,
@@ -138,14 +195,14 @@ class Counting(Part):
     )
 
 
-class Reassessment(Part):
-    """What the scheduled re-assessment judges by."""
+class ReassessmentSettings(Part):
+    """Terms of the scheduled re-assessment."""
 
     policy: str | None = Field(
         None,
         min_length=1,
         max_length=4096,
-        description="File with the policy of today, absolute or in the workspace; null for each request's own.",
+        description="File with the current policy, absolute or in the workspace; null for each request's own.",
     )
 
 
@@ -153,15 +210,17 @@ class ServiceSettings(Part):
     """All settings; every one has a default."""
 
     schema_version: Literal["releasegate/service/1"] = Field(description="Version of this form.")
-    schedules: Schedules = Field(Schedules(), description="When the service acts by itself.")
-    limits: Limits = Field(Limits(), description="What is done at once, and how often it is tried.")
-    inbox: Inbox = Field(Inbox(), description="How the inbox is watched.")
-    reassessment: Reassessment = Field(Reassessment(), description="What the scheduled re-assessment judges by.")
-    counting: Counting = Field(Counting(), description="Where the records of large files are counted.")
-    orchestrator: Orchestrator = Field(Orchestrator(), description="The service's own Prefect server.")
-    page: Page = Field(Page(), description="The reviewer's page.")
-    notifications: tuple[Notification, ...] = Field((), description="Who is told of what.")
+    schedules: ScheduleSettings = Field(ScheduleSettings(), description="Times of scheduled work.")
+    limits: LimitSettings = Field(LimitSettings(), description="Limits of concurrent work and of attempts.")
+    inbox: InboxSettings = Field(InboxSettings(), description="Polling of the inbox.")
+    reassessment: ReassessmentSettings = Field(
+        ReassessmentSettings(), description="Terms of the scheduled re-assessment."
+    )
+    counting: CountingSettings = Field(CountingSettings(), description="Counting of large files.")
+    orchestrator: OrchestratorSettings = Field(OrchestratorSettings(), description="The service's own Prefect server.")
+    page: PageSettings = Field(PageSettings(), description="The reviewer's page.")
+    notifications: tuple[Notification, ...] = Field((), description="Who is notified of what.")
 
 
 DEFAULTS = ServiceSettings(schema_version=SCHEMA_VERSION)
-"""What holds without a file."""
+"""The settings without a file."""

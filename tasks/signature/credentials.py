@@ -1,4 +1,4 @@
-"""What an expert signs with: a private key, its X.509 certificate and the certificates above it.
+"""An expert's credentials: a private key, its X.509 certificate and the certificates above it.
 
 Read from a PKCS #12 file, or from a key, a certificate and a chain in PEM. A passphrase is asked for only where a file
 is encrypted; it is never quoted, and nothing of a key is.
@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from tasks.errors import BadInput, ParameterError, WorkspaceError
+from tasks.core.errors import BadInput, ParameterError, WorkspaceError
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
 Ask = Callable[[], str]
@@ -35,7 +35,7 @@ _LONGEST_SHOWN = 200
 
 @dataclass(frozen=True)
 class Credentials:
-    """A private key and who it belongs to."""
+    """A private key with the certificate of its holder."""
 
     key: PrivateKey = field(repr=False)
     certificate: x509.Certificate
@@ -49,13 +49,13 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def holder(certificate: x509.Certificate) -> str:
-    """Whom a certificate names, in one printable line."""
+    """The subject of a certificate, in one printable line."""
     return printed(certificate.subject)
 
 
 def printed(named: x509.Name) -> str:
     """A name (RFC 4514) in one printable line."""
-    name = named.rfc4514_string() or "nobody"
+    name = named.rfc4514_string() or "no one"
     shown = "".join(character if character.isprintable() else "?" for character in name)
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[: _LONGEST_SHOWN - 1]}…"
 
@@ -66,7 +66,7 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
     Raises
     ------
     WorkspaceError
-        If it cannot be read, others may read it, the passphrase is another, or it lacks a key or its certificate.
+        If it cannot be read, other users may read it, the passphrase is wrong, or it lacks a key or its certificate.
     """
     content = _private(path)
     found = _loaded_pkcs12(content, None) or _loaded_pkcs12(content, ask().encode())
@@ -75,7 +75,7 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
             "the PKCS #12 file cannot be opened",
             where=str(path),
             expected="a PKCS #12 file (.p12, .pfx) and its passphrase",
-            got="another passphrase, another kind of file, or damage",
+            got="a different passphrase, a different kind of file, or damage",
             fix="check the passphrase; restore the file from your backup",
         )
     if found.key is None or found.cert is None:
@@ -106,7 +106,7 @@ def read_pem(key_file: Path, certificate_file: Path, chain_files: Sequence[Path]
     Raises
     ------
     WorkspaceError
-        If a file cannot be read as such, others may read the key, or the passphrase is another.
+        If a file cannot be read as such, other users may read the key, or the passphrase is wrong.
     """
     content = _private(key_file)
     try:
@@ -119,7 +119,7 @@ def read_pem(key_file: Path, certificate_file: Path, chain_files: Sequence[Path]
             "the private key cannot be opened",
             where=str(key_file),
             expected="a private key in PEM, and its passphrase where it is encrypted",
-            got="another passphrase, another kind of file, or damage",
+            got="a different passphrase, a different kind of file, or damage",
             fix="check the passphrase; a PKCS #12 file goes with --pkcs12",
         ) from None
     certificate, *further = read_certificates(certificate_file)
@@ -146,12 +146,12 @@ def read_certificates(path: Path) -> list[x509.Certificate]:
             where=str(path),
             expected="X.509 certificates in PEM, or one in DER",
             got="something else, or damage",
-            fix="name the file of the certificate; a private key is none",
+            fix="name the file of the certificate, not of a key",
         ) from None
 
 
 def check_credentials(credentials: Credentials, now: datetime) -> None:
-    """Refuse what could not be verified afterwards.
+    """Refuse credentials whose signature could not be verified afterwards.
 
     Raises
     ------
@@ -161,7 +161,11 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
     """
     certificate = credentials.certificate
     if _public(credentials.key) != _public(certificate):
-        raise _unfit("key and certificate do not belong together", "the certificate of this key", "another's")
+        raise _unfit(
+            "key and certificate do not belong together",
+            "the certificate of this key",
+            "the certificate of a different key",
+        )
     if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
         since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         raise _unfit(
@@ -175,7 +179,7 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
     except x509.ExtensionNotFound:
         usage = None
     except ValueError:
-        raise _unfit("the certificate cannot be read", "well-formed extensions", "others") from None
+        raise _unfit("the certificate cannot be read", "well-formed extensions", "malformed extensions") from None
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise _unfit(
             "the certificate is not for signatures",
@@ -233,11 +237,11 @@ def _content(path: Path, what: str, *, private: bool = False) -> bytes:
         ) from None
     if private and mode & 0o077:
         raise WorkspaceError(
-            "others may read the private key",
+            "other users may read the private key",
             where=str(path),
             expected="permissions 0600",
             got=f"{mode:04o}",
-            fix="take the permissions away; if somebody may have read it, have the certificate revoked",
+            fix="set its permissions to 0600; if somebody may have read it, have the certificate revoked",
         )
     return content
 

@@ -1,15 +1,15 @@
-"""What can be wrong with a PDF's signature, each in words of its own."""
+"""Findings about a PDF's signature, each with its own message."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tasks.errors import SignatureRefused
+from tasks.core.errors import SignatureRefused
 from tasks.ledger.entry import Head
 
 
-class Finding(StrEnum):
-    """What the look at a PDF came to; of several the first."""
+class SignatureFinding(StrEnum):
+    """Result of inspecting a PDF; of several findings, the first."""
 
     UNREADABLE = "unreadable"
     """It cannot be read as a PDF."""
@@ -28,12 +28,12 @@ class Finding(StrEnum):
     UNFIT = "unfit"
     """It does, but a certificate, a key or an algorithm on the way may not be used for it."""
     SOUND = "sound"
-    """The file is what was signed; by somebody who is trusted, where that was asked."""
+    """The file is unchanged since it was signed; the signer is trusted, where roots were given."""
 
 
 @dataclass(frozen=True)
 class Signatory:
-    """Whoever signed, as the certificate names him."""
+    """The signer, as the certificate names them."""
 
     name: str
     fingerprint: str
@@ -45,16 +45,14 @@ class Signatory:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a PDF and its first signature show."""
+    """Result of inspecting a PDF and its first signature."""
 
-    finding: Finding
-    judged_at: datetime | None
-    """As of when certificates were judged; None for now."""
-    trust_judged: bool
-    """Whether roots were given; without them, that somebody signed is shown, and not who."""
+    finding: SignatureFinding
+    checked_at: datetime | None
+    """Time as of which certificates were checked; None for now."""
     signatory: Signatory | None = None
     claimed_at: datetime | None = None
-    """When it was signed by the signer's own clock."""
+    """Time of signing by the signer's own clock."""
     signatures: int = 0
     record: bytes | None = None
     """The ``decision.json`` in what was signed; in an unsigned file, in the file."""
@@ -65,27 +63,32 @@ class Inspection:
 
     @property
     def is_whole(self) -> bool:
-        """Whether what was signed is unchanged, whoever signed it and whatever came after."""
-        return self.finding not in {Finding.UNREADABLE, Finding.UNSIGNED, Finding.BROKEN, Finding.EDITED}
+        """Whether the signed content is unchanged, regardless of the signer and of later additions."""
+        return self.finding not in {
+            SignatureFinding.UNREADABLE,
+            SignatureFinding.UNSIGNED,
+            SignatureFinding.BROKEN,
+            SignatureFinding.EDITED,
+        }
 
 
-def told(inspection: Inspection) -> str:
+def description(inspection: Inspection) -> str:
     """The finding in one clause."""
-    return "the PDF is whole" if inspection.finding is Finding.SOUND else _TOLD[inspection.finding][0]
+    return "the PDF is whole" if inspection.finding is SignatureFinding.SOUND else _TOLD[inspection.finding][0]
 
 
 def refuse_unless_sound(inspection: Inspection, where: str) -> None:
-    """Tell what is wrong.
+    """Refuse an unsound signature.
 
     Raises
     ------
     SignatureRefused
         If anything is.
     """
-    if inspection.finding is Finding.SOUND:
+    if inspection.finding is SignatureFinding.SOUND:
         return
     what, expected, got, fix = _TOLD[inspection.finding]
-    known = {"day": f"{inspection.judged_at:%Y-%m-%d}" if inspection.judged_at else "the day of this check"}
+    known = {"day": f"{inspection.checked_at:%Y-%m-%d}" if inspection.checked_at else "the day of this check"}
     if inspection.signatory is not None:
         one = inspection.signatory
         known |= {
@@ -102,49 +105,49 @@ def refuse_unless_sound(inspection: Inspection, where: str) -> None:
 
 _SIGNED_ONE = "use the one in the bundle: signed/ beside the report"
 _TOLD = {
-    Finding.UNREADABLE: (
+    SignatureFinding.UNREADABLE: (
         "the file cannot be read as a PDF",
         "a determination as PDF",
-        "another kind of file, or damage",
+        "a different kind of file, or damage",
         "restore it from where it was kept",
     ),
-    Finding.UNSIGNED: (
+    SignatureFinding.UNSIGNED: (
         "the PDF is not signed",
         "a determination with an expert's signature",
         "a PDF without any",
         "releasegate sign RELEASE signs the determination of a release",
     ),
-    Finding.BROKEN: (
+    SignatureFinding.BROKEN: (
         "the PDF was changed within what was signed: its signature does not fit its bytes",
         "the bytes that were signed, and their signature",
-        "others",
+        "different bytes or a different signature",
         "do not rely on it; restore it from where it was kept, and find out who changed it",
     ),
-    Finding.EDITED: (
+    SignatureFinding.EDITED: (
         "the PDF was changed after it was signed, in a way that the signature does not allow",
         "what was signed and nothing after it; at most a further signature",
         "an update after the signature that may change what is shown or attached",
         f"do not rely on it; {_SIGNED_ONE}",
     ),
-    Finding.EXTENDED: (
+    SignatureFinding.EXTENDED: (
         "the PDF was added to after it was signed, in a way that the signature allows",
         "what was signed and nothing after it",
         "an update after the signature, such as a further signature, which leaves what was signed as it was",
         f"for what was signed alone, {_SIGNED_ONE}",
     ),
-    Finding.UNTRUSTED: (
-        "the PDF is whole, but whoever signed it is not trusted: the certificate leads to none of the given roots",
+    SignatureFinding.UNTRUSTED: (
+        "the PDF is whole, but its signer is not trusted: the certificate leads to none of the given roots",
         "a certificate issued below one of them",
         "that of {who}, SHA-256 {fingerprint}, issued by {issuer}",
         "if this issuer is to be trusted, name its root with --trust",
     ),
-    Finding.NOT_IN_FORCE: (
+    SignatureFinding.NOT_IN_FORCE: (
         "the PDF is whole, but it was signed with a certificate that was not in force",
         "certificates that were in force on {day}",
         "that of {who}, in force from {since} to {until}, or one above it that was not",
-        "where the ledger or other evidence tells when it was signed, judge as of then: --as-of DAY",
+        "where the ledger or other evidence shows when it was signed, give that day: --as-of DAY",
     ),
-    Finding.UNFIT: (
+    SignatureFinding.UNFIT: (
         "the PDF is whole, but its signature cannot be relied on: certificate, key or algorithm is not for signatures",
         "a certificate for signatures, and algorithms that are held to be safe",
         "that of {who}, issued by {issuer}",

@@ -1,8 +1,8 @@
-"""Looking at a signed PDF: whether its bytes are what was signed, what came after them, and whose signature it is.
+"""Inspecting a signed PDF: whether its bytes are unchanged, what was added later, and who signed it.
 
-Judged is the first signature, which ``tasks.signature.pades`` makes; whatever follows it is a later change. No network
-is used: revocation is not looked up, and when it was signed nobody but the signer has vouched for. A file may be
-anybody's, so that whatever the library meets in it becomes a finding, never an error of its own.
+Only the first signature is checked, which ``tasks.signature.pades`` makes; anything after it is a later change. No
+network is used: revocation is not looked up, and the time of signing rests on the signer's word. The file may come from
+anybody, so that every fault in it becomes a finding, never an error of the library.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from pyhanko_certvalidator import ValidationContext
 from tasks.ledger.entry import Head
 from tasks.signature.attachment import attached
 from tasks.signature.credentials import fingerprint, holder, printed
-from tasks.signature.findings import Finding, Inspection, Signatory
+from tasks.signature.findings import Inspection, Signatory, SignatureFinding
 from tasks.signature.library import asn1_certificate
 
 _USAGE = KeyUsageConstraints(key_usage={"digital_signature", "non_repudiation"})
@@ -33,30 +33,30 @@ _HEAD = re.compile(r"ledger entry ([0-9]{1,12}), SHA-256 ([0-9a-f]{64})")
 
 
 def reason_for(release_id: str, recipient: str, head: Head) -> str:
-    """What a signature says it was made for; names the ledger's head, so that the signed PDF anchors the ledger."""
+    """Stated reason of a signature; names the ledger's head, so that the signed PDF anchors the ledger."""
     return f"Determination of release {release_id} for {recipient}; ledger entry {head.sequence}, SHA-256 {head.sha256}"
 
 
 def inspect_pdf(
     content: bytes, roots: Sequence[x509.Certificate] | None = None, moment: datetime | None = None
 ) -> Inspection:
-    """Look at a PDF.
+    """Inspect a PDF.
 
     Parameters
     ----------
     content : bytes
         The file.
     roots : sequence of certificates, or None
-        Who is trusted to say whose a certificate is; None to leave that open.
+        Root certificates that are trusted; None to skip the check of trust.
     moment : datetime, optional
-        As of when certificates are judged; now, where not given.
+        Time as of which certificates are checked; now, where not given.
 
     Returns
     -------
     Inspection
-        Of what is wrong, the first: bytes, changes that are not allowed, trust, changes that are.
+        With the first problem, in the order: bytes, changes that are not allowed, trust, changes that are.
     """
-    base = Inspection(Finding.UNREADABLE, moment, roots is not None)
+    base = Inspection(SignatureFinding.UNREADABLE, moment)
     try:
         reader = PdfFileReader(io.BytesIO(content))
         catalog = None if reader.encrypted else reader.root
@@ -73,9 +73,9 @@ def inspect_pdf(
     except MemoryError:
         raise
     except Exception:
-        return replace(base, finding=Finding.BROKEN)
+        return replace(base, finding=SignatureFinding.BROKEN)
     # Where there is a signature that no field leads to, something was damaged or taken out.
-    finding = Finding.BROKEN if b"/ByteRange" in content else Finding.UNSIGNED
+    finding = SignatureFinding.BROKEN if b"/ByteRange" in content else SignatureFinding.UNSIGNED
     return replace(base, finding=finding, record=attached(catalog))
 
 
@@ -87,8 +87,8 @@ def _judged(
     roots: Sequence[x509.Certificate] | None,
 ) -> Inspection:
     first = signatures[0]
-    broken = replace(base, finding=Finding.BROKEN, signatures=len(signatures))
-    status = _status(first, roots, base.judged_at)
+    broken = replace(base, finding=SignatureFinding.BROKEN, signatures=len(signatures))
+    status = _status(first, roots, base.checked_at)
     if not (status.intact and status.valid and _is_canonical(content, first)):
         return broken
     signed_bytes = int(first.byte_range[2]) + int(first.byte_range[3])
@@ -101,7 +101,7 @@ def _judged(
         head=_head(first),
         signed_bytes=signed_bytes,
     )
-    if roots is None or status.trusted or found.finding is Finding.EDITED:
+    if roots is None or status.trusted or found.finding is SignatureFinding.EDITED:
         return found
     return replace(found, finding=_distrust(first, status, roots, found))
 
@@ -134,23 +134,23 @@ def _is_canonical(content: bytes, signature: EmbeddedPdfSignature) -> bool:
     )
 
 
-def _change(status: PdfSignatureStatus, further: int) -> Finding:
-    """What came after the signature, which is followed by so many bytes."""
+def _change(status: PdfSignatureStatus, further: int) -> SignatureFinding:
+    """SignatureFinding about the bytes after the signature."""
     is_update = status.modification_level is not ModificationLevel.NONE
     if not status.docmdp_ok or (further and not is_update):
-        return Finding.EDITED
-    return Finding.EXTENDED if is_update else Finding.SOUND
+        return SignatureFinding.EDITED
+    return SignatureFinding.EXTENDED if is_update else SignatureFinding.SOUND
 
 
 def _distrust(
     signature: EmbeddedPdfSignature, status: PdfSignatureStatus, roots: Sequence[x509.Certificate], found: Inspection
-) -> Finding:
-    """Why a signature is not trusted: its time, its purpose, or whoever vouches for it."""
+) -> SignatureFinding:
+    """Reason why a signature is not trusted: its time, its purpose, or its issuer."""
     one = found.signatory
     for moment in (found.claimed_at, one.since, one.until) if one else ():
         if moment is not None and _status(signature, roots, moment).trusted:
-            return Finding.NOT_IN_FORCE
-    return Finding.UNFIT if status.trust_problem_indic in _NOT_FOR_SIGNATURES else Finding.UNTRUSTED
+            return SignatureFinding.NOT_IN_FORCE
+    return SignatureFinding.UNFIT if status.trust_problem_indic in _NOT_FOR_SIGNATURES else SignatureFinding.UNTRUSTED
 
 
 _NOT_FOR_SIGNATURES = frozenset(

@@ -1,7 +1,7 @@
 """Signing a PDF: PAdES baseline B-B, as an incremental update that leaves every byte before it as it was.
 
-No timestamp and no revocation data are added, since the gate uses no network: when it was signed is what the signer's
-clock said, and the ledger's entry about it.
+No timestamp and no revocation data are added, since the gate uses no network: the time of signing is that of
+the signer's clock, and of the ledger's entry about it.
 
 The signature certifies the document (DocMDP, level 2): filling in forms and further signatures are all that may follow.
 The field is invisible, a widget of no size on the first page: PDF/A-3 asks an appearance and a tag of visible ones.
@@ -19,7 +19,7 @@ from pyhanko.sign.signers.pdf_cms import SimpleSigner
 from pyhanko.sign.signers.pdf_signer import PdfSignatureMetadata, PdfSigner, PdfSigningSession
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.signature.credentials import Credentials
 from tasks.signature.library import asn1_certificate, asn1_key
 
@@ -63,7 +63,7 @@ def sign_pdf(content: bytes, credentials: Credentials, *, reason: str, moment: d
         signer = SimpleSigner(
             asn1_certificate(credentials.certificate), asn1_key(credentials.key), store, embed_roots=False
         )
-        signed: bytes = _Signer(signer, reason, moment).sign_pdf(_Update(io.BytesIO(content))).getvalue()
+        signed: bytes = _TimedSigner(signer, reason, moment).sign_pdf(_Update(io.BytesIO(content))).getvalue()
     except MemoryError:
         raise
     except Exception as error:  # of a library that reads PDFs and certificates; its text may quote either
@@ -79,7 +79,7 @@ def sign_pdf(content: bytes, credentials: Credentials, *, reason: str, moment: d
             "signing would have changed the determination",
             where="signature",
             expected="the bytes of the determination, and the signature after them",
-            got="others",
+            got="different bytes",
             fix="nothing was recorded; report this message",
         )
     return signed
@@ -100,7 +100,7 @@ class _Update(IncrementalPdfFileWriter):
             super().register_extension(ext)
 
 
-class _Signer(PdfSigner):
+class _TimedSigner(PdfSigner):
     """Signs at a time that is given, not the library's own."""
 
     def __init__(self, signer: SimpleSigner, reason: str, moment: datetime) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.validation.suite import Check
 
 _LIBRARY = "great_expectations"
@@ -74,7 +74,7 @@ class Evaluator:
 
 
 def _batches(gx: Any) -> Any:
-    """Where tables are handed over: a context in memory that keeps, shows and sends nothing."""
+    """Context for tables: in memory; keeps, shows and sends nothing."""
     from great_expectations.data_context.types.base import (  # noqa: PLC0415
         DataContextConfig,
         InMemoryStoreBackendDefaults,

@@ -1,4 +1,4 @@
-"""Which cells of a prepared table fail a check: our own evaluation, which never passes a value on.
+"""Cells of a prepared table that fail a check: our own evaluation, which never passes a value on.
 
 Great Expectations says whether a check passed; it can say where only by handing out the values. So the places are
 found here, from the same type and arguments.
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.validation.suite import Check
 from tasks.validation.tables import matches
 

@@ -1,6 +1,6 @@
 r"""Patterns of direct identifiers, as regular expressions with a stated scope.
 
-The scan looks for identifiers that slipped into a column, not for ones that somebody hid: it errs on the side of
+The scan looks for identifiers that slipped into a column, not for ones that were hidden: it errs on the side of
 finding, and a column where it finds wrongly opts out with ``scan: false``, which is recorded.
 
 All expressions mean the same to RE2 (linear in the length of a cell) and to Python's ``re``, between which pandas
@@ -139,14 +139,14 @@ TEXT_PATTERNS: dict[PatternName, str] = {
     PatternName.MEDICAL_RECORD_NUMBER: _MEDICAL_RECORD_NUMBER,
     PatternName.FULL_DATE: _FULL_DATE,
 }
-"""What a cell of a text column must not contain."""
+"""Patterns that a cell of a text column must not contain."""
 
 NUMBER_PATTERNS: dict[PatternName, str] = {
     PatternName.PHONE: rf"^\+?{_BARE_PHONE}(?:\.0*)?\Z",
     PatternName.SSN: rf"^\+?{_BARE_SSN}(?:\.0*)?\Z",
     PatternName.FULL_DATE: rf"^\+?{_BARE_DATE}(?:\.0*)?\Z",
 }
-"""What a whole cell of an integer or number column must not be.
+"""Patterns that a whole cell of an integer or number column must not match.
 
 Only the whole cell counts and only 8, 9, 10 or 11 digits in a valid arrangement, so that weights, incomes and codes of
 up to seven digits never match. ``.0`` is what a spreadsheet adds to a number.
@@ -164,13 +164,13 @@ PATTERN_TITLES: dict[PatternName, str] = {
 """The check in plain words."""
 
 WHOLE_NUMBER = r"^[+-]?[0-9]{1,18}\Z"
-"""What an integer column holds: fits 64 bits."""
+"""Cell of an integer column: fits 64 bits."""
 
 NUMBER = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?\Z"
-"""What a number column holds: a finite decimal number; no thousands separator, no NaN or infinity."""
+"""Cell of a number column: a finite decimal number; no thousands separator, no NaN or infinity."""
 
 DATE_AND_TIME = (
     r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"(?:[T ][0-2][0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-2][0-9]:?[0-5][0-9])?)?\Z"
 )
-"""What a date column holds: ISO 8601, with or without a time of day; that the day exists is checked apart."""
+"""Cell of a date column: ISO 8601, with or without a time of day; that the day exists is checked apart."""

@@ -1,4 +1,4 @@
-"""What may be kept of a validation: counts and positions, never a value.
+"""The part of a validation that may be kept: counts and positions, never a value.
 
 The counts go into the decision record. The positions are for the data steward who mends the file; they are returned
 apart, and belong neither in the record nor in a report.
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tasks.decision.record import CheckFact, ObservedCount, SkippedCheck, ValidationFact, digest
+from tasks.core.canonical import digest
+from tasks.decision.record import CheckFact, ObservedCount, SkippedCheck, ValidationFact
 from tasks.validation.suite import Check, Observation, Skip
 
 MOST_POSITIONS = 100
@@ -33,7 +34,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ValidationOutcome:
-    """What validation hands on: a fact for the record, and places for the steward alone."""
+    """Results of validation: a fact for the record, and places for the steward alone."""
 
     fact: ValidationFact
     positions: dict[str, tuple[int, ...]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.request.model import Attribute, ReleaseRequest, Role, SafeHarborRule, ValueType
 from tasks.validation.patterns import (
     DATE_AND_TIME,
@@ -24,7 +24,7 @@ from tasks.validation.patterns import (
 )
 
 OLDEST_AGE = 89
-"""Ages above it may not leave as they are: 45 CFR 164.514(b)(2)(i)(C)."""
+"""Ages above it may not be released as they are: 45 CFR 164.514(b)(2)(i)(C)."""
 
 COPY_SHARE = 0.9
 """A column that equals a direct identifier in more than this share of records is taken for a copy of it."""
@@ -34,7 +34,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 class Table(StrEnum):
-    """What a check looks at."""
+    """Table that a check looks at."""
 
     RELEASE = "release"
     RECORDS = "records"
@@ -117,7 +117,7 @@ def derive(request: ReleaseRequest) -> Plan:
     Raises
     ------
     RequestError
-        If a column that does not hold numbers has a minimum or a maximum, or ZIP codes are to leave as collected.
+        If a column that does not hold numbers has a minimum or a maximum, or ZIP codes are to be released as collected.
     """
     _check_ranges(request)
     _check_zip_codes(request)
@@ -195,7 +195,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
 
 
 def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
-    """What the request declares of a column, whether it leaves or not."""
+    """Checks that the request declares of a column, whether it is released or not."""
     if column == request.dataset.record_id:
         yield Check("unique", "unique record id", Table.RECORDS, column, "code", "ExpectColumnValuesToBeUnique")
         yield Check("present", "record id present", Table.RECORDS, column, "code", "ExpectColumnValuesToNotBeNull")
@@ -247,7 +247,7 @@ def _type_checks(column: str, kind: ValueType) -> Iterator[Check]:
 
 
 def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
-    """What no column that leaves may hold."""
+    """Checks on what no released column may hold."""
     policy = request.policy.validation
     text = attribute.type is ValueType.TEXT
     if text:

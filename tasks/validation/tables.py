@@ -113,7 +113,7 @@ def encode(column: pd.Series) -> EncodedColumn:
 
 
 def matches(text: pd.Series, regex: str) -> npt.NDArray[np.bool_]:
-    """Where an expression of ``tasks.validation.patterns`` is found in a text, by RE2; False where missing."""
+    """Whether an expression of ``tasks.validation.patterns`` is found in each text, by RE2; False where missing."""
     found = pc.match_substring_regex(_arrow(text), regex.replace(r"\Z", r"\z"))
     return _mask(found)
 
@@ -155,7 +155,7 @@ def read_ages(text: pd.Series, kind: ValueType) -> pd.Series:
 
 
 def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.float64]:
-    """Where a cell equals a direct identifier of its record.
+    """Whether each cell equals a direct identifier of its record.
 
     Returns
     -------

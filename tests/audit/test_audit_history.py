@@ -9,22 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.audit import cells
-from tasks.audit.build import Verified, audit_report, checked_period
+from tasks.audit.build import audit_report, checked_period
 from tasks.audit.history import Period, read_history
-from tasks.audit.report import AuditReport, Records
+from tasks.audit.report import AuditReport, RecordRange
 from tasks.audit.requests import intervals
-from tasks.decision.record import canonical_json
-from tasks.errors import BadInput
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import BadInput
+from tasks.ledger.chain import Examination
 from tasks.ledger.entry import Event, Head, Row
 from tests.support.audited import FIRST, NOW, QUARTER, SECOND, Chronicle, busy_quarter
+from tests.support.examples import examples
 from tests.support.records import sha
 
 TODAY = date(2026, 4, 10)
 
 
 def audited(rows: list[Row]) -> AuditReport:
-    verified = Verified(len(rows), Head(len(rows), "0" * 64), 0, 0, 0, None)
-    return audit_report(rows, verified, QUARTER, made_at=NOW, program="0.1.0")
+    examined = Examination(tuple(rows), Head(len(rows), "0" * 64), 0, 0, None, None)
+    return audit_report(examined, QUARTER, noted_outside=0, made_at=NOW, program="0.1.0")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_a_period_may_be_one_day_and_end_today() -> None:
     assert checked_period(TODAY, TODAY, TODAY) == Period(TODAY, TODAY)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.dates(date(2020, 1, 1), date(2030, 1, 1)), st.integers(0, 4000))
 def test_parts_of_a_period_cover_each_day_once(first: date, days: int) -> None:
     period = Period(first, first + timedelta(days=days))
@@ -57,7 +59,7 @@ def test_parts_of_a_period_cover_each_day_once(first: date, days: int) -> None:
     assert len(parts) <= 62
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(st.integers(0, 40), max_size=6), st.integers(2, 20))
 def test_sums_tell_no_small_part(counts: list[int], limit: int) -> None:
     told = cells.total(cells.records(count, limit) for count in counts)
@@ -66,7 +68,7 @@ def test_sums_tell_no_small_part(counts: list[int], limit: int) -> None:
     assert told.high - told.low == len(small) * (limit - 2)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.integers(0, 300), st.integers(1, 300), st.integers(2, 20))
 def test_a_share_tells_no_small_count(count: int, people: int, limit: int) -> None:
     count = min(count, people)
@@ -160,9 +162,9 @@ def test_small_numbers_of_people_stand_nowhere() -> None:
                   "baseline": 0.5, "people": 7, "proves_something": False},),
     )  # fmt: skip
     report = log.audit()
-    assert report.files[0].records == Records(low=1, high=10)
+    assert report.files[0].records == RecordRange(low=1, high=10)
     assert report.near == ()
-    assert report.attacks[0].people == Records(low=1, high=10)
+    assert report.attacks[0].people == RecordRange(low=1, high=10)
     text = canonical_json(report).decode()
     assert not any(mark in text for mark in ("0.142857", "0.0257", "0.5131", '"measured":"7', ":7.0", ":7,"))
 

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from tasks.audit.history import Period
-from tasks.audit.report import AuditReport, Records, Row, Share
-from tasks.decision.people import person_key
-from tasks.decision.states import Role
-from tasks.ledger import bodies
+from tasks.audit.report import AuditReport, AuditRow, RecordRange, ShareRange
+from tasks.core.people import WorkflowRole, person_key
+from tasks.decision import bodies
 from tasks.ledger.entry import Event
 from tests.support.audited import (
     FIRST,
@@ -29,7 +28,7 @@ def report() -> AuditReport:
     return busy_quarter().audit()
 
 
-def cells(rows: tuple[Row, ...], *names: str) -> list[tuple[Any, ...]]:
+def cells(rows: tuple[AuditRow, ...], *names: str) -> list[tuple[Any, ...]]:
     return [tuple(getattr(row, name) for name in names) for row in rows]
 
 
@@ -73,9 +72,9 @@ def test_files_and_what_a_recipient_has_got_in_all(report: AuditReport) -> None:
         (34, "university", True, 3, 2, "revoked"),
     ]
     assert [row.cumulative_records for row in report.files] == [
-        exact(400), exact(800), exact(0), exact(400), Records(low=401, high=410), Records(low=1601, high=1610),
+        exact(400), exact(800), exact(0), exact(400), RecordRange(low=401, high=410), RecordRange(low=1601, high=1610),
     ]  # fmt: skip
-    assert report.files[4].records == Records(low=1, high=10)
+    assert report.files[4].records == RecordRange(low=1, high=10)
     assert report.files[2].records is None
     assert report.files[2].file_sha256 == sha("bareregistry")
     university, clinic, registry = report.recipients
@@ -86,8 +85,8 @@ def test_files_and_what_a_recipient_has_got_in_all(report: AuditReport) -> None:
     assert (registry.not_recorded, registry.highest_risk, registry.organisation) == (1, None, None)
 
 
-def exact(number: int) -> Records:
-    return Records(low=number, high=number)
+def exact(number: int) -> RecordRange:
+    return RecordRange(low=number, high=number)
 
 
 def test_expected_reidentifications_add_up_over_files() -> None:
@@ -218,9 +217,7 @@ def test_an_override_of_gates_tells_what_the_officer_has_answered_for() -> None:
     log.add(Event.OVERRIDDEN, body, "stopped", "university")
     row = log.audit().interventions[0]
     assert (row.what, row.until, row.outcome) == ("override of gates", date(2026, 2, 28), "blocked")
-    assert row.figures == (
-        "Highest risk of a record from an informed recipient: 0.12 measured, asked for at most 0.09",
-    )
+    assert row.figures == ("Highest risk of a record from an informed recipient: 0.12 measured, at most 0.09 required",)
     log.publish("passed over", gates=(over,), officers=(OFFICER,))
     assert [one.overridden for one in log.audit().files] == [("transparent.maximum_risk",)]
 
@@ -308,7 +305,7 @@ def test_a_share_of_few_people_is_a_bound_and_has_no_interval(share: float, told
     log = Chronicle()
     log.publish("one", attacks=(attack(share),))
     row = log.audit().attacks[0]
-    assert row.share == Share(low=told[0], high=told[1])
+    assert row.share == ShareRange(low=told[0], high=told[1])
     assert (row.interval is None) is (told[0] != told[1])
 
 
@@ -372,10 +369,10 @@ REVIEWED = {"verdict": "awaiting review", "reviews_required": 1, "reviewers": (F
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        (lambda log: log.vote("one", "a. STEWARD"), ["vote by whoever asked", "vote by somebody whom the policy"]),
-        (lambda log: log.vote("one", SECOND), ["vote by somebody whom the policy does not name"]),
-        (lambda log: log.override("one", STEWARD), ["override by whoever asked", "override by somebody"]),
-        (lambda log: (log.override("one"), log.vote("one", OFFICER)), ["vote by somebody", "vote by an officer who"]),
+        (lambda log: log.vote("one", "a. STEWARD"), ["vote by the requester", "vote by a person whom the policy"]),
+        (lambda log: log.vote("one", SECOND), ["vote by a person whom the policy does not name"]),
+        (lambda log: log.override("one", STEWARD), ["override by the requester", "override by a person"]),
+        (lambda log: (log.override("one"), log.vote("one", OFFICER)), ["vote by a person", "vote by an officer who"]),
         (lambda log: log.deliver("one"), ["delivery without the approvals"]),
         (lambda log: (log.open_votes("one", Event.APPROVED), log.deliver("one")), ["delivery without the approvals"]),
         (lambda log: (log.vote("one", FIRST), log.open_votes("one", Event.APPROVED), log.deliver("one")), []),
@@ -399,7 +396,7 @@ def test_a_file_that_left_although_it_was_blocked_is_an_exception() -> None:
     log.deliver("one")
     report = log.audit()
     assert [row.what for row in report.duties.exceptions] == [
-        "delivery without the approvals that the decision asked for"
+        "delivery without the approvals that the decision required"
     ]
     assert report.requests[0].outcome == "contradictory"
     assert [(one.release_id, one.where) for one in report.chain.contradictions] == [(sha("one"), "ledger entry 3")]
@@ -408,7 +405,7 @@ def test_a_file_that_left_although_it_was_blocked_is_an_exception() -> None:
 def test_entries_after_the_period_do_not_show() -> None:
     before = busy_quarter()
     after = busy_quarter()
-    after.on(2026, 4, 5).revoke("first", OFFICER, Role.OFFICER)
+    after.on(2026, 4, 5).revoke("first", OFFICER, WorkflowRole.OFFICER)
     told = [log.audit().model_dump(exclude={"chain"}) for log in (before, after)]
     assert told[0] == told[1]
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import Table
+from tasks.generalization.play import CountIndex
 from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table
 from tasks.microdata.coded import Prepared
@@ -33,11 +33,11 @@ def prepared() -> Prepared:
 
 
 @cache
-def _table() -> Table:
+def _table() -> CountIndex:
     return game_table(load_request(EXAMPLE).request, prepared())
 
 
-def fresh_table() -> Table:
+def fresh_table() -> CountIndex:
     """Data and population with nothing counted or played yet."""
     return replace(_table(), outcomes={})
 
@@ -47,7 +47,7 @@ def weights(preset: str) -> np.ndarray:
     return information_loss_weights(preset, list(prepared().hierarchies), [1.0] * 4)
 
 
-def problem(table: Table, preset: str = "table7") -> Problem:
+def problem(table: CountIndex, preset: str = "table7") -> Problem:
     """The case study's game; building it counts the population's cube."""
     loss = InformationLoss(table.hierarchies, weights(preset))
     return Problem(table.hierarchies, loss, CASE_STUDY, table.people)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tasks.risk.combined import contributions, disclosure_risk, known_sets, mean_contributions
+from tasks.assessments.combined.combined import contributions, disclosure_risk, known_sets, mean_contributions
 from tests.benchmarks import students
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.literal_risk import PAPER, by_record, literal_risk

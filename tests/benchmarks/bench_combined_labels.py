@@ -6,13 +6,13 @@ them apart, as labels. Here the records that match are counted as well, for some
 
 import numpy as np
 
+from tasks.assessments.combined import known_sets
+from tasks.assessments.combined.combined_score import scores
+from tasks.assessments.combined.score_table import ScoreTable, collected_table, released_table
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import load_request
 from tasks.request.model import Recipient, ReleaseRequest
-from tasks.risk import known_sets
-from tasks.risk.combined_score import scores
-from tasks.risk.score_table import ScoreTable, collected_table, released_table
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from tasks.generalization.play import Table, play
+from tasks.generalization.play import CountIndex, play
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
@@ -46,7 +46,7 @@ def _group(age: int, level: int | tuple[int, ...]) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _table(ages: Hierarchy) -> Table:
+def _table(ages: Hierarchy) -> CountIndex:
     """Adult-TN with other groups of ages."""
     table = adult.table()
     trees = (ages, *table.hierarchies[1:])
@@ -58,10 +58,10 @@ def _table(ages: Hierarchy) -> Table:
 
     axis = safe_harbor_axis(ages, adult.RULES["age"], zip_table())
     axes = (axis, *table.safe_harbor[1:])
-    return Table(trees, axes, recoded(table.data), recoded(table.population), adult.GIBIBYTE)
+    return CountIndex(trees, axes, recoded(table.data), recoded(table.population), adult.GIBIBYTE)
 
 
-def _played(name: str, table: Table) -> list[Row]:
+def _played(name: str, table: CountIndex) -> list[Row]:
     _ = table.people
     started = time.process_time()
     played = play(table, Method.NO_ATTACK_PARTITION, adult.PAYOFFS, adult.weights())

@@ -12,11 +12,9 @@ import pandas as pd
 
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.collusion import collusion
-from tasks.decoys.collusion import copies as copies_of
 from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.feasibility import counted, room_at
-from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_alike, recoded_by_class
-from tasks.decoys.injection import DecoysWanted, inject
+from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_by_class
 from tasks.decoys.planting import Asked, plan
 from tasks.decoys.plausibility import seen
 from tasks.decoys.sensitive_values import Column, draw_values
@@ -25,7 +23,7 @@ from tasks.decoys.statistics_change import statistics_change
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.cube import dense_cube
 from tasks.microdata.hierarchy import Hierarchy
@@ -37,6 +35,9 @@ from tasks.request.load import load_request
 from tasks.request.model import DecoyPolicy, Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
+from tests.support.assigned_copies import copies as copies_of
+from tests.support.drawn_decoys import drawn_decoys
+from tests.support.recoded import recoded_alike
 
 _PEOPLE = 5_000_000
 _RECORDS = 50_000
@@ -150,11 +151,8 @@ def _decoys(
 ) -> list[Row]:
     generator = np.random.default_rng(3)
     searching, found = _timed(lambda: find_candidates(release, 2))
-    wanted = [DecoysWanted("all", _DECOYS, band)]
-    if np.count_nonzero(found.in_band(band)) < 2 * _DECOYS:
-        wanted = [DecoysWanted("all", 20, band)]
-    drawing, injection = _timed(lambda: inject(release, found, wanted, generator))
-    decoys = injection.together
+    number = _DECOYS if np.count_nonzero(found.in_band(band)) >= 2 * _DECOYS else 20
+    drawing, decoys = _timed(lambda: drawn_decoys(release, found, number, band, generator))
     place = adult.prepared().tuple_of_record
     every = Classes(release.cells, *[np.ones(len(release.cells), dtype=np.int64)] * 3)
     number = np.repeat(np.arange(len(decoys)), decoys.sizes)
@@ -246,7 +244,6 @@ def _many(copies: Copies) -> list[Row]:
     return [
         Row(figure=f"{name}: {made.found.status}", ours=planning, unit="s"),
         Row(figure=f"{name}: most records missing", ours=made.found.worst_missing),
-        Row(figure=f"{name}: most records missing, chosen at random", ours=made.at_random),
         Row(
             figure=f"{name}: P(decoy) to colluders with the population",
             ours=max(one.worst_informed for one in learned[1:]),

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import binom
 
-from tasks.risk import exploiting
-from tasks.risk.fmdp import (
+from tasks.adversary import exploiting
+from tasks.adversary.fmdp import (
     AdversaryProfile,
     access_densities,
     baseline_payoff,

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.risk import exploiting
-from tasks.risk.fmdp import reidentification_probability_unknown, solve
-from tasks.risk.planning.belief import truncated_binomial
-from tasks.risk.planning.two_level_lp import Engine, TwoLevelLP, plain_value
+from tasks.adversary import exploiting
+from tasks.adversary.fmdp import reidentification_probability_unknown, solve
+from tasks.adversary.planning.belief import truncated_binomial
+from tasks.adversary.planning.two_level_lp import Engine, TwoLevelLP
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
+from tests.reference.plain_lp import plain_value
 from tests.support.adversary_profiles import CASE_STUDY
 
 _RECORDS = 5000

@@ -1,34 +1,24 @@
-"""Whom the game on Adult-TN is played against: who plans, several who share a representation, copies that may be laid
-together."""
+"""Whom the game on Adult-TN is played against: recipients who plan, and several who share a representation."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import logit
 
-from tasks.generalization.collusion.colluder import Colluder
-from tasks.generalization.collusion.colluders import Colluders
-from tasks.generalization.collusion.nested import nested_partitions
-from tasks.generalization.collusion.records import solve_separately
+from tasks.adversary.adversary import AdversaryProfile
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.partition import partition
 from tasks.generalization.penalty_map import penalty_map
-from tasks.generalization.play import play
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
 from tasks.request.model import Method
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.collusion import payoff_of_copies
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 
 PENALTIES, DETECTIONS = np.array([0.0, 100.0, 1000.0, 10_000.0]), np.array([0.001, 0.01, 0.1])
 INSURER, PATIENT = Payoffs(1200, 300, 3000, 4), Payoffs(1200, 1000, 1000, 4)
-METHODS = (Method.BASIC, Method.BASIC_PARTITION, Method.NO_ATTACK, Method.NO_ATTACK_PARTITION)
-HANDS = {"all": Colluders.all_or_none, "one pair": Colluders.one_pair}
 RECIPIENTS = {"university and insurer": (adult.CASE_STUDY, INSURER), "three": (adult.CASE_STUDY, INSURER, PATIENT)}
 
 
@@ -49,19 +39,13 @@ def planner(population: int, penalty: float = 0.0, detection: float = 0.01) -> S
 
 
 def run() -> Benchmark:
-    """The publisher's payoff over penalty and detection, the price of sharing, and what collusion leaves."""
+    """The publisher's payoff over penalty and detection, and the price of sharing."""
     return {
         "name": "followers",
         "title": "Whom the game on Adult-TN is played against (V 1200, L 300, G 300, c 4, sex free)",
-        "rows": [*_penalties(), *_sharing(), *_copies()],
+        "rows": [*_penalties(), *_sharing()],
         "note": "processor seconds; payoffs a record; three: G and L of the third are 1000, G of the insurer 3000",
     }
-
-
-def _timed(action: Callable[[], Floats]) -> tuple[float, Floats]:
-    started = time.process_time()
-    found = action()
-    return time.process_time() - started, found
 
 
 def _penalties() -> list[Row]:
@@ -102,37 +86,4 @@ def _sharing() -> list[Row]:
                 Row(figure=f"{label}: price of sharing, partition", ours=round(price_of_sharing(whole, cells), 4)),
                 Row(figure=f"{label}: shared, record by record", ours=round(shared, 2)),
             ]
-            for probability in (0.01, 0.1):
-                colluders = Colluders.all_or_none(members, probability)
-                spent, found = _timed(lambda: solve_separately(problem, data.codes, colluders, rule)[1])  # noqa: B023
-                rows += [
-                    Row(figure=f"{label}: separate, all collude with {probability:g}", ours=round(mean(found), 2)),
-                    Row(figure=f"{label}: the same", ours=spent, unit="s"),
-                ]
-            nested = nested_partitions(problem, table.people, Colluders.all_or_none(members, 0.1), rule).total / total
-            rows.append(Row(figure=f"{label}: nested partitions, all collude with 0.1", ours=round(nested, 2)))
-    return rows
-
-
-def _copies() -> list[Row]:
-    """What the gate makes for three recipients who may collude, of data and population, and what ignoring it costs."""
-    table, members, rows = adult.fresh_table(), RECIPIENTS["three"], list[Row]()
-    _ = table.people
-    weights = adult.weights("table7")
-    for method in METHODS:
-        own = [play(table, method, one, weights) for one in members]
-        for name, made in HANDS.items():
-            if method in (Method.NO_ATTACK, Method.NO_ATTACK_PARTITION) and name == "all":
-                continue
-            for probability in (0.1, 0.5, 1.0):
-                colluders = made(members, probability)
-                started = time.process_time()
-                copies = [play(table, method, Colluder(colluders, place), weights) for place in range(len(members))]
-                spent = time.process_time() - started
-                label = f"{method.value}, {name} of three with {probability:g}"
-                rows += [
-                    Row(figure=f"{label}: copies", ours=round(payoff_of_copies(table, colluders, copies), 4)),
-                    Row(figure=f"{label}: own optima", ours=round(payoff_of_copies(table, colluders, own), 4)),
-                    Row(figure=f"{label}: the copies", ours=spent, unit="s"),
-                ]
     return rows

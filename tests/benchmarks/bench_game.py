@@ -4,19 +4,20 @@ import time
 
 import numpy as np
 
+from tasks.assessments.identity.frontier import frontier
+from tasks.assessments.identity.outcome import policy_outcome
 from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
-from tasks.generalization.lattice_search import continued_search, lattice_search
+from tasks.generalization.lattice_search import lattice_search
 from tasks.generalization.play import play
 from tasks.generalization.setting import weights_of
 from tasks.microdata.cube import cells_at
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import load_request
 from tasks.request.model import Method
-from tasks.risk.frontier import frontier
-from tasks.risk.outcome import policy_outcome
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
+from tests.reference.continued_search import continued_search
 
 # Publisher, adversary, GI = 0, mean GI, attacked; Table 7 with the swapped re-identification rows left out.
 PRINTED = {

@@ -2,18 +2,19 @@
 
 import numpy as np
 
+from tasks.assessments.linkage.closest import closest_linkage
+from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.files import Knowledge, files_to_link
+from tasks.assessments.linkage.generalized import matching_linkage
+from tasks.assessments.linkage.generalized_files import generalized_files, generalized_release
+from tasks.assessments.linkage.mixed import GeneralizedPart, mixed_files, mixed_linkage
+from tasks.assessments.linkage.policies import played_release, policy_linkage, table_groups
 from tasks.generalization.play import play
-from tasks.linkage.closest import closest_linkage
-from tasks.linkage.figure import Linkage
-from tasks.linkage.files import Knowledge, files_to_link
-from tasks.linkage.generalized import matching_linkage
-from tasks.linkage.generalized_files import generalized_files, generalized_release
-from tasks.linkage.mixed import GeneralizedPart, mixed_files, mixed_linkage
-from tasks.linkage.policies import partial_linkage, played_release, policy_cells, policy_linkage, table_groups
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
+from tests.reference.partial_linkage import partial_linkage, policy_cells
 
 _INDIVIDUALS = 2000
 _TUPLES = 100_000

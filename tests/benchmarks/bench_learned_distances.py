@@ -5,11 +5,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tasks.linkage.figure import Linkage, mean_share
-from tasks.linkage.learning.certificate import Certificate
-from tasks.linkage.learning.family import Kind
-from tasks.linkage.learning.learn import cross_validated, learn
+from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.learning.certificate import Certificate
+from tasks.assessments.linkage.learning.family import Kind
+from tasks.assessments.linkage.learning.learn import learn
 from tests.benchmarks.record import Benchmark, Row
+from tests.reference.cross_validation import cross_validated
+from tests.reference.linkage_means import mean_share
 from tests.support.learning_problems import BLOCKS, SAMPLES, sampled_problem
 
 # Percent of correct links on slide 40, and seconds on slide 41, in the order of BLOCKS.

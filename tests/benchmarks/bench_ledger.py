@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tasks.decision.states import Role
+from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import GENESIS, Event, Head, Row, new_row
 from tasks.ledger.signing import Signer, registration
 from tasks.ledger.store import _ENTRY, Ledger
@@ -38,7 +38,7 @@ def entries(signed_share: float) -> Iterator[Row]:
         signer: Signer | None = None
         if number < len(people):
             signer = people[number]
-            event, body = Event.KEY_REGISTERED, registration(signer, [Role.REVIEWER], at)
+            event, body = Event.KEY_REGISTERED, registration(signer, [WorkflowRole.REVIEWER], at)
         elif every and number % every == 0:
             signer = people[number % len(people)]
             event, body = Event.VOTED, {"reviewer": signer.name, "record_sha256": release, "commitment": release}
@@ -53,8 +53,9 @@ def entries(signed_share: float) -> Iterator[Row]:
             actor="gate",
             body=body,
             at=at,
-            sign=signer.sign if signer else None,
         )
+        if signer:
+            row = signer.sign(row)
         head = Head(row.sequence, row.sha256)
         yield row
 

@@ -4,22 +4,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.linkage.displacement import simulated_displacement
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.figure import Floats, Linkage, mean_share
-from tasks.linkage.files import EVERYTHING, Files, Knowledge, files_to_link
-from tasks.linkage.intersection import rank_swap_linkage, window_of
-from tasks.linkage.joint import joint_noise_linkage, joint_rank_swap_linkage
-from tasks.linkage.knowledge import attack_under, first_attributes
-from tasks.linkage.microaggregation import bracketing_linkage, rerun_linkage
-from tasks.linkage.noise import noise_linkage
-from tasks.linkage.probabilistic import probabilistic_linkage
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav, consecutive_blocks
+from tasks.assessments.linkage.displacement import simulated_displacement
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.figure import Floats, Linkage
+from tasks.assessments.linkage.files import EVERYTHING, Files, Knowledge, files_to_link
+from tasks.assessments.linkage.intersection import rank_swap_linkage, window_of
+from tasks.assessments.linkage.joint import joint_noise_linkage, joint_rank_swap_linkage
+from tasks.assessments.linkage.noise import noise_linkage
+from tasks.assessments.linkage.probabilistic import probabilistic_linkage
+from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping
 from tests.benchmarks.adult import best_of
 from tests.benchmarks.record import Benchmark, Row
+from tests.reference.linkage_means import mean_share
+from tests.reference.microaggregation_attacks import bracketing_linkage, rerun_linkage
+from tests.reference.partial_knowledge import attack_under, first_attributes
+from tests.support.blocks import consecutive_blocks
 from tests.support.casc_tables import KNOWN, casc_table
 
 _SEEDS = 3

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from tasks.assessments.linkage.attack import attack
+from tasks.candidate.candidate import Candidate
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
-from tasks.linkage.attack import Setting, attack
 from tasks.masking.masked_columns import mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
@@ -70,9 +71,9 @@ def case(name: str, request: Path, records: int | None) -> list[Row]:
     before = _peak()
     for recipient in asked.recipients:
         played = play(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
-        setting = Setting(asked, recipient, prepared, table, played, columns)
+        candidate = Candidate(asked, recipient, prepared, table, played, columns)
         started = time.perf_counter()
-        found = attack(setting, np.random.default_rng(1))
+        found = attack(candidate, np.random.default_rng(1))
         seconds = time.perf_counter() - started
         share = found.figures[Measure.LINKED_INFORMED]
         rows.append({"figure": f"{name}: {recipient.id}, {played.method.value}", "ours": seconds, "unit": "s"})

@@ -1,8 +1,8 @@
 """What an informed recipient gains, and what the recursive partition costs, on Adult-TN."""
 
+from tasks.assessments.identity.outcome import policy_outcome
 from tasks.generalization.play import play
 from tasks.request.model import Method
-from tasks.risk.outcome import policy_outcome
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pandas as pd
 
-from tasks.generalization.play import Played, Table, play
+from tasks.assessments.utility.classification import Classification, classification_accuracy
+from tasks.assessments.utility.clustering import cluster_agreement
+from tasks.assessments.utility.features import Features, features, sample
+from tasks.assessments.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released
+from tasks.assessments.utility.numeric_change import association_change, numeric_change
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.suppression import suppressed
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.masking.rank_swapping import RankSwapping
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import Method
-from tasks.utility.classification import Classification, classification_accuracy
-from tasks.utility.clustering import cluster_agreement
-from tasks.utility.features import Features, features, sample
-from tasks.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released
-from tasks.utility.numeric_change import association_change, numeric_change
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.casc_tables import casc_table
@@ -43,7 +43,7 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
-def _played(method: Method) -> tuple[Table, Played, np.ndarray]:
+def _played(method: Method) -> tuple[CountIndex, Generalization, np.ndarray]:
     table = adult.fresh_table()
     played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
     return table, played, ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, _MINIMUM)

@@ -10,19 +10,17 @@ from typing import TypeVar
 
 import numpy as np
 
+from tasks.core.one_thread import one_thread
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.table import Table
+from tasks.generalization.table import CountIndex
 from tasks.generalization.wide_partition import WidePartition, wide_partition
-from tasks.generalization.wide_partition.cover import best_cover
 from tasks.microdata.cube import cells_at
-from tasks.utility.one_thread import one_thread
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 from tests.support import adult_eight
-from tests.support.interlocking import interlocking_world
 from tests.support.wide_rivals import METRICS, Recoded, best_of, one_strategy, recoded
 
 _SHARE = 0.005
@@ -49,13 +47,12 @@ def run() -> Benchmark:
             *_wide(problem, table),
             *_rivals(problem, table),
             *_four(problem, table),
-            *_cover(),
         ],
         "note": "CPU seconds of one thread; payoffs are means over the people; 2,000 records, then all; some minutes",
     }
 
 
-def _problem(table: Table) -> Problem:
+def _problem(table: CountIndex) -> Problem:
     weights = np.array([0.0 if tree.name == "sex" else 1.0 for tree in table.hierarchies])
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), adult.CASE_STUDY, table.people)
 
@@ -67,7 +64,7 @@ def _timed(action: Callable[[], _Result]) -> tuple[float, _Result]:
         return time.process_time() - started, result
 
 
-def _size(table: Table) -> list[Row]:
+def _size(table: CountIndex) -> list[Row]:
     return [
         Row(figure="people", ours=table.population.total),
         Row(figure="distinct tuples of them", ours=len(table.population)),
@@ -77,7 +74,7 @@ def _size(table: Table) -> list[Row]:
     ]
 
 
-def _rivals(problem: Problem, table: Table) -> list[Row]:
+def _rivals(problem: Problem, table: CountIndex) -> list[Row]:
     """One strategy for all, and k-anonymity with local recoding: the k that nobody attacks, and smaller ones."""
     rows = []
     for rule, name in _RULES:
@@ -109,7 +106,7 @@ def _proven(found: list[Recoded]) -> int:
     return sum(one.proven for one in found)
 
 
-def _wide(problem: Problem, table: Table) -> list[Row]:
+def _wide(problem: Problem, table: CountIndex) -> list[Row]:
     rows = []
     for rule, name in _RULES:
         seconds, found = _timed(lambda r=rule: wide_partition(problem, table.population, table.population, r, _MEMORY))
@@ -128,7 +125,7 @@ def _figures(name: str, found: WidePartition, seconds: float, people: int) -> li
     ]
 
 
-def _records(problem: Problem, table: Table, found: WidePartition) -> float:
+def _records(problem: Problem, table: CountIndex, found: WidePartition) -> float:
     cells = cells_at(table.data.codes, found.levels(table.data.codes), table.hierarchies)
     own = cells_at(table.population.codes, found.levels(table.population.codes), table.hierarchies)
     _, number = np.unique(np.concatenate([own, cells]), axis=0, return_inverse=True)
@@ -139,7 +136,7 @@ def _records(problem: Problem, table: Table, found: WidePartition) -> float:
     return float(table.data.counts @ problem.payoffs.publisher(value, groups) / table.data.total)
 
 
-def _four(problem: Problem, table: Table) -> list[Row]:
+def _four(problem: Problem, table: CountIndex) -> list[Row]:
     """Age, race, sex and ZIP code alone, where the cube reaches: the best recursive partition beside the wide one."""
     part, rows = adult_eight.first(table, 4), []
     four = _narrowed(problem, part)
@@ -154,31 +151,7 @@ def _four(problem: Problem, table: Table) -> list[Row]:
     return rows
 
 
-def _narrowed(problem: Problem, table: Table) -> Problem:
+def _narrowed(problem: Problem, table: CountIndex) -> Problem:
     """The game over the first attributes alone."""
     weights = problem.loss.weights[: len(table.hierarchies)]
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), problem.payoffs, table.people)
-
-
-def _cover() -> list[Row]:
-    """Cells that interlock, and a small file of three attributes: all partitions against recursive ones."""
-    world = interlocking_world()
-    people = world.tuples(world.people)
-    found = best_cover(world.problem(), people, people, Rule.NO_ATTACK)
-    rows = [
-        Row(figure="interlocking cells: best recursive partition", ours=found.recursive),
-        Row(figure="interlocking cells: best partition", ours=found.total),
-    ]
-    table = adult_eight.table(_FEW, records=100)
-    part = adult_eight.first(table, 4)
-    problem = _narrowed(_problem(table), part)
-    for rule, name in _RULES:
-        seconds, cover = _timed(lambda r=rule: best_cover(problem, part.population, part.population, r))
-        total, figure = part.population.total, f"four attributes, {part.population.total} people, {name}"
-        rows += [
-            Row(figure=f"{figure}: best recursive partition", ours=cover.recursive / total),
-            Row(figure=f"{figure}: best partition", ours=cover.total / total),
-            Row(figure=f"{figure}: bound", ours=cover.bound / total),
-            Row(figure=f"{figure}: all of it", ours=seconds, unit="s"),
-        ]
-    return rows

@@ -1,12 +1,14 @@
 """The command line's own mistakes: a usage error is the user's, with exit code 2, and never a fault of the program."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
-from flows.cli.app import main
+from flows.cli.app import app, main
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
 
 
@@ -76,3 +78,20 @@ def test_a_bundle_that_is_not_there_is_what_verify_complains_of(
 ) -> None:
     assert left(monkeypatch, "verify", str(tmp_path / "nothing"), "--workspace", str(tmp_path)) == 2
     assert "there is no bundle to verify" in capsys.readouterr().err
+
+
+def test_the_list_of_commands_repeats_the_help_of_each() -> None:
+    group = typer.main.get_command(app)
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        _, command, _ = group.resolve_command(context, [name])
+        own = " ".join(command.help.split("\n\n")[0].split())
+        assert group.get_command(context, name).help == own, name
+
+
+def test_the_help_imports_no_command() -> None:
+    code = (
+        "import sys; from flows.cli.app import app; sys.argv[1:] = ['--help']; app(standalone_mode=False);"
+        "sys.exit(any(name in sys.modules for name in ('numpy', 'pandas', 'prefect', 'pydantic')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from flows.workspace import Workspace
+from tasks.core.errors import TamperingFound
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import TamperingFound
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.crashes.cases import Case

@@ -2,8 +2,8 @@
 
 Requests are handed in one after the other, some of them to be reviewed; at a random moment of each, SIGKILL strikes
 the process of its run, the runner, the Prefect server, the service with all of them, or the PostgreSQL server that
-keeps the ledger, where there is one to start. Then nothing is done but starting service or PostgreSQL again where they
-were killed. In the end every request must have exactly one verdict.
+keeps the ledger, where there is one to start. Then nothing is done but what a supervisor does: the service, which ends
+when its runner or server does, and PostgreSQL are started again. In the end every request must have one verdict.
 """
 
 import argparse
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from flows.actor import utc_now
-from flows.cases import cases_of
+from flows.cases import ReleaseAction, cases_of
 from flows.ledger import VARIABLE, open_ledger
 from flows.reviewing import cast_vote
-from flows.service.queue import Queue, State
+from flows.service.queue import Queue, RequestState
 from flows.workspace import open_workspace
+from tasks.core.errors import ReleasegateError
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import ReleasegateError
 from tasks.ledger.entry import Event
 from tests.support.postgres import Server, binaries, running_server
 from tests.support.search import files_holding_each
@@ -40,10 +40,19 @@ REVIEWERS = ("M. Okafor", "J. Brandt")
 _REVIEW = {"review": {"required": 2, "reviewers": list(REVIEWERS)}}
 _QUICK = {"linkage": {"learned": False, "individuals": 100}}
 VICTIMS = ("run", "runner", "Prefect server", "service", "PostgreSQL")
-_RUNNER = "the runner of flows was started"
+_RUNNER = "the runner was started"
 _LONGEST_DELAY = 2.0
 _LONGEST_OUTAGE = 5.0
-_STEPS = ("request", "run", "prepared.npz", "masked.npz", "score-*.json", "released-*.csv", "decision-*.json", "vote")
+_STEPS = (
+    "request",
+    "run",
+    "prepared.npz",
+    "masked.npz",
+    "generalization-*.npz",
+    "identity-*.json",
+    "decision-*.json",
+    "vote",
+)
 _ONCE = (Event.REQUESTED, Event.DECIDED, Event.PUBLISHED, Event.RELEASED)
 
 
@@ -80,7 +89,7 @@ class Campaign:
         victim = VICTIMS[int(self.generator.integers(len(VICTIMS) - (self.database is None)))]
         delay = float(self.generator.uniform(0, _LONGEST_DELAY))
         if step == "vote":
-            self.serving.wait_for(name, State.AWAITING_REVIEW.value)
+            self.serving.wait_for(name, RequestState.AWAITING_REVIEW.value)
             self._vote(name, REVIEWERS[0])
         else:
             self._reach(name, step)
@@ -91,7 +100,7 @@ class Campaign:
         again = time.monotonic()
         if reviewed:
             self._review(name)
-        self.serving.wait_for(name, State.DECIDED.value)
+        self.serving.wait_for(name, RequestState.DECIDED.value)
         self.told.seconds_to_finish.append(time.monotonic() - again)
         self._check(name)
         return f"{victim} {delay:.2f} s after “{step}”" + ("" if killed else " (not there)")
@@ -116,7 +125,7 @@ class Campaign:
 
     def _is_under_way(self, name: str) -> bool:
         entry = Queue(self.world.workspace).get(name)
-        return entry is not None and entry.state is State.ACCEPTED
+        return entry is not None and entry.state is RequestState.ACCEPTED
 
     def _kill(self, victim: str) -> bool:
         if victim == "service":
@@ -131,22 +140,31 @@ class Campaign:
             return True
         if victim == "run":
             found = self._runs()
-        else:
-            event = "the Prefect server answers" if victim == "Prefect server" else _RUNNER
-            found = [] if self.serving.told(event) is None else [self.serving.process_of(event)]
-        for process in found:
-            kill(process)
-        return bool(found)
+            for process in found:
+                kill(process)
+            return bool(found)
+        event = "the Prefect server answers" if victim == "Prefect server" else _RUNNER
+        if self.serving.told(event) is None:
+            return False
+        kill(self.serving.process_of(event))
+        if self.serving.wait_for_end() != 1:
+            raise Wrong(f"the service has not ended with an error after its {victim}")
+        self.serving.start()
+        return True
 
     def _runs(self) -> list[int]:
         """Processes of runs; none where the service has just begun."""
         return [] if self.serving.told(_RUNNER) is None else self.serving.runs()
 
     def _review(self, name: str) -> None:
-        self.serving.wait_for(name, State.AWAITING_REVIEW.value, State.DECIDED.value)
+        self.serving.wait_for(name, RequestState.AWAITING_REVIEW.value, RequestState.DECIDED.value)
         for reviewer in REVIEWERS:
             entry = Queue(self.world.workspace).get(name)
-            if entry is not None and entry.state is State.AWAITING_REVIEW and not self._has_voted(name, reviewer):
+            if (
+                entry is not None
+                and entry.state is RequestState.AWAITING_REVIEW
+                and not self._has_voted(name, reviewer)
+            ):
                 self._vote(name, reviewer)
 
     def _has_voted(self, name: str, reviewer: str) -> bool:
@@ -154,7 +172,7 @@ class Campaign:
             return any(one.body["reviewer"] == reviewer for one in ledger.entries(name, event=Event.VOTED))
 
     def _vote(self, name: str, reviewer: str) -> None:
-        cast_vote(name, self.world.workspace, reviewer=reviewer, vote="approve", reason="Figures recounted.")
+        cast_vote(ReleaseAction(name, self.world.workspace, by=reviewer, reason="Figures recounted."), "approve")
 
     def _check(self, name: str) -> None:
         workspace = self.world.workspace

@@ -7,37 +7,29 @@ from typing import Any
 
 import pytest
 
-from tasks.decision.adversary_facts import CombinedFact, SequentialFact
-from tasks.decision.assemble import Circumstances, Findings, Output, assemble, gates_before_writing
+from tasks.assessments import registry
+from tasks.assessments.assessment import Assessment, Effort, Finding
+from tasks.assessments.linkage.facts import LinkageFact
+from tasks.assessments.registry import ASSESSMENTS
+from tasks.assessments.stored import load_finding, save_finding
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import StageFailed
+from tasks.core.fact import Interval
+from tasks.decision.assemble import Findings, Output, assemble, gates_before_writing
+from tasks.decision.context import DecisionContext
 from tasks.decision.gates import judge_gates
-from tasks.decision.linkage_facts import LinkageFact
-from tasks.decision.record import (
-    CheckFact,
-    CodeFact,
-    DecisionRecord,
-    Interval,
-    NotAssessed,
-    ValidationFact,
-    Verdict,
-    canonical_json,
-)
-from tasks.decision.utility_facts import UtilityFact
-from tasks.delivery.rescore import flat_figures
-from tasks.errors import StageFailed
+from tasks.decision.record import CheckFact, CodeFact, DecisionRecord, NotAssessed, ValidationFact, Verdict
+from tasks.decision.rescored import flat_figures
 from tasks.request.load import LoadedRequest
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.finding_file import load_finding, save_finding
-from tasks.risk.profile import recipient_profile
-from tasks.risk.score import score
-from tasks.risk.sequential import external_fact, plan
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import made
 from tests.support.tiny import DATA, Change, changed, tiny_request
 
 SHA = "0" * 64
 AT = datetime(2026, 3, 2, tzinfo=UTC)
-CIRCUMSTANCES = Circumstances(SHA, SHA, SHA, SHA, CodeFact(version="1", commit="x", lock_sha256=SHA), SHA, AT, AT, SHA)
+CODE = CodeFact(version="1", commit="x", lock_sha256=SHA)
+CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, AT, SHA)
 VALIDATED = ValidationFact(
     passed=True,
     checks=(CheckFact(id="1", expectation="a check", column="", passed=True, checked=6, failed=0),),
@@ -71,35 +63,25 @@ def fined(document: dict[str, Any]) -> None:
 
 def found(loaded: LoadedRequest) -> Findings:
     """What the stages find for the only recipient."""
-    release = made(loaded)
-    request, recipient, prepared = release.request, release.recipient, release.prepared
-    table, played, kept = release.table, release.played, release.kept
-    scored = score(table, played, request, recipient, prepared.distinct_values, compare=())
-    derived = recipient_profile(recipient, played, kept)
-    planned = plan(table, played, kept, derived, external_fact(request, prepared, derived.profile.prior))
-    combined = combine(request, prepared, table, played, kept, score_collected(request, prepared, table))
-    attacked, measured = release.attacked(), release.measured()
+    candidate = made(loaded).candidate
+    findings = {one.id: one.assess(candidate, Effort.OWN) for one in ASSESSMENTS}
+    risk = findings[registry.IDENTITY.id].fact.risk
     recorded = flat_figures(
-        scored.risk.residual,
-        scored.risk.transparent,
-        planned.fact.residual,
-        combined.fact.residual,
-        attacked.fact.records,
+        risk.residual,
+        risk.transparent,
+        findings[registry.SEQUENTIAL.id].fact.residual,
+        findings[registry.COMBINED.id].fact.residual,
+        findings[registry.LINKAGE.id].fact.records,
     )
-    return Findings(
-        prepared,
-        VALIDATED,
-        score=scored,
-        sequential=(planned.fact, planned.figures),
-        combined=(combined.fact, combined.figures),
-        linkage=(attacked.fact, attacked.figures),
-        utility=(measured.fact, measured.figures),
-        output=Output(SHA, 6, recorded),
-    )
+    return Findings(candidate.prepared, VALIDATED, findings, output=Output(SHA, 6, recorded))
 
 
 def decided(loaded: LoadedRequest, findings: Findings) -> DecisionRecord:
-    return assemble(loaded.request, loaded.request.recipients[0], findings, CIRCUMSTANCES)
+    return assemble(loaded.request, loaded.request.recipients[0], findings, CONTEXT)
+
+
+def without(findings: Findings, missing: str) -> Findings:
+    return replace(findings, findings={name: one for name, one in findings.findings.items() if name != missing})
 
 
 @dataclass(frozen=True)
@@ -125,15 +107,12 @@ def test_a_complete_release_is_approved_on_all_its_figures(complete: Complete) -
     assert set(complete.findings.figures) == set(Measure) - {Measure.PASSING_PROBABILITY}, "no term is uncertain"
     record = complete.decided()
     assert (record.decision, record.reasons) == (Verdict.APPROVED, ("All 9 gates passed.",))
-    assert complete.findings.sequential is not None
-    assert complete.findings.combined is not None
-    assert complete.findings.linkage is not None
-    assert complete.findings.utility is not None
+    of = {name: found.fact for name, found in complete.findings.findings.items()}
     assert record.risk is not None
-    assert record.risk.sequential == complete.findings.sequential[0]
-    assert record.risk.combined == complete.findings.combined[0]
-    assert record.risk.linkage == complete.findings.linkage[0]
-    assert record.utility == complete.findings.utility[0]
+    assert record.risk.sequential == of["sequential"]
+    assert record.risk.combined == of["combined"]
+    assert record.risk.linkage == of["linkage"]
+    assert record.utility == of["utility"]
     assert record.not_assessed == ()
     assert DecisionRecord.model_validate_json(canonical_json(record)) == record
 
@@ -160,8 +139,8 @@ def test_a_stage_that_did_not_finish_blocks_even_where_no_gate_judges_it(complet
     unjudged = complete.loaded.request.model_copy(
         update={"policy": policy.model_copy(update={"gates": policy.gates[:1]})}
     )
-    findings = replace(complete.findings, **{missing: None})
-    record = assemble(unjudged, unjudged.recipients[0], findings, CIRCUMSTANCES)
+    findings = without(complete.findings, missing)
+    record = assemble(unjudged, unjudged.recipients[0], findings, CONTEXT)
     assert record.decision is Verdict.BLOCKED
     assert f"These stages did not finish: {LATER[missing]}." in record.reasons
     assert record.risk is not None
@@ -172,7 +151,7 @@ def test_a_stage_that_did_not_finish_blocks_even_where_no_gate_judges_it(complet
 
 def test_a_stage_that_failed_is_named_with_its_reason(complete: Complete) -> None:
     failed = NotAssessed(stage="combined risk", reason="there are too many sets")
-    record = complete.decided(combined=None, output=None, failures=(failed,))
+    record = decided(complete.loaded, replace(without(complete.findings, "combined"), output=None, failures=(failed,)))
     assert record.decision is Verdict.BLOCKED
     assert record.reasons == (
         "Highest combined score of identity and attributes: not measured; at most 9 allowed.",
@@ -204,8 +183,8 @@ def test_a_figure_that_is_missing_never_passes(measure: Measure) -> None:
     ],
 )
 def test_no_file_is_written_behind_a_gate_that_was_not_measured(complete: Complete, missing: str, closed: str) -> None:
-    request, findings = complete.loaded.request, replace(complete.findings, **{missing: None})
-    before = gates_before_writing(request, request.recipients[0], findings, CIRCUMSTANCES)
+    request, findings = complete.loaded.request, without(complete.findings, missing)
+    before = gates_before_writing(request, request.recipients[0], findings, CONTEXT)
     assert [gate.id for gate in before if not gate.passed] == [closed]
 
 
@@ -230,22 +209,17 @@ def test_the_record_holds_no_value(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, weighed, data=DATA.replace("cold", CANARY))
     findings = found(loaded)
     assert CANARY not in canonical_json(decided(loaded, findings)).decode()
-    for stage in (findings.sequential, findings.combined, findings.linkage, findings.utility):
-        assert stage is not None
-        save_finding(*stage, tmp_path / "finding.json")
+    for one in findings.findings.values():
+        save_finding(one, tmp_path / "finding.json")
         assert CANARY not in (tmp_path / "finding.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("part", "kind"),
-    [("sequential", SequentialFact), ("combined", CombinedFact), ("linkage", LinkageFact), ("utility", UtilityFact)],
-)
-def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: Path, part: str, kind: Any) -> None:
-    path = tmp_path / f"{part}.json"
-    stage = getattr(complete.findings, part)
-    save_finding(*stage, path)
-    assert load_finding(path, kind) == stage
-    other = CombinedFact if kind is SequentialFact else SequentialFact
+@pytest.mark.parametrize("assessment", ASSESSMENTS, ids=lambda one: one.id)
+def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: Path, assessment: Assessment) -> None:
+    path = tmp_path / f"{assessment.id}.json"
+    save_finding(complete.findings.findings[assessment.id], path)
+    assert load_finding(path, assessment) == complete.findings.findings[assessment.id]
+    other = registry.COMBINED if assessment is registry.SEQUENTIAL else registry.SEQUENTIAL
     text = path.read_text()
     with pytest.raises(StageFailed, match="intermediate file"):
         load_finding(path, other)
@@ -258,18 +232,19 @@ def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: 
     ):
         path.write_text(damaged)
         with pytest.raises(StageFailed, match="intermediate file") as caught:
-            load_finding(path, kind)
+            load_finding(path, assessment)
         assert_silent(caught.value)
         assert caught.value.where == path.name
     path.unlink()
     with pytest.raises(StageFailed, match="intermediate file"):
-        load_finding(path, kind)
+        load_finding(path, assessment)
 
 
 def test_a_share_of_a_sample_is_judged_with_its_interval(complete: Complete) -> None:
     """By the upper end; the record tells both ends, and of how many people the share is."""
-    assert complete.findings.linkage is not None
-    fact, figures = complete.findings.linkage
+    found = complete.findings.findings["linkage"]
+    fact, figures = found.fact, found.measures
+    assert isinstance(fact, LinkageFact)
     sampled = tuple(
         attack.model_copy(update={"sampled": True}) if attack.id == fact.strongest_informed else attack
         for attack in fact.attacks
@@ -277,8 +252,8 @@ def test_a_share_of_a_sample_is_judged_with_its_interval(complete: Complete) -> 
     fact = fact.model_copy(update={"attacks": sampled})
     figure = fact.attack(fact.strongest_informed).figure
     assert figure.share <= 0.5 < figure.high
-    judged = figures | {Measure.LINKED_INFORMED: figure.high}
-    record = complete.decided(linkage=(fact, judged), output=None)
+    judged = {**figures, Measure.LINKED_INFORMED: figure.high}
+    record = complete.decided(findings={**complete.findings.findings, "linkage": Finding(fact, judged)}, output=None)
     (gate,) = (gate for gate in record.gates if gate.id == "linkage.informed_share")
     assert (gate.measured, gate.passed, gate.people) == (figure.high, False, figure.people)
     assert gate.interval == Interval(low=figure.low, high=figure.high, level=0.95)

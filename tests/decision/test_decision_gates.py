@@ -4,6 +4,8 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
+from tasks.assessments.measures import MEASURES, is_possible
+from tasks.core.canonical import canonical_json
 from tasks.decision.gates import (
     ALWAYS_ON,
     agreement_gate,
@@ -12,8 +14,8 @@ from tasks.decision.gates import (
     stages_gate,
     validation_gate,
 )
-from tasks.decision.measures import MEASURES, is_possible, write_figure, write_pair, write_result
-from tasks.decision.record import CheckFact, GateResult, ValidationFact, canonical_json
+from tasks.decision.measures import write_figure, write_pair, write_result
+from tasks.decision.record import CheckFact, GateResult, ValidationFact
 from tasks.request.model import DEFAULT_GATES, LARGER_IS_BETTER, Agreement, Gate, Measure
 
 SHA = "a" * 64

@@ -11,6 +11,7 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.verdict import decide, lapsed, validity
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure
 from tests.support import records
+from tests.support.examples import examples
 
 
 def condition(name: str, fulfilled: bool | None = True) -> GateResult:
@@ -120,7 +121,7 @@ figure = st.none() | st.floats() | st.floats(0, 1)
     always=st.dictionaries(st.sampled_from(ALWAYS_ON), st.sampled_from([True, True, True, False, None])),
     reviews=st.integers(0, 3),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_nothing_failed_or_missing_is_ever_approved(
     thresholds: dict[Measure, float],
     figures: dict[Measure, float | None],
@@ -148,7 +149,7 @@ def test_nothing_failed_or_missing_is_ever_approved(
 
 
 @given(everything=st.permutations([*ALWAYS, *GOOD]), failing=st.integers(0, 4), reviews=st.integers(0, 2))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_one_failed_gate_is_enough_in_any_place(everything: list[GateResult], failing: int, reviews: int) -> None:
     everything[failing] = everything[failing].model_copy(update={"passed": False})
     verdict, reasons = decide(everything, reviews)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import StageFailed
 from tasks.decision.explain.at_stake import (
     BY_CLASS,
     CANDIDATES,
@@ -28,9 +29,9 @@ from tasks.decision.explain.at_stake import (
 )
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
-from tasks.errors import StageFailed
-from tasks.generalization.play import Played, Table
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.request.model import Gate, Measure, Method, ReleaseRequest
+from tests.support.examples import examples
 from tests.support.explaining import MAXIMUM, ROWS, asked, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
@@ -40,18 +41,18 @@ COUNTED = dict(zip(LEAVES, (10, 20, 30, 40, 1, 2, 3, 4), strict=True))
 HELD = dict(zip(LEAVES, range(1, 9), strict=True))
 
 
-def whole() -> Table:
+def whole() -> CountIndex:
     return table((ROWS, SECOND), COUNTED, HELD)
 
 
-def released(of: Table, levels: list[tuple[int, int]]) -> Played:
+def released(of: CountIndex, levels: list[tuple[int, int]]) -> Generalization:
     """The file with each tuple at some levels, in the order a x, a y, b x, …; nobody knows a rule."""
     at = np.array(levels, dtype=np.int32)
     trees = of.hierarchies
     cells = np.column_stack([tree.positions[of.data.codes[:, i], at[:, i]] for i, tree in enumerate(trees)])
     canonical = np.column_stack([tree.finest[cells[:, i]] for i, tree in enumerate(trees)])
     people = of.people.count(canonical)
-    return Played(Method.COMMON, at, canonical, kept=np.ones(len(at)), people=people, effective=people)
+    return Generalization(Method.COMMON, at, canonical, kept=np.ones(len(at)), people=people, effective=people)
 
 
 def gate(measure: Measure, threshold: float) -> GateResult:
@@ -181,7 +182,7 @@ def test_bands_touch() -> None:
     assert list(EDGES) == sorted(set(EDGES))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     world=worlds(max_attributes=2), method=st.sampled_from(WITHOUT_TERMS), threshold=st.sampled_from([0.05, 0.2, 0.6])
 )

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import StageFailed
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.explain.result import Explanation
 from tasks.decision.explain.terms import apply
 from tasks.decision.record import Verdict
-from tasks.errors import StageFailed
 from tasks.request.model import Measure, Method, ReleaseRequest
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.released import released_tuples
+from tests.support.examples import examples
 from tests.support.explaining import MAXIMUM, TODAY, asked, decided, prepared, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
@@ -108,7 +109,7 @@ def test_a_release_that_other_gates_close_is_not_scored_while_it_is_searched() -
 
 
 @given(worlds(max_attributes=2), st.sampled_from(WITHOUT_TERMS), st.booleans(), st.sampled_from([1, 2]), st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_judged_as_the_stage_scores(
     world: World, method: Method, exclusive: bool, smallest: int, data: st.DataObject
 ) -> None:

@@ -18,19 +18,20 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from tasks.adversary import exploiting
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.sequential.sequential import beliefs, gate_figures
+from tasks.candidate.groups import recipient_profile, released_groups
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import StageFailed
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.explain.result import Change, Explanation, Flip, LogOddsChange, NoFlip
 from tasks.decision.explain.terms import apply
 from tasks.decision.record import Verdict
-from tasks.errors import StageFailed
-from tasks.generalization.play import Table
+from tasks.generalization.play import CountIndex
 from tasks.request.model import Measure, Method, ReleaseRequest
-from tasks.risk import exploiting
-from tasks.risk.groups import released_groups
-from tasks.risk.profile import derive_profile, recipient_profile
-from tasks.risk.released import released_tuples
-from tasks.risk.sequential import beliefs, gate_figures
+from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, decided, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
@@ -50,7 +51,7 @@ def planned(*, agreement: dict[str, Any] | None = None, **adversary: Any) -> Rel
     )
 
 
-def explained(request: ReleaseRequest, of: Table | None = None) -> Explanation:
+def explained(request: ReleaseRequest, of: CountIndex | None = None) -> Explanation:
     plays = Plays(of or table())
     return explain(request, request.recipients[1], plays, decided(request, plays))
 
@@ -386,7 +387,7 @@ def test_a_plan_that_can_no_longer_be_solved_is_a_reason_to_block() -> None:
 
 
 WORLDS = worlds(max_attributes=2, max_count=40)
-QUICK = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 AGREEMENTS = st.one_of(
     st.just({}),
     st.fixed_dictionaries(

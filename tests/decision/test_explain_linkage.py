@@ -12,6 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tasks.assessments.linkage.attack import attack
+from tasks.assessments.utility.generalization_loss import generalization_loss, released
+from tasks.candidate.candidate import Candidate
 from tasks.decision.explain import linking
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.resolve import Plays, judge
@@ -19,11 +22,9 @@ from tasks.decision.explain.result import Explanation, Flip, NoFlip
 from tasks.decision.explain.terms import apply
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS
 from tasks.decision.record import Verdict
-from tasks.linkage.attack import Setting, attack
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, ReleaseRequest
-from tasks.utility.generalization_loss import generalization_loss, released
 from tests.support.explaining import MAXIMUM, TODAY, asked, decided, table
 from tests.support.worlds import People
 
@@ -143,8 +144,8 @@ def test_the_estimate_is_what_the_attack_finds() -> None:
     played = shared.outcome(request, recipient)
     records = shared.measurements.prepared
     assert records is not None
-    setting = Setting(request, recipient, records, shared.table, played, masked(request))
-    found = attack(setting, np.random.default_rng(1), quick=True).figures
+    candidate = Candidate(request, recipient, records, shared.table, played, masked(request))
+    found = attack(candidate, np.random.default_rng(1), quick=True).figures
     for measure in judgement.estimated:
         assert judgement.figures[measure] == pytest.approx(found[measure])
 

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from tasks.decision.explain.search import FACTORS, WIDTH, nearest_flip, outwards
 from tasks.decision.explain.terms import Term
+from tests.support.examples import examples
 
 COST = Term("cost", "recipients[0].stakes.cost", 4.0, 0.0, 1e12)
 SIZE = Term("class", "policy.generalization.minimum_class_size", 1, 1, 1_000_000, whole=True)
@@ -77,7 +78,7 @@ def test_whole_numbers_are_exact_as_far_as_the_width_asks(at: int) -> None:
     st.booleans(),
     st.floats(1e-3, 1e6),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_is_found_was_tried_and_the_value_before_it_keeps_the_verdict(
     turns: list[float], up: bool, current: float
 ) -> None:

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import RequestError
 from tasks.decision.explain.result import Change, Flip
 from tasks.decision.explain.terms import apply, closed_threshold, open_threshold, rounded, stakes, threshold_path
 from tasks.decision.record import Verdict
-from tasks.errors import RequestError
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure, Method
+from tests.support.examples import examples
 from tests.support.explaining import asked
 
 
@@ -107,7 +108,7 @@ def test_thresholds_are_the_nearest_short_numbers_on_either_side(
 
 
 @given(st.floats(1e-12, 1.0), st.sampled_from([Measure.TRANSPARENT_MAXIMUM, Measure.INFORMATION_KEPT]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_thresholds_lie_on_their_side_of_the_figure(measured: float, measure: Measure) -> None:
     if measure in LARGER_IS_BETTER:
         gate = Gate(measure=measure, because="b", at_least=0.5)
@@ -119,7 +120,7 @@ def test_thresholds_lie_on_their_side_of_the_figure(measured: float, measure: Me
 
 
 @given(st.floats(1e-9, 1e12))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_rounding_keeps_four_digits(value: float) -> None:
     assert rounded(value) == pytest.approx(value, rel=5.1e-4)
     assert rounded(rounded(value)) == rounded(value)

@@ -12,17 +12,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.identity.score import score
+from tasks.core.errors import StageFailed
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.resolve import Plays, judge, safe_people
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip
 from tasks.decision.explain.terms import apply
 from tasks.decision.gates import RESCORED_EQUAL, agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
-from tasks.errors import StageFailed
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Played
+from tasks.generalization.play import Generalization
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
-from tasks.risk.score import score
+from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, decided, demanding, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
@@ -313,7 +314,7 @@ def test_a_verdict_that_cannot_be_found_again_is_not_explained() -> None:
 class Careless(Plays):
     """Takes the benefit to have no effect, whatever the method."""
 
-    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Played:
+    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Generalization:
         if not exact:
             request = asked("basic", loss=1.0, gain=100.0)
             recipient = request.recipients[1]
@@ -377,7 +378,7 @@ def test_games_are_forgotten_past_a_bound_and_played_again() -> None:
 
 WORLDS = worlds(max_attributes=2)
 METHODS = st.sampled_from(WITHOUT_TERMS)
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 K = "policy.generalization.k_anonymity.k"
@@ -438,7 +439,7 @@ def test_every_claim_about_any_world_holds_when_applied(world: World, method: Me
 
 
 @given(WORLDS, st.sampled_from(Method), st.integers(1, 3), st.booleans())
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_claim_holds_where_k_anonymity_is_demanded(world: World, method: Method, k: int, local: bool) -> None:
     request = world_request(world, method, {"k": k, "suppression_limit": 0.3, "local_recoding": local})
     of = demanding(table(world.rows, world.people, world.records), request)
@@ -468,14 +469,14 @@ def test_judged_as_the_gate_judges(world: World, method: Method) -> None:
     assert judgement.passes == all(gate.passed for gate in gates)
 
 
-def played(of: object, request: ReleaseRequest, **kwargs: bool) -> Played | None:
+def played(of: object, request: ReleaseRequest, **kwargs: bool) -> Generalization | None:
     try:
         return Plays(of).outcome(request, request.recipients[1], **kwargs)  # type: ignore[arg-type]
     except StageFailed:
         return None
 
 
-def same(one: Played | None, other: Played | None) -> bool:
+def same(one: Generalization | None, other: Generalization | None) -> bool:
     if one is None or other is None:
         return one is other
     arrays = ("levels", "cells", "kept", "people", "effective")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.decision.budget_fact import BudgetFact, LimitFact
-from tasks.decision.division_fact import DivisionFact
-from tasks.decision.record import CopiesFact, HandFact, SharingFact
+from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import CoalitionFact, SharingFact
 from tasks.decision.veil import bound, count, downward, nearest, upward, veiled
 from tests.support import decoy_records, records
 
@@ -121,40 +121,22 @@ def test_what_a_budget_uses_and_pays_has_three_digits_and_the_limits_are_the_pol
     assert told.risk.game.division == DivisionFact(payoff=1190.0, bound=1190.0, exact=False, gap=0.001)
 
 
-def test_what_hands_see_has_three_digits_and_the_probabilities_are_the_policys() -> None:
+def test_what_coalitions_see_has_three_digits() -> None:
     record = decoy_records.approved()
     assert record.risk is not None
-    hand = HandFact(
+    seen = CoalitionFact(
         recipients=("a", "b"),
-        probability=0.012345,
         narrowed_share=0.12345,
-        claimed_smallest_group=12345,
         smallest_group=1234,
         maximum_risk=1 / 1234,
         attacked_share=0.0,
-        attacked_records=17,
-        claimed_attacked_share=0.0,
         expected_reidentifications=0.0,
         mean_reidentification=0.0,
         maximum_reidentification=0.0,
     )
-    collusion = CopiesFact(
-        recipients=("a", "b"),
-        probability=0.012345,
-        who="everybody",
-        hands=(hand,),
-        payoff=1234.5,
-        own={"a": 1000.4, "b": None},
-        own_under_collusion=None,
-        shared=1111.1,
-    )
-    game = record.risk.game.model_copy(update={"collusion": collusion})
-    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
+    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"coalitions": (seen,)})))
     assert told.risk is not None
-    rounded = hand.model_copy(update={"narrowed_share": 0.124, "maximum_risk": 0.000811, "attacked_records": 20})
-    assert told.risk.game.collusion == collusion.model_copy(
-        update={"hands": (rounded,), "payoff": 1240.0, "own": {"a": 1010.0, "b": None}, "shared": 1120.0}
-    )
+    assert told.risk.coalitions == (seen.model_copy(update={"narrowed_share": 0.124, "maximum_risk": 0.000811}),)
 
 
 def test_what_was_collected_is_exact() -> None:

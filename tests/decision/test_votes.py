@@ -3,9 +3,9 @@
 import pytest
 from cryptography.fernet import Fernet
 
-from tasks.decision.record import digest
+from tasks.core.canonical import digest
+from tasks.core.errors import BadInput, TamperingFound
 from tasks.decision.votes import Ballot, checked_reason, new_nonce, open_ballot, seal_ballot
-from tasks.errors import BadInput, TamperingFound
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 

@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import half_octaves
-from tasks.decoys.collusion import Copy, collusion, copies, planned_share
+from tasks.decoys.collusion import Copy, collusion, planned_share
 from tasks.decoys.lineage import lineages
-from tasks.decoys.removal import Wanted, choose_at_random
-from tasks.errors import ParameterError
+from tasks.decoys.removal import Wanted
+from tests.reference.decoy_choices import choose_at_random
+from tests.support.assigned_copies import copies
 from tests.support.decoy_tables import leaf_sets, related, table, tree
 from tests.support.decoy_world import world
+from tests.support.examples import examples
 
 TREE = tree("value", 2, 3)
 AXES = lineages([TREE])
@@ -81,7 +84,7 @@ class TestFigures:
         assert TREE.axis_labels[9] == "0*"
         assert (both.decoys, both.real, both.unsuspected) == (1, 0, 0.5)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(held_copies())
     def test_against_a_slow_attack(self, held):
         for found in collusion(held, AXES, np.random.default_rng(0)):

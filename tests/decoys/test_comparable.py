@@ -14,6 +14,7 @@ from tasks.microdata.cube import cells_at
 from tasks.microdata.tuples import distinct_tuples
 from tests.support.decoy_tables import table, tree
 from tests.support.decoy_world import world
+from tests.support.examples import examples
 
 TREE = tree("value", 2, 5)
 """25 leaves at positions 0 to 24, five groups at 25 to 29, the top at 30."""
@@ -128,7 +129,7 @@ class TestRaking:
         assert found.chance == pytest.approx(0.9, abs=0.06)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.integers(0, 5), st.lists(st.integers(0, 10**6), max_size=30))
 def test_against_every_cell(number, seeds):
     """Each cell of the decoys' level, one at a time: outside the real classes and others' decoys, and hit or not."""

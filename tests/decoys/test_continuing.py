@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable
 from tasks.decoys.continuing import continued, copy_of
 from tasks.decoys.generalized_release import Flags
 from tasks.decoys.manifest import Manifest, canonical_bytes, manifest_of
 from tasks.decoys.planting import Asked, plan
-from tasks.errors import ParameterError
 from tests.support.planted import AXES, COARSE, RECORDS, TREES, asks, policy
 
 FIRST, SECOND = "a" * 64, "b" * 64

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import Candidates, RiskBand, close_to_minimum, find_candidates
-from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_alike, recoded_by_class
-from tasks.errors import ParameterError
+from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_by_class
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import Tuples
+from tests.support.examples import examples
+from tests.support.recoded import recoded_alike
 from tests.support.worlds import People, World, count_tuples, worlds
 
 PAIR = hierarchy_from_rows("a", [["a0", "*"], ["a1", "*"]], "a")
@@ -221,7 +223,7 @@ def _agree(case: ByLabels, release: GeneralizedRelease, minimum: int, *, strict:
     assert {case.named(cell): tuple(counts) for cell, *counts in rows} == case.candidates(minimum, strict)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(generalized(alike=True), st.booleans())
 def test_recoded_alike_agrees_with_labels_counted_one_by_one(case: tuple[ByLabels, int], strict: bool) -> None:
     by_labels, minimum = case
@@ -235,7 +237,7 @@ def test_recoded_alike_agrees_with_labels_counted_one_by_one(case: tuple[ByLabel
     _agree(by_labels, by_labels.release(overlapping=True), minimum, strict=strict)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(generalized(alike=False), st.booleans())
 def test_overlapping_cells_agree_with_labels_counted_one_by_one(case: tuple[ByLabels, int], strict: bool) -> None:
     by_labels, minimum = case

@@ -9,15 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.area import area
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.generalized_release import Classes
-from tasks.decoys.injection import DecoysWanted, SizeRule, inject
 from tasks.decoys.plausibility import as_classes
 from tasks.decoys.size_test import size_test
-from tasks.errors import ParameterError
 from tests.support.decoy_grid import grid
+from tests.support.drawn_decoys import drawn_decoys
+from tests.support.examples import examples
 
 Z = float(norm.ppf(0.975))
 
@@ -28,7 +29,7 @@ def test_area_by_hand() -> None:
     assert (found.decoys, found.real) == (2, 3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.integers(0, 6), min_size=2, max_size=12),
     st.lists(st.integers(0, 6), min_size=2, max_size=12),
@@ -81,8 +82,7 @@ def test_the_size_test_is_that_of_all_divisions() -> None:
 
 def hidden(classes: int = 60, seed: int = 1) -> Classes:
     release = grid()
-    asked = [DecoysWanted("all", classes, RiskBand(0.05, 1))]
-    return inject(release, find_candidates(release, 1), asked, np.random.default_rng(seed)).together
+    return drawn_decoys(release, find_candidates(release, 1), classes, RiskBand(0.05, 1), np.random.default_rng(seed))
 
 
 def tried(decoys: Classes, seed: int = 3, **values: Values) -> Detectability:
@@ -118,8 +118,8 @@ def test_decoys_drawn_at_random_are_found_better_than_plausible_ones() -> None:
 def test_decoys_that_link_to_few_are_found_by_the_population_alone() -> None:
     release, found = grid(), find_candidates(grid(), 1)
     few = np.sort(np.argsort(found.people, kind="stable")[:40])
-    asked = [DecoysWanted("all", 40, RiskBand(float(found.risk_factor[few].min()), 1e6))]
-    decoys = inject(release, found, asked, np.random.default_rng(1), sizes=SizeRule.ALL).together
+    band = RiskBand(float(found.risk_factor[few].min()), 1e6)
+    decoys = drawn_decoys(release, found, 40, band, np.random.default_rng(1), linked_alike=False)
     judged = tried(decoys)
     assert judged.worst_of(View.POPULATION).area.value > judged.worst_of(View.FILE).area.value
     assert judged.worst_of(View.POPULATION).area.low > 0.9

@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Classes
 from tasks.decoys.regression_change import regression_change
 from tasks.decoys.statistics_change import statistics_change
 from tasks.decoys.subject_risk import subject_risk
-from tasks.errors import ParameterError
+from tests.support.examples import examples
 
 
 def classes(sizes: list[int], people: list[int], effective: list[int] | None = None) -> Classes:
@@ -83,7 +84,7 @@ def sample(seed: int, n: int = 200) -> dict[str, np.ndarray]:
     return {"x": x, "c": c, "twice": 2 * x, "y": x - 2 * (c == 1) + generator.normal(size=n)}
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.integers(0, 1000))
 def test_regression_agrees_with_another_solver(seed: int) -> None:
     before = sample(seed)
@@ -131,7 +132,7 @@ def test_a_file_of_many_blocks_has_the_same_regression(block: int, monkeypatch: 
     assert (cut.explained_before, cut.explained_after) == pytest.approx((whole.explained_before, whole.explained_after))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.one_of(st.integers(-3, 20), st.integers(2**22 - 1, 2**23)), min_size=1, max_size=30))
 def test_codes_are_counted_as_they_are_by_sorting(codes: list[int]) -> None:
     given_codes = np.array(codes, dtype=np.int64)

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import RiskBand, close_to_minimum, find_candidates
 from tasks.decoys.feasibility import Counted, Setting, counted, feasibility_table, room_at
-from tasks.decoys.generalized_release import recoded_alike
-from tasks.errors import ParameterError
 from tasks.microdata.cube import SparseCube, dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import Tuples
+from tests.support.examples import examples
+from tests.support.recoded import recoded_alike
 from tests.support.worlds import World, count_tuples, worlds
 
 TREES = (
@@ -70,7 +71,7 @@ def test_wrong_parameters_are_refused() -> None:
         counts(nobody, POPULATION, TREES, dense=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(worlds(max_attributes=2), st.integers(1, 4), st.data())
 def test_room_is_what_the_candidates_of_the_release_are(world: World, minimum: int, data: st.DataObject) -> None:
     trees = world.hierarchies

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.stage import Copies, Planted, plant, without
-from tasks.errors import ParameterError
 from tests.support.decoyed_copies import copies, generators
 from tests.support.decoyed_world import POLICY, STAKES, with_decoys
 from tests.support.world import recipient

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.sensitive_values import draw_values
-from tasks.errors import ParameterError
+from tests.support.examples import examples
 
 N = 3000
 
@@ -97,7 +98,7 @@ def test_values_that_all_are_common_need_leave_to_be_drawn() -> None:
     assert (drawn.copies, drawn.own_copies) == (1, 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
 def test_a_vector_of_few_is_never_copied(seed: int, common_from: int) -> None:
     generator = np.random.default_rng(seed)

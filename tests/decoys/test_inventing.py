@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.generalized_release import Classes
 from tasks.decoys.inventing import Invented, Source, invent, rows_of, tried
 from tasks.decoys.lineage import lineages
 from tasks.decoys.offer import decoy_classes, offered
 from tasks.decoys.outbound import OutboundColumns, outbound_columns
-from tasks.errors import ParameterError
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import ReleaseRequest
 from tests.support.decoy_grid import grid

@@ -6,6 +6,7 @@ import traceback
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
 from tasks.decoys.keys import VARIABLE, add_key, load_keys, make_keys
 from tasks.decoys.manifest import (
     FORMAT,
@@ -15,7 +16,6 @@ from tasks.decoys.manifest import (
     manifest_of,
 )
 from tasks.decoys.sealing import NONCE_BYTES, KeyRing, new_key, open_sealed, seal, sealed_anew
-from tasks.errors import ParameterError, TamperingFound, WorkspaceError
 from tests.support.decoy_world import world
 from tests.support.silence import CANARY, assert_silent
 

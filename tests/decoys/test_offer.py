@@ -5,24 +5,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import assign
 from tasks.decoys.candidates import Candidates, RiskBand, find_candidates
 from tasks.decoys.class_table import ClassTable, half_octaves
-from tasks.decoys.collusion import collusion, copies
+from tasks.decoys.collusion import collusion
 from tasks.decoys.detectability import View, detectability
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_alike, recoded_by_class
+from tasks.decoys.generalized_release import GeneralizedRelease, recoded_by_class
 from tasks.decoys.injection import available
 from tasks.decoys.lineage import lineages
-from tasks.decoys.offer import Offer, decoy_classes, ground_of, offered, real_classes
+from tasks.decoys.offer import decoy_classes, offered, real_classes
 from tasks.decoys.removal import Ground, Wanted
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
-from tasks.errors import ParameterError
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.suppression import class_sizes
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.request.model import Method
 from tests.support import adult
+from tests.support.assigned_copies import copies
 from tests.support.decoy_grid import TREES, grid, overlapping_grid, world
+from tests.support.offers import Offer, ground_of
+from tests.support.recoded import recoded_alike
 
 BAND = RiskBand(0.05, 2)
 AXES = lineages(TREES)

@@ -11,6 +11,7 @@ from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Holder, Manifest, Version
 from tasks.decoys.only_keeper import classes_alone, only_keeper
 from tests.support.decoy_tables import table, tree
+from tests.support.examples import examples
 
 TREE = tree("value", 2, 5)
 AXES = lineages([TREE])
@@ -42,7 +43,7 @@ def slow(own, others, hit, n_classes=7):
     return sum(good) / len(draws)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(1, 2), st.integers(0, 2), st.sets(st.integers(0, 6), min_size=1))
 def test_against_all_draws(own, others, hit):
     found = answer(manifest(range(own), range(own, own + others)), sorted(hit))

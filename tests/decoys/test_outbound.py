@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.outbound import (
     OutboundColumn,
     OutboundColumns,
@@ -18,9 +19,9 @@ from tasks.decoys.outbound import (
     refuse_own_values,
 )
 from tasks.decoys.sensitive_values import draw_values
-from tasks.errors import ParameterError
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.request.model import ReleaseRequest
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import tiny_document
 
@@ -143,7 +144,7 @@ def typed(draw: Any) -> tuple[str, list[str | None]]:
 @example(("number", ["-0.0", "0.0"]))
 @example(("date", ["0001-01-01", "9999-12-31", None]))
 @given(typed())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_every_text_comes_back(case: tuple[str, list[str | None]]) -> None:
     kind, texts = case
     columns = columns_of(texts, kind)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import RiskBand
 from tasks.decoys.planting import Asked, Plan, missing_limit, missing_tuples, plan
-from tasks.errors import ParameterError
 from tests.support.planted import AXES, COARSE, FINE, RECORDS, asks, policy, release
 
 UNIVERSITY = asks("university", 0)
@@ -129,34 +129,17 @@ SIZED = RECORDS.copy()
 SIZED[:4] = SIZED[6:, 2] = 3
 
 
-@pytest.mark.parametrize("choice", ["optimal", "size", "random"])
-def test_kept_classes_are_chosen_as_the_policy_says(choice: str) -> None:
-    """15 classes of 3 records, 6 of 2. By size (k 2 to 3) and at random, any; at the optimum those of the decoys."""
+def test_kept_classes_are_of_the_sizes_of_decoys() -> None:
+    """15 classes of 3 records, 6 of 2."""
     kept = set()
     for seed in range(12):
-        made = planned(asks("clinic", 1, records=SIZED), minimum=2, seed=seed, choice=choice)
-        assert made.found.strategy == choice
-        assert made.found.status == ("optimal" if choice == "optimal" else "chosen")
+        made = planned(asks("clinic", 1, records=SIZED), minimum=2, seed=seed)
+        assert made.found.status == "optimal"
         (share,) = made.found.shares
         sizes = made.place.files[0].records[share.kept]
         kept.update(sizes.tolist())
-        if choice == "optimal":
-            assert sizes.tolist() == made.place.candidates[0].records[share.decoys].tolist()
+        assert sizes.tolist() == made.place.candidates[0].records[share.decoys].tolist()
     assert kept == {2, 3}
-
-
-def test_by_size_only_classes_close_to_the_minimum_are_kept() -> None:
-    """k 1 allows 1 to 2 records: never one of the classes of 3."""
-    for seed in range(8):
-        made = planned(asks("clinic", 1, records=SIZED), seed=seed, choice="size")
-        assert made.place.files[0].records[made.found.shares[0].kept].tolist() == [2]
-
-
-def test_what_a_random_choice_would_cost_stands_beside() -> None:
-    """All classes have 2 records, so any choice misses the same. 21 classes are enough for two decoys with 8 each."""
-    assert planned(asks("clinic", 1), asks("registry", 2)).at_random == 4
-    with pytest.raises(ParameterError, match="too few candidates"):
-        planned(asks("clinic", 3), choice="random", kept_per_decoy=8)
 
 
 def test_the_same_generator_gives_the_same_plan_and_others_do_not() -> None:

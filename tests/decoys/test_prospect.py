@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.candidates import RiskBand
 from tasks.decoys.planting import plan
 from tasks.decoys.prospect import LIMITS, MINIMA, costs, room, supported
 from tasks.decoys.stage import Copies
-from tasks.errors import ParameterError
 from tasks.request.model import DecoyPolicy
 from tests.support.decoyed_copies import copies, generators
 from tests.support.decoyed_world import POLICY, STAKES, population_rows, with_decoys
@@ -85,7 +85,7 @@ def test_costs_are_those_of_the_plan() -> None:
     for cost in paid:
         policy = DecoyPolicy(kept_per_decoy=cost.ratio, missing_limit=1.0)
         made = plan(one.asked, one.axes, policy, one.minimum, generators("plan"))
-        assert (cost.optimal, cost.proven, cost.at_random) == (made.found.worst_missing, True, made.at_random)
+        assert (cost.optimal, cost.proven) == (made.found.worst_missing, True)
         assert cost.why_not == ""
 
 
@@ -95,7 +95,7 @@ def test_the_limit_of_the_policy_does_not_hide_a_cost() -> None:
 
 def test_a_ratio_that_cannot_be_had_says_why() -> None:
     (cost,) = costs(held(), generators, ratios=(90,))
-    assert (cost.optimal, cost.proven, cost.at_random) == (None, False, None)
+    assert (cost.optimal, cost.proven) == (None, False)
     assert cost.why_not
 
 
@@ -111,26 +111,26 @@ def worst(one: Copies, number: int) -> int:
 def test_as_many_recipients_as_are_said_to_be_supported_get_decoys_and_no_more() -> None:
     one = held(missing_limit=1.0)
     found = supported(one, one.asked[0], generators("offer"))
-    assert (found.optimal, found.optimal_limit) == (found.random, "candidates")
-    worst(one, found.optimal)
+    assert found.limit == "candidates"
+    worst(one, found.recipients)
     with pytest.raises(ParameterError):
-        worst(one, found.optimal + 1)
+        worst(one, found.recipients + 1)
 
 
 def test_a_budget_limits_the_number_to_what_the_plan_then_finds() -> None:
     """36 of 900 records may be missing; whoever has no decoys misses most. The draw is another, so one may differ."""
     tight = held(missing_limit=0.04)
     found = supported(tight, tight.asked[0], generators("offer"))
-    assert found.optimal_limit == "budget"
+    assert found.limit == "budget"
     enough = [number for number in range(1, 12) if worst(tight, number) <= 36]
     assert 2 < len(enough) < 11
-    assert abs(found.optimal - max(enough)) <= 1
+    assert abs(found.recipients - max(enough)) <= 1
 
 
 def test_a_budget_for_nobody() -> None:
     nothing = held(missing_limit=0.0)
     found = supported(nothing, nothing.asked[0], generators("offer"))
-    assert (found.optimal, found.optimal_limit) == (0, "budget")
+    assert (found.recipients, found.limit) == (0, "budget")
 
 
 def test_no_candidate_is_refused() -> None:

@@ -3,15 +3,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import half_octaves, looks
 from tasks.decoys.lineage import canonical_cells, lineages
-from tasks.decoys.same_origin import of_same_origin, same_origin_pairs, within
-from tasks.errors import ParameterError
+from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.request.model import SafeHarborRule
+from tests.reference.cells_within import within
 from tests.support.decoy_tables import leaf_sets, related, table, tree
+from tests.support.examples import examples
 
 GENDER = hierarchy_from_rows("gender", [["F", "*"], ["M", "*"]], "gender")
 ZIP = hierarchy_from_rows(
@@ -69,7 +71,7 @@ def two_files(draw):
 
 
 class TestSearch:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(two_files())
     def test_all_pairs_of_a_brute_force(self, files):
         left, right = files
@@ -77,7 +79,7 @@ class TestSearch:
         pairs = list(zip(ours.tolist(), theirs.tolist(), strict=True))
         assert pairs == sorted(related(left, right, [leaf_sets(tree) for tree in BROAD]))
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(two_files())
     def test_of_same_origin_just_when_some_combination_lies_in_both(self, files):
         left, right = files
@@ -91,7 +93,7 @@ class TestSearch:
         ours, theirs = same_origin_pairs(left, right, lineages(BROAD))
         assert set(zip(ours.tolist(), theirs.tolist(), strict=True)) == shared
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(two_files())
     def test_within_compares_leaves(self, files):
         rows = min(map(len, files))

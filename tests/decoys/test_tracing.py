@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tasks.core.errors import DataError, ParameterError
 from tasks.decoys.incident import incident_of_cells, incident_of_labels
 from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Holder, Manifest, Version
 from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.tracing import trace
-from tasks.errors import DataError, ParameterError
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
 from tests.support.decoy_tables import table, tree
 from tests.support.decoy_world import rows_of, world
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 
 TREE = tree("value", 2, 5)
@@ -287,7 +288,7 @@ class TestLeaks:
         found = trace(HERE.manifest, HERE.axes, incident, HERE.population, level=0.1)
         assert {*found.named, *found.suspected} == {HERE.recipients[1], HERE.recipients[4]}
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     @given(st.integers(0, 5), st.integers(1, 6), st.integers(0, 1000))
     def test_people_of_its_decoys(self, number, n_people, seed):
         """Leaf tuples of people in a recipient's decoy cells hit it and nobody else."""

@@ -9,7 +9,6 @@ import pytest
 from tasks.decoys.candidates import RiskBand, find_candidates
 from tasks.decoys.detectability import Values, View, detectability
 from tasks.decoys.generalized_release import Classes
-from tasks.decoys.injection import DecoysWanted, inject
 from tasks.decoys.outbound import outbound_columns
 from tasks.decoys.sensitive_values import draw_values
 from tasks.decoys.value_features import noticed
@@ -17,6 +16,7 @@ from tasks.decoys.value_grid import ValueKind, weekdays
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import ReleaseRequest
 from tests.support.decoy_grid import grid
+from tests.support.drawn_decoys import drawn_decoys
 from tests.support.tiny import tiny_document
 
 KINDS = {"admission": ValueKind.DATE, "discharge": ValueKind.DATE}
@@ -71,8 +71,7 @@ def hospital(number: int, generator: np.random.Generator) -> dict[str, np.ndarra
 @pytest.fixture(scope="module")
 def planted() -> tuple[Classes, Values, Values]:
     release = grid()
-    asked = [DecoysWanted("all", 60, RiskBand(0.05, 1))]
-    decoys = inject(release, find_candidates(release, 1), asked, np.random.default_rng(1)).together
+    decoys = drawn_decoys(release, find_candidates(release, 1), 60, RiskBand(0.05, 1), np.random.default_rng(1))
     generator = np.random.default_rng(2)
     of_real, of_decoy = (np.repeat(np.arange(len(x)), x.sizes) for x in (release.classes, decoys))
     real = hospital(len(of_real), generator)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.decoys.value_grid import Bounds, Unit, ValueGrid, ValueKind, human_steps, weekdays
+from tests.support.examples import examples
 
 
 def days(*texts: str) -> np.ndarray:
@@ -75,7 +76,7 @@ def test_dates_that_share_a_day_keep_it(texts: list[str], unit: Unit, day: int, 
         assert {str(date)[8:] for date in drawn.astype(np.int64).astype("datetime64[D]")} == {f"{day:02}"}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.integers(-2000, 2000), min_size=2, max_size=25),
     st.sampled_from([1, 3, 12, 50, 100]),
@@ -106,7 +107,7 @@ def test_drawn_numbers_are_on_the_grid_between_their_neighbours_and_as_round_as_
     np.testing.assert_array_equal(before, after)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(-4000, 20000), min_size=2, max_size=25), st.integers(0, 2**32 - 1))
 def test_drawn_dates_have_the_weekday_of_their_anchor(numbers: list[int], seed: int) -> None:
     real = np.sort(np.array([*numbers, 3, 5], dtype=np.float64))

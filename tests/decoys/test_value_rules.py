@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tasks.decoys.sensitive_values import draw_values
 from tasks.decoys.value_grid import ValueKind, human_steps, weekdays
 from tasks.decoys.value_rules import MissingTogether, Order, orders, sums
+from tests.support.examples import examples
 
 N = 900
 DATES = {"admission": ValueKind.DATE, "discharge": ValueKind.DATE}
@@ -90,7 +91,7 @@ def test_values_recur_as_often_as_real_ones() -> None:
     assert (records == 1).mean() < 0.02
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([1, 10, 1000]), st.booleans())
 def test_orders_hold_in_decoys(seed: int, strict: bool, spread: int, turned: bool) -> None:
     generator = np.random.default_rng(seed)
@@ -129,7 +130,7 @@ def test_orders_by_hand() -> None:
     assert broken.tolist() == [False, True, True, False]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_what_is_missing_together_stays_so(seed: int) -> None:
     """A result needs a test, and one of two dates is always known."""

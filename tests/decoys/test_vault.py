@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
 from tasks.decoys.keys import VARIABLE, add_key, load_keys
 from tasks.decoys.manifest import canonical_bytes
 from tasks.decoys.sealing import NONCE_BYTES, KeyRing, new_key, open_sealed, seal
 from tasks.decoys.vault import Vault
-from tasks.errors import ParameterError, TamperingFound, WorkspaceError
 from tests.support.decoy_world import world
 
 FIRST, SECOND, THIRD = "a" * 64, "b" * 64, "c" * 64

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import ClassTable
 from tasks.decoys.collusion import Copy, collusion
 from tasks.decoys.lineage import lineages
 from tasks.decoys.manifest import Version
 from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.versions import deliveries, extend
-from tasks.errors import ParameterError
 from tests.support.decoy_tables import tree
 from tests.support.decoy_world import world
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.score_table import scored_names
+from tasks.core.errors import StageFailed
 from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
 from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
-from tasks.errors import StageFailed
 from tasks.masking.masked_columns import NOTHING_MASKED
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.score_table import scored_names
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
 from tests.support.tiny import changed, tiny_request

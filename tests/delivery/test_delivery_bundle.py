@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tasks.decision.record import DecisionRecord, Verdict, canonical_json
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
+from tasks.decision import bodies
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import Recovery, publish, recover, seal, verify_bundle
-from tasks.errors import StageFailed, TamperingFound, WorkspaceError
-from tasks.ledger import bodies
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support import records

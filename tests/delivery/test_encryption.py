@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyrage
 import pytest
 
-from tasks.artifact import written
+from tasks.core.artifact import written
+from tasks.core.errors import StageFailed, WorkspaceError
+from tasks.core.guard import guarded
 from tasks.delivery.encryption import encrypt
-from tasks.errors import StageFailed, WorkspaceError
-from tasks.guard import guarded
 from tasks.request.public_key import usable
 from tests.support.silence import CANARY, assert_silent
 

@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.score_table import scored_names
+from tasks.assessments.identity.facts import FieldFact
+from tasks.assessments.identity.score import score
+from tasks.core.errors import StageFailed
 from tasks.decision.gates import rescored_gate
-from tasks.decision.record import DeliveryFact, FieldFact
+from tasks.decision.record import DeliveryFact
 from tasks.delivery.dictionary import dictionary
 from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
 from tasks.delivery.reread import rows_as_attacked, score_again
-from tasks.errors import StageFailed
 from tasks.masking.masked_columns import MaskedColumns, written_number
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.score import score
-from tasks.risk.score_table import scored_names
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made

@@ -17,7 +17,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.incident_file import IncidentSource, read_incident
-from tasks.decision.adversary_facts import ScoreFigure
+from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.combined.score_table import scored_names
+from tasks.core.errors import StageFailed, WorkspaceError
+from tasks.core.guard import guarded
 from tasks.delivery.parquet_file import is_parquet, typed
 from tasks.delivery.released_file import (
     read_cells,
@@ -28,11 +32,8 @@ from tasks.delivery.released_file import (
     write_released,
 )
 from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
-from tasks.errors import StageFailed, WorkspaceError
-from tasks.guard import guarded
 from tasks.request.model import DeliveryFormat, ReleaseRequest
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.score_table import scored_names
+from tests.support.examples import examples
 from tests.support.numeric import masking, numeric_request
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
@@ -205,7 +206,7 @@ NUMBERS = st.sampled_from([None, "1", "1.0", "1.50", "1.5", "+2", "-0", "0", "0.
 @example(amounts=["1.50", "1.5", "2.25", None, "1.50", "2.25"])
 @example(amounts=["1.50", "2.25", "2.5", None, "1.50", "2.25"])
 @given(amounts=st.lists(NUMBERS, min_size=6, max_size=6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_numbers_however_written_score_what_was_judged(
     tmp_path_factory: pytest.TempPathFactory, amounts: list[str | None]
 ) -> None:

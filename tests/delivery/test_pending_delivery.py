@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tasks.delivery.pending
+from tasks.core.errors import TamperingFound
 from tasks.delivery.pending import open_folder, seal_folder
-from tasks.errors import TamperingFound
 
 KEY = b"k" * 32
 CANARY = b"canary7731"

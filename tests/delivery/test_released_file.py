@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tasks.core.errors import WorkspaceError
+from tasks.core.guard import guarded
 from tasks.delivery.released_file import _harmless, write_csv
-from tasks.errors import WorkspaceError
-from tasks.guard import guarded
 
 RUN = ["=1+1", "+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-", "--1", "-2+3+cmd|' /C calc'!A0", "-1 to -2", "＝1", "－1"]
 """What a spreadsheet takes for a formula, or may take for one after cutting the cell's beginning."""

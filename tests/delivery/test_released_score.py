@@ -12,23 +12,25 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.decision.adversary_facts import ScoreFigure
+from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.combined.score_table import scored_names
+from tasks.assessments.identity.score import residual_risk
+from tasks.assessments.sequential.sequential import external_fact, plan
+from tasks.candidate.groups import recipient_profile
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import StageFailed
 from tasks.decision.gates import rescored_gate
+from tasks.decision.rescored import flat_figures
 from tasks.delivery.released_file import _harmless, as_collected, read_cells, read_columns, released_table, write_csv
 from tasks.delivery.reread import score_again
-from tasks.delivery.rescore import CellSizes, flat_figures, rescore
-from tasks.errors import StageFailed
-from tasks.generalization.play import Played, Table, play
+from tasks.delivery.rescore import CellSizes, rescore
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.request.load import LoadedRequest
-from tasks.risk.combined_score import combine, score_collected
-from tasks.risk.profile import recipient_profile
-from tasks.risk.released import released_tuples
-from tasks.risk.score import residual_risk
-from tasks.risk.score_table import scored_names
-from tasks.risk.sequential import external_fact, plan
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import DATA, Change, changed, tiny_request
 
@@ -67,8 +69,8 @@ class Release:
 
     loaded: LoadedRequest
     prepared: Prepared
-    table: Table
-    played: Played
+    table: CountIndex
+    played: Generalization
     kept: Any
     path: Path
 
@@ -117,7 +119,7 @@ COLUMN = st.lists(st.sampled_from(CELLS), min_size=7, max_size=7)
 
 @example(diagnoses=["=1", "'=1", "''=1", None, "", "-5", "'-5"], notes=["=1", "'=1", "''=1", None, "", "-5", "'-5"])
 @given(diagnoses=COLUMN, notes=COLUMN)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_the_file_as_written_scores_what_was_judged(diagnoses: list[str | None], notes: list[str | None]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         release = released(Path(folder), diagnoses, notes)
@@ -128,7 +130,7 @@ def test_the_file_as_written_scores_what_was_judged(diagnoses: list[str | None],
 
 
 @given(cells=st.lists(st.sampled_from(CELLS) | st.text("'=-+@5.e\t\n ＝a", max_size=5), max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_two_texts_are_marked_alike_and_each_is_recovered(cells: list[str | None]) -> None:
     marked = _harmless(pa.array(cells, type=pa.large_string())).to_pylist()
     assert [None if text is None else as_collected(text) for text in marked] == cells

@@ -14,8 +14,10 @@ from prefect.settings import Settings
 
 from flows.engine import prefect_server
 from flows.service.config import VARIABLE, service_of
-from flows.service.deployed import deployments
+from flows.service.deployments import deployments
 from flows.service.pools import run_environment
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deployments"

@@ -7,7 +7,7 @@ from reports.audit_cells import MOST_ROWS
 from reports.audit_csv import csv_files
 from tasks.audit.figures import NEAR_FROM
 from tasks.audit.validity import LAPSES
-from tasks.ledger.determined import Determined
+from tasks.decision.kept import KeptDecision
 from tests.support.audited import Chronicle
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ def test_every_table_is_listed() -> None:
 
 
 def test_what_the_ledger_keeps_is_listed() -> None:
-    assert first_cells("key") == set(Determined.model_fields)
+    assert first_cells("key") == set(KeptDecision.model_fields)
 
 
 def test_the_figures_of_the_page_hold() -> None:

@@ -53,7 +53,7 @@ def help_of(*command: str) -> str:
 
 @functools.cache
 def targets() -> frozenset[str]:
-    return frozenset(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    return frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -91,5 +91,5 @@ def test_files_that_commands_name_exist(path: Path) -> None:
 
 
 def test_make_help_lists_every_target() -> None:
-    listed = re.findall(r'^\t@echo "make (\w+)', (ROOT / "Makefile").read_text(), re.MULTILINE)
+    listed = re.findall(r'^\t@echo "make ([\w-]+)', (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(targets() - {"help"})

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from tasks.generalization.play import Played, play
+from tasks.assessments.identity.uncertain.declared import known
+from tasks.assessments.identity.uncertain.distributions import Drawn
+from tasks.assessments.identity.uncertain.terms import Term, with_terms
+from tasks.generalization.play import Generalization, play
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.load import load_request
 from tasks.request.model import Measure
-from tasks.risk.uncertain.declared import known
-from tasks.risk.uncertain.distributions import Drawn
-from tasks.risk.uncertain.terms import Term, with_terms
 from tests.support import adult
 
 README = " ".join((adult.EXAMPLE / "README.md").read_text(encoding="utf-8").split())
@@ -22,7 +22,7 @@ SETS = 512
 
 
 @cache
-def shared() -> Played:
+def shared() -> Generalization:
     """The one file for both."""
     people = adult.table().population.total
     return play(

@@ -11,6 +11,9 @@ from pydantic import BaseModel
 from ruamel.yaml import YAML
 
 from flows.cli.output import ExitCode
+from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS
+from tasks.assessments.identity.outcome import policy_outcome
+from tasks.candidate.released import released_tuples
 from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity import Metric
 from tasks.generalization.play import play
@@ -32,9 +35,6 @@ from tasks.request.model import (
     SensitivityPolicy,
     Stakes,
 )
-from tasks.risk.known_sets import MAXIMUM_KNOWN_SETS
-from tasks.risk.outcome import policy_outcome
-from tasks.risk.released import released_tuples
 from tests.support import adult
 
 DOCS = Path(__file__).parents[2] / "docs"

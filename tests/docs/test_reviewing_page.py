@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.accounts import SHORTEST_PASSWORD, Duty
+from flows.web.authentication import LARGEST_FORM
 from flows.web.limits import Limiter
-from flows.web.site import AUDITS, REVOKES, SEES_ALL, Limits
-from flows.web.visiting import LARGEST_FORM
+from flows.web.site import AUDITS, REVOKES, SEES_ALL, RateLimits
 
 ROOT = Path(__file__).parents[2]
 PAGE = " ".join((ROOT / "docs" / "reviewing.md").read_text(encoding="utf-8").split())
@@ -42,7 +42,7 @@ def allowed(limiter: Limiter) -> tuple[int, int]:
 
 
 def test_the_figures_of_the_page_hold() -> None:
-    limits = Limits()
+    limits = RateLimits()
     assert f"The password has {SHORTEST_PASSWORD} characters or more" in PAGE
     assert f"at most {LARGEST_FORM // 1024} KiB" in PAGE
     login, address, everybody = allowed(limits.login), allowed(limits.address), allowed(limits.everybody)
@@ -50,7 +50,7 @@ def test_the_figures_of_the_page_hold() -> None:
     assert f"{login[0]} wrong ones for a login and {address[0]} from an address in 15 minutes" in PAGE
     assert f"{everybody[0]} attempts of everybody in a minute" in PAGE
     assert everybody[1] == 1
-    deeds, audits = allowed(limits.deeds), allowed(limits.audits)
+    deeds, audits = allowed(limits.actions), allowed(limits.audits)
     assert f"{deeds[0]} votes and revocations, and {audits[0]} audits, of one account in 10 minutes" in PAGE
     assert deeds[1] == audits[1] == 10
 

@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from tasks.generalization.play import play
-from tasks.generalization.setting import payoffs_of, weights_of
-from tasks.request.load import load_request
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.combined import contributions, disclosure_risk
-from tasks.risk.fmdp import (
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.fmdp import (
     access_densities,
     access_values,
     baseline_payoff,
@@ -23,10 +19,13 @@ from tasks.risk.fmdp import (
     reidentification_probability,
     solve,
 )
-from tasks.risk.groups import Groups, released_groups
-from tasks.risk.planning.shared import shared_threshold
-from tasks.risk.profile import derive_profile
-from tasks.risk.sequential import beliefs, is_attacked
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.combined.combined import contributions, disclosure_risk
+from tasks.assessments.sequential.sequential import beliefs, is_attacked
+from tasks.candidate.groups import Groups, released_groups
+from tasks.generalization.play import play
+from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.request.load import load_request
 from tests.support import adult
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
 from tests.support.literal_risk import PAPER
@@ -99,7 +98,8 @@ def test_another_detection_would_give_the_printed_figures_of_section_7_3() -> No
 
 def test_thresholds_of_like_records() -> None:
     assert "With 1, 2, 5, 10 like records the smallest safe group is 48, 51, 53, 54." in METHODS
-    assert [shared_threshold(CASE_STUDY, number) for number in (1, 2, 5, 10)] == [48, 51, 53, 54]
+    divided = (replace(CASE_STUDY, access_cost=CASE_STUDY.access_cost / number) for number in (1, 2, 5, 10))
+    assert [known_threshold(profile) for profile in divided] == [48, 51, 53, 54]
 
 
 def test_risk_that_rises_with_the_group() -> None:

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from flows.service.health import health
 from flows.service.metrics import Metrics
-from flows.service.queue import State
+from flows.service.queue import RequestState
 from tasks.service.load import load_settings
-from tasks.service.settings import ServiceSettings, Told
+from tasks.service.settings import NewsKind, ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
@@ -58,21 +58,29 @@ def test_the_settings_that_are_shown_can_be_used(tmp_path: Path) -> None:
 
 
 def test_every_state_of_a_request_is_listed() -> None:
-    assert set(rows("state")) == {state.value for state in State}
+    assert set(rows("state")) == {state.value for state in RequestState}
     (diagram,) = re.findall(r"^```mermaid\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert {state.value.replace(" ", "_") for state in State} == set(re.findall(r"[a-z_]{6,}(?=:| -->)", diagram))
+    assert {state.value.replace(" ", "_") for state in RequestState} == set(
+        re.findall(r"[a-z_]{6,}(?=:| -->)", diagram)
+    )
 
 
 def test_every_deployment_is_listed() -> None:
-    from flows.service import deployed
+    from flows.service import deployments
 
-    flows = (deployed.release_request, deployed.receive_request, deployed.reassess, deployed.expire, deployed.audit)
+    flows = (
+        deployments.release_request,
+        deployments.receive_request,
+        deployments.reassess,
+        deployments.expire,
+        deployments.audit,
+    )
     assert list(rows("deployment")) == [flow.name for flow in flows]
 
 
 def test_every_kind_of_news_is_named() -> None:
     (sentence,) = re.findall(r"`releasegate\.release\.` and one of ([^.]*), with release", PAGE.replace("\n", " "))
-    assert set(re.split(r", | and ", sentence)) == {told.value.replace(" ", "-") for told in Told}
+    assert set(re.split(r", | and ", sentence)) == {told.value.replace(" ", "-") for told in NewsKind}
 
 
 def test_every_figure_is_listed(tmp_path: Path) -> None:

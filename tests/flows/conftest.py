@@ -8,24 +8,39 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.engine import prefect_server
+from flows.pipeline.in_process import InProcess
+from flows.pipeline.run import Run, Take
+from flows.pipeline.sequence import take
+from flows.pipeline.stages import Inputs, Stage, perform
 from tests.support.brief_reports import brief_reports
 from tests.support.world import World, make_world
 
 
 @dataclass(frozen=True)
 class SharedEngine:
-    """A server that is running already, for every release of these tests."""
+    """Runs the stages of every release of these tests in this process, with or without Prefect."""
 
     home: Path
+    """Folder of the orchestration server; empty where there is none."""
+    take: Take
 
-    def __call__(self, _home: Path, _results: Path) -> AbstractContextManager[None]:
-        return nullcontext()
+    def __call__(self, _home: Path, _results: Path) -> AbstractContextManager[Take]:
+        return nullcontext(self.take)
+
+
+class Here:
+    """Stands for the worker processes: does the work of a stage in this one."""
+
+    @staticmethod
+    def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
+        return perform(stage, run, inputs, recipient)
 
 
 @dataclass(frozen=True)
@@ -56,10 +71,18 @@ def _reports(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEngine]:
-    home = tmp_path_factory.mktemp("engine")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> SharedEngine:
+    return SharedEngine(tmp_path_factory.mktemp("no-orchestrator"), partial(take, runner=InProcess()))
+
+
+@pytest.fixture(scope="session")
+def orchestrator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEngine]:
+    """The same through Prefect: one server for all tests."""
+    home = tmp_path_factory.mktemp("orchestrator")
     with prefect_server(home):
-        yield SharedEngine(home)
+        from flows.pipeline.orchestrated import take_with
+
+        yield SharedEngine(home, partial(take_with, Here()))
 
 
 @pytest.fixture

@@ -9,15 +9,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome, _check_unchanged
+from flows.gate import Outcome
 from flows.identity import read_inputs
 from flows.progress import listening
+from tasks.core.errors import BadInput
+from tasks.core.files import file_sha256
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.errors import BadInput
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import file_sha256
 from tasks.request.load import load_request
+from tasks.request.snapshot import take_snapshot
 from tests.support.search import files_holding, holds
 from tests.support.world import (
     DIAGNOSES,
@@ -42,8 +43,8 @@ FREE = recipient("free", agreement={"id": "DUA-free", "expires": "2030-12-31"})
 UNSOLVABLE = recipient("unsolvable", adversary={"prior": 1e-300, "penalty": 1e12})
 """Products of these terms leave the range of numbers, so that no plan can be solved."""
 WEIGHTS = {SENSITIVE_MARK: 1.0, "influenza": 0.1}
-PRIVATE = {"prepared.npz", "masked.npz", "combined.json"} | {
-    f"{stage}-fined.json" for stage in ("sequential", "combined", "score", "linkage", "utility")
+PRIVATE = {"prepared.npz", "masked.npz", "collected.json"} | {
+    f"{stage}-fined.json" for stage in ("sequential", "combined", "identity", "linkage", "utility")
 }
 
 
@@ -85,7 +86,7 @@ def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
 
     def look(step: str) -> None:
         if step == "deciding and reporting for fined":
-            for path in (world.workspace.private / "runs").rglob("*.*"):
+            for path in (world.workspace.private / "runs").glob("*/*.*"):
                 private[path.name] = {mark: holds(path.read_bytes(), mark) for mark in (ID_MARK, SENSITIVE_MARK)}
 
     with listening(look):
@@ -217,6 +218,7 @@ def test_the_file_as_delivered_carries_the_judged_figures(made: Made) -> None:
 
 
 def test_files_between_stages_hold_no_value_and_are_gone_afterwards(made: Made) -> None:
+    """But for the private copies of the inputs, in a folder of their own, and the file itself."""
     assert PRIVATE | {"released-fined.csv"} <= made.private.keys()
     for name, held in made.private.items():
         assert held == {ID_MARK: False, SENSITIVE_MARK: name == "released-fined.csv"}, name
@@ -235,16 +237,15 @@ def test_neither_records_nor_reports_nor_the_ledger_hold_a_value(made: Made, eng
         assert not any(holds(path.read_bytes(), value) for value in DIAGNOSES)
 
 
-def test_a_changed_register_is_another_release(made: Made, releasegate: Any) -> None:
+def test_a_changed_register_is_another_release(made: Made, releasegate: Any, tmp_path: Path) -> None:
     world = made.world
     loaded = load_request(world.request)
     inputs = read_inputs(loaded)
-    _check_unchanged(loaded, inputs)
     before = (world.folder / "register.csv").read_bytes()
     try:
         write_register(world, 3)
-        with pytest.raises(BadInput, match="the external register was changed while the gate was at work"):
-            _check_unchanged(loaded, inputs)
+        with pytest.raises(BadInput, match=r"external_data.path was changed while the gate was at work"):
+            take_snapshot(loaded, inputs.by_place, tmp_path)
         told = releasegate("explain", made.outcome.release_id, "--workspace", world.workspace.root, "--json")
         assert told.code == 2
         assert "the external register changed since the decision" in told.document["error"]["what"]

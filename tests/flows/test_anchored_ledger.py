@@ -86,7 +86,7 @@ def test_what_is_as_it_was_fits(kept: Kept) -> None:
     ("change", "where", "what"),
     [
         (with_other(2), "ledger entries 1 to 3", "is not in the ledger before entry 4"),
-        (with_other(7), "ledger entries 4 to 8", "entry 8 is another than it names"),
+        (with_other(7), "ledger entries 4 to 8", "entry 8 is not the one that it names"),
         (without(9, 10), "after ledger entry 8, the last", "no entry records its signature"),
         (without(6, 7, 8, 9, 10), "ledger entries 4 to 6", "signed when there were 8 entries, and now there are 5"),
     ],
@@ -163,7 +163,7 @@ class TestDocumentsThatAreNone:
         told = kept.verify()
         assert told.code == 3
         assert "contradict each other" in told.err.splitlines()[0]
-        assert "decision/registry.json: entry 5 records another than the decision that it holds" in told.err
+        assert "decision/registry.json: entry 5 does not record the decision that it holds" in told.err
 
     def test_a_decision_of_the_workspace_that_cannot_be_read(self, kept: Kept) -> None:
         (kept.made.bundle / "decision" / "registry.json").write_text("{")
@@ -177,4 +177,4 @@ class TestDocumentsThatAreNone:
         kept.pdf.write_bytes(other.sign().path.read_bytes())
         told = kept.from_pdf()
         assert told.code == 3
-        assert "entry 8 is another than it names" in told.err
+        assert "entry 8 is not the one that it names" in told.err

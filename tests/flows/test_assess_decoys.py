@@ -47,7 +47,7 @@ def test_for_programs(decoyed: World, releasegate: Any) -> None:
         assert [CollusionFact.model_validate(fact).colluders for fact in decoys["collusion"]] == [1, 2]
         assert decoys["collusion"][1]["worst_informed"] == pytest.approx(0.5)
         assert DetectabilityFact.model_validate(decoys["detectability"]).decoys == 30
-        assert one["supported"]["optimal"] >= 2
+        assert one["supported"]["recipients"] >= 2
     assert document["recipients"]["clinic"]["supported"] == document["recipients"]["registry"]["supported"]
     nothing_was_written(decoyed)
 
@@ -99,7 +99,7 @@ def test_decoys_that_cannot_be_had_say_why_and_show_the_rest(decoyed: World, rel
     document = releasegate("assess", "decoys", decoyed.request, "--json").document
     assert "ask for" in document["refused"]
     assert document["recipients"]["clinic"]["decoys"] is None
-    assert document["recipients"]["clinic"]["supported"]["optimal"] == 0
+    assert document["recipients"]["clinic"]["supported"]["recipients"] == 0
     assert all(cost["optimal"] is None and cost["why_not"] for cost in document["costs"])
     told = silent(releasegate("assess", "decoys", decoyed.request))
     assert told.code == 0

@@ -15,14 +15,15 @@ import pytest
 
 import flows.audit
 from flows.audit import run_audit
+from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
 from flows.reviewing import cast_vote
+from flows.schemas import audit_schema
 from flows.workspace import Workspace
 from tasks.audit.report import AuditReport
-from tasks.decision.record import canonical_json
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import BadInput, WorkspaceError
 from tasks.ledger import sqlite
-from tasks.request.schema import audit_schema
 from tests.support.audited import NOW, Chronicle, busy_quarter, write_ledger
 from tests.support.postgres import PASSWORD, running_server
 from tests.support.search import files_holding
@@ -85,7 +86,7 @@ def test_an_audit_is_not_written_over(small: Workspace, tmp_path: Path) -> None:
     folder = audit(small, tmp_path).folder
     before = read(folder)
     (folder / "note.txt").write_text("mine")
-    with pytest.raises(WorkspaceError, match="there is an audit of this period already"):
+    with pytest.raises(WorkspaceError, match="an audit of this period already exists"):
         audit(small, tmp_path)
     assert read(folder) == {**before, "note.txt": b"mine"}
     assert read(audit(small, tmp_path, force=True).folder) == before
@@ -94,7 +95,7 @@ def test_an_audit_is_not_written_over(small: Workspace, tmp_path: Path) -> None:
 def test_force_replaces_audits_alone(small: Workspace, tmp_path: Path) -> None:
     (tmp_path / NAME).mkdir()
     (tmp_path / NAME / "thesis.txt").write_text("mine")
-    with pytest.raises(WorkspaceError, match="what is in the place of the audit is none"):
+    with pytest.raises(WorkspaceError, match="the folder of the audit holds something else"):
         audit(small, tmp_path, force=True)
     assert list(read(tmp_path / NAME)) == ["thesis.txt"]
 
@@ -119,10 +120,10 @@ def test_an_error_while_writing_leaves_what_was_there(
     [
         (("2026-03-31", "2026-01-01"), "the period ends before it begins"),
         (("2026-01-01", "2026-04-11"), "the period has not ended"),
-        (("2026-01-01", "2026-02-30"), "this is no day"),
-        (("01.01.2026", "2026-02-03"), "this is no day"),
-        (("20260101", "2026-02-03"), "this is no day"),
-        (("", "2026-02-03"), "this is no day"),
+        (("2026-01-01", "2026-02-30"), "this is not a day"),
+        (("01.01.2026", "2026-02-03"), "this is not a day"),
+        (("20260101", "2026-02-03"), "this is not a day"),
+        (("", "2026-02-03"), "this is not a day"),
     ],
 )
 def test_days_that_are_no_period_are_refused(
@@ -224,9 +225,16 @@ def test_the_gate_records_what_an_audit_needs_and_no_value_of_people(world: Any,
     world.ask(recipients=[UNIVERSITY, LAPSED], policy={"id": "standard", "version": "1", "review": reviews})
     outcome = world.run(engine)
     cast_vote(
-        outcome.release_id, world.workspace, reviewer="M. Okafor", vote="approve", reason="Recounted",
-        recipient="university", clock=lambda: DECIDED + timedelta(hours=3),
-    )  # fmt: skip
+        ReleaseAction(
+            outcome.release_id,
+            world.workspace,
+            by="M. Okafor",
+            reason="Recounted",
+            recipient="university",
+            clock=lambda: DECIDED + timedelta(hours=3),
+        ),
+        "approve",
+    )
     university = next(record for record in outcome.records if record.recipient.id == "university")
     world.workspace.releases.rename(tmp_path / "moved away")
     day = DECIDED.date()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tasks.errors import BadInput, DataError, HierarchyError, PopulationError, RequestError, WorkspaceError
+from tasks.core.errors import BadInput, DataError, HierarchyError, PopulationError, RequestError, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support.silence import CANARY, assert_silent
@@ -126,7 +126,7 @@ REQUESTS = [
         lambda world: world.ask(masking=[{"attributes": ["note"], "method": "mdav", "k": 3}]),
         RequestError,
         "masking[0].attributes[0]",
-        got="another type",
+        got="a column of type text",
     ),
     Case(
         "masking by another's parameter",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tests.support import world as worlds
 from tests.support.search import files_holding, holds
 from tests.support.world import World, make_world, recipient
@@ -116,13 +116,13 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        "tasks.microdata.task.prepare_file",
+        "flows.pipeline.work.prepare_file",
         "tasks.validation.run.validate",
-        "tasks.risk.task.plan",
-        "tasks.masking.task.mask_columns",
-        "tasks.risk.task.combine",
-        "tasks.linkage.task.attack",
-        "tasks.utility.task.measure",
+        "tasks.assessments.sequential.assessment.plan",
+        "flows.pipeline.work.mask_columns",
+        "tasks.assessments.combined.assessment.combine",
+        "tasks.assessments.linkage.assessment.attack",
+        "tasks.assessments.utility.assessment.measure",
         "tasks.delivery.reread.score_again",
         "flows.gate.seal",
     ],
@@ -131,7 +131,7 @@ def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
     *,
     place: str,
     world: World,
-    engine: Any,
+    orchestrator: Any,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
@@ -149,13 +149,13 @@ def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
         policy={"gates": OPEN},
     )
     with pytest.raises(StageFailed) as caught:
-        world.run(engine)
+        world.run(orchestrator)
     assert caught.value.got == "ValueError"
     assert caught.value.exit_code == 3
     printed = capfd.readouterr()
     told = "".join([*traceback.format_exception(caught.value), caplog.text, printed.out, printed.err])
     assert not holds(told.encode(), MARK)
     assert files_holding(world.workspace.root, MARK) == []
-    assert files_holding(engine.home, MARK) == []
+    assert files_holding(orchestrator.home, MARK) == []
     assert [path.suffix for path in (world.workspace.private / "runs").rglob("*")] == [".lock"]
     assert list(world.workspace.staging.rglob("*.*")) == []

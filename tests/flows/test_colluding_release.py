@@ -1,4 +1,4 @@
-"""A release to two recipients who may lay their copies beside each other, from request to copies and what is left."""
+"""A release to two recipients who may pool their copies, from request to copies and re-assessment."""
 
 from datetime import timedelta
 from typing import Any
@@ -20,7 +20,7 @@ POLICY = {
         {"measure": INFORMED, "at_most": 0.3, "because": "a bound"},
         {"measure": "sequential.maximum_risk", "at_most": 1, "because": "another"},
     ],
-    "generalization": {"method": "basic-partition", "collusion": {"recipients": "all", "probability": 0.01}},
+    "generalization": {"method": "basic-partition", "collusion": {"recipients": "all"}},
 }
 
 
@@ -31,25 +31,17 @@ def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(world, world.run(engine))
 
 
-def test_gates_judge_a_copy_by_what_the_hand_sees(made: Made) -> None:
+def test_gates_judge_a_copy_by_what_the_coalition_sees(made: Made) -> None:
     clinic, insurer = made.record("clinic"), made.record("insurer")
     for record in (clinic, insurer):
         assert record.decision is Verdict.APPROVED, record.reasons
         assert record.risk is not None
-        assert record.risk.game.collusion is not None
-        (hand,) = record.risk.game.collusion.hands
+        (seen,) = record.risk.coalitions
         (gate,) = (one for one in record.gates if one.id == INFORMED)
-        assert gate.measured == hand.maximum_risk == 0.25
+        assert gate.measured == seen.maximum_risk == 0.25
         (rescored,) = (one for one in record.gates if one.id == RESCORED_EQUAL)
         assert rescored.passed
     assert insurer.risk is not None
-    assert clinic.risk is not None
-    assert insurer.risk.transparent.maximum_risk == pytest.approx(1 / 15)
-    assert clinic.risk.game.collusion is not None
-    fact = clinic.risk.game.collusion
-    assert fact.shared is not None
-    assert fact.own_under_collusion is not None
-    assert max(fact.shared, fact.own_under_collusion) < fact.payoff < sum(own or 0 for own in fact.own.values())
 
 
 def test_each_gets_his_copy(made: Made) -> None:
@@ -59,12 +51,12 @@ def test_each_gets_his_copy(made: Made) -> None:
     assert {"*", "372**", "381**"} <= set(made.data("insurer")[list(QUASI_IDENTIFIERS)].to_numpy().ravel())
 
 
-def test_what_has_left_is_judged_in_one_hand_again(made: Made) -> None:
+def test_delivered_copies_are_judged_as_a_coalition_again(made: Made) -> None:
     found = reassess(made.outcome.release_id, made.world.workspace, clock=lambda: NOW + timedelta(days=30))
     for one in found:
         assert one.verdict is Again.HOLDS, one.because
         assert one.record is not None
-        (hand,) = one.record.hands
-        assert (hand.kind, hand.judged, hand.cannot) == ("declared", True, "")
-        (gate,) = (gate for gate in hand.gates if gate.id == INFORMED)
+        (pooled,) = one.record.coalitions
+        assert (pooled.kind, pooled.judged, pooled.cannot) == ("declared", True, "")
+        (gate,) = (gate for gate in pooled.gates if gate.id == INFORMED)
         assert gate.measured == gate.measured_then == 0.25

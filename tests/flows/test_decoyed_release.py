@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from flows.gate import Outcome
+from tasks.core.errors import RequestError, StageFailed, WorkspaceError
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decoys.manifest import Holder, Manifest
 from tasks.decoys.vault import Vault
-from tasks.errors import RequestError, StageFailed, WorkspaceError
 from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, the_same_decoys, with_decoys
 from tests.support.search import files_holding, files_holding_each, holds
 from tests.support.world import COLUMNS, QUASI_IDENTIFIERS, World, recipient, write_table
@@ -206,7 +206,7 @@ def test_a_fault_that_quotes_the_data_tells_nothing(
     def quote(*given: object, **_more: object) -> None:
         raise ValueError(f"cannot draw {MARK} of {given}")
 
-    monkeypatch.setattr("tasks.decoys.task.plant", quote)
+    monkeypatch.setattr("tasks.decoys.stage.plant", quote)
     one = make_decoyed_world(tmp_path / "other" / "world")
     with pytest.raises(StageFailed) as caught:
         one.run(engine)

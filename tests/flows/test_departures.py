@@ -6,8 +6,9 @@ import pytest
 
 from flows.delivered import Departures
 from flows.workspace import Workspace
-from tasks.decision.record import DecisionRecord, canonical_json
-from tasks.ledger import bodies
+from tasks.core.canonical import canonical_json
+from tasks.decision import bodies
+from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support import records
@@ -56,7 +57,7 @@ def test_what_a_decision_named_is_in_the_ledger_and_else_in_its_bundle(
         departures = Departures(workspace, ledger)
     first, last, _ = departures.copies
     known = bundle or not by_an_earlier_version
-    assert departures.beside(first) == ((last,) if known else ())
+    assert departures.of_the_same_people(first) == ((last,) if known else ())
     assert departures.silent == (frozenset() if known else {last.name})
 
 
@@ -69,5 +70,5 @@ def test_a_record_that_is_not_the_decided_one_says_nothing(tmp_path: Path) -> No
         leave(ledger, decided(FIRST))
         leave(ledger, second, by_an_earlier_version=True)
         departures = Departures(workspace, ledger)
-    assert departures.beside(departures.copies[0]) == ()
+    assert departures.of_the_same_people(departures.copies[0]) == ()
     assert departures.silent == {f"{SECOND}/{WHO}"}

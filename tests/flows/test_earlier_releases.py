@@ -10,7 +10,7 @@ import pytest
 from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
 from flows.identity import Inputs, read_inputs
 from flows.workspace import Workspace, open_workspace
-from tasks.errors import RequestError, StageFailed
+from tasks.core.errors import RequestError, StageFailed
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request

@@ -18,18 +18,18 @@ import pyrage
 import pytest
 
 import flows.reviewing
-from flows.cases import pending_key
+from flows.cases import ReleaseAction, pending_key
 from flows.gate import Outcome, run_release
 from flows.progress import listening
 from flows.reviewing import cast_vote
-from flows.workspace import Workspace
+from flows.workspace import INPUTS, Workspace
+from tasks.core.errors import StageFailed, TamperingFound
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State
 from tasks.delivery.bundle import seal
 from tasks.delivery.pending import seal_folder
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import StageFailed, TamperingFound
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support.search import files_holding_each, holds
@@ -225,6 +225,8 @@ def clear_files(workspace: Workspace, *digests: str | None) -> list[str]:
     """Files that are the clear ones, or named like them."""
     found = []
     for path in workspace.root.rglob("*"):
+        if INPUTS in path.parts:  # the run's private copies of the sources
+            continue
         clear = path.name.startswith(("released-", "data.")) and not path.name.endswith(".age")
         if path.is_file() and (clear or sha256(path.read_bytes()).hexdigest() in digests):
             found.append(path.name)
@@ -319,13 +321,15 @@ def waiting(decided: Published, tmp_path: Path) -> Published:
 
 def vote(published: Published, reviewer: str) -> Any:
     return cast_vote(
-        published.outcome.release_id,
-        published.workspace,
-        reviewer=reviewer,
-        vote="approve",
-        reason="Figures recounted.",
-        recipient="clinic",
-        clock=lambda: NOW + timedelta(hours=1),
+        ReleaseAction(
+            published.outcome.release_id,
+            published.workspace,
+            by=reviewer,
+            reason="Figures recounted.",
+            recipient="clinic",
+            clock=lambda: NOW + timedelta(hours=1),
+        ),
+        "approve",
     )
 
 

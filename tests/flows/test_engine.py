@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from flows.engine import discard_foreign_results, prefect_server
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from flows.gate import Outcome
+from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
 from tasks.decision.gates import RESCORED_EQUAL
-from tasks.decision.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.request.model import Method
 from tests.support.world import (

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from flows.workspace import Workspace, open_workspace
+from tasks.core.errors import ParameterError
 from tasks.decoys.keys import VARIABLE, add_key, load_keys, make_keys
 from tasks.decoys.manifest import canonical_bytes
 from tasks.decoys.sealing import NONCE_BYTES, KeyRing, new_key, open_sealed, seal
 from tasks.decoys.vault import Vault
-from tasks.errors import ParameterError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.decoy_world import world

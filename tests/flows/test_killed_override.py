@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from flows.cases import ReleaseAction
 from flows.ledger import open_ledger
 from flows.overriding import override_gates
 from flows.reviewing import overview
@@ -14,7 +15,10 @@ from tests.flows.test_killed_release import killed_at
 from tests.support.forked_commands import forked_commands
 from tests.support.world import BROKER, World, recipient
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as for other releases that are killed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="as for other releases that are killed"),
+]
 
 OFFICER = "P. Officer"
 LISTED = ["transparent.maximum_risk", "transparent.attacked_share", "sequential.maximum_risk"]
@@ -29,7 +33,7 @@ def test_what_is_recorded_is_finished_and_counts_once(world: World, engine: Any)
     blocked = world.run(engine)
     assert blocked.standings["broker"].state is State.BLOCKED
     closed = [gate.id for gate in blocked.records[0].gates if not gate.passed]
-    override_gates(blocked.release_id, place, officer=OFFICER, reason="the registry closes", gates=closed)
+    override_gates(ReleaseAction(blocked.release_id, place, by=OFFICER, reason="the registry closes"), closed)
 
     with forked_commands() as commands:
         killed_at("after the ledger", world, commands)

@@ -15,7 +15,7 @@ from tasks.ledger.store import Ledger
 from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.world import World, make_world, releasegate
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
 KILLED_AT = """
 import os, signal
@@ -48,10 +48,10 @@ STEPS = {
         "validation-fact.json",
         "validation-positions.json",
         "masked.npz",
-        "combined.json",
+        "collected.json",
     },
-    "writing": {f"{stage}-university.json" for stage in ("score", "sequential", "combined", "linkage", "utility")}
-    | {"played-university.npz"},
+    "writing": {f"{stage}-university.json" for stage in ("identity", "sequential", "combined", "linkage", "utility")}
+    | {"generalization-university.npz"},
     "deciding": {"released-university.csv"},
     "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
     "after sealing": set(),

@@ -8,9 +8,11 @@ import pytest
 
 from flows.ledger import VARIABLE, has_ledger, open_ledger
 from flows.workspace import open_workspace
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 from tests.support.postgres import PASSWORD, Server, running_server
 from tests.support.world import LAPSED, UNIVERSITY, make_world
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.workspace import open_workspace
+from flows.workspace import INPUTS, open_workspace
 
 DRAFTS = (
     ".ledger-0a1b",
@@ -44,3 +44,17 @@ def test_runs_that_nobody_takes_up_again_are_removed_and_others_are_not(tmp_path
         workspace.forget_abandoned()
     left = sorted(path.name for path in (workspace.private / "runs").iterdir() if path.is_dir())
     assert left == ["interrupted", "under-way"]
+
+
+def test_an_interrupted_run_keeps_no_copies_of_its_inputs(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path)
+    for name in ("under-way", "interrupted"):
+        copy = workspace.run(name) / INPUTS / "0" / "data.csv"
+        copy.parent.mkdir(parents=True)
+        copy.write_text("data")
+        os.utime(workspace.run(name), (time.time() - 86400,) * 2)
+    with workspace.alone("under-way"):
+        workspace.forget_abandoned()
+    assert (workspace.run("under-way") / INPUTS).is_dir()
+    assert list(workspace.run("interrupted").iterdir()) == []
+    assert time.time() - workspace.run("interrupted").stat().st_mtime > 80000, "it is as old as it was"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tasks.decision.linkage_facts import LinkageFact
-from tasks.decision.measures import MEASURES
+from tasks.assessments.linkage.facts import LinkageFact
+from tasks.assessments.measures import MEASURES
+from tasks.assessments.utility.facts import UtilityFact
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.utility_facts import UtilityFact
 from tasks.request.model import Measure
 from tests.flows.conftest import SharedEngine
 from tests.support.world import DIAGNOSES, RECORDS, World, drawn_rows, make_world

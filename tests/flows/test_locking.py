@@ -10,7 +10,7 @@ import pytest
 
 from flows.locking import alone, is_held
 from flows.progress import listening
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 from tests.support.ledgers import forked
 
 REFUSED = WorkspaceError("somebody else is at work", where="here", expected="one", fix="wait")

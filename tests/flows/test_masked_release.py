@@ -16,11 +16,12 @@ import pytest
 from flows.gate import Outcome
 from flows.progress import listening
 from flows.workspace import Workspace
+from tasks.assessments.linkage.attack import Attacked, attack
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import StageFailed
 from tasks.ledger.store import Ledger
-from tasks.linkage.attack import Attacked, Setting, attack
 from tests.support.search import holds, pdf_parts
 from tests.support.world import (
     COLUMNS,
@@ -74,10 +75,10 @@ def ask(world: World, *recipients: dict[str, Any], **changes: Any) -> None:
     world.ask(attributes=NUMBERS, masking=MASKING, recipients=list(recipients), **changes)
 
 
-def attack_or_fail(setting: Setting, generator: np.random.Generator, **options: Any) -> Attacked:
-    if setting.recipient.id == "unlucky":
+def attack_or_fail(candidate: Candidate, generator: np.random.Generator, **options: Any) -> Attacked:
+    if candidate.recipient.id == "unlucky":
         raise StageFailed("the attack met its match", where="a test", expected="luck", got="none", fix="try again")
-    return attack(setting, generator, **options)
+    return attack(candidate, generator, **options)
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def masked(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Masked:
         policy={"gates": [RISK, LINKED], "linkage": {"learned": False}},
     )
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tasks.linkage.task.attack", attack_or_fail)
+        patched.setattr("tasks.assessments.linkage.assessment.attack", attack_or_fail)
         first = world.run(engine)
     ask(world, UNIVERSITY)
     return Masked(world, frame, first, world.run(engine))
@@ -255,8 +256,7 @@ def test_the_same_request_gives_the_same_bytes(masked: Masked, engine: Any, tmp_
         again = masked.world.run(engine, other.root)
     assert (again.release_id, again.repeated) == (masked.second.release_id, False)
     assert "masking" in steps
-    assert "linking the release for university to its originals" in steps
-    assert "measuring the utility of the release for university" in steps
+    assert "assessing the copy for university" in steps
     bundle = masked.second.bundle
     names = [
         path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file() and path.suffix in {".csv", ".json"}

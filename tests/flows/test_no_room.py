@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from flows.workspace import Workspace, open_workspace
+from tasks.core.errors import WorkspaceError
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.request.snapshot import take_snapshot
 from tests.support.serving import BRIEF
 from tests.support.world import ROOT, World, releasegate
 
@@ -147,14 +148,15 @@ def test_a_workspace_on_a_disk_that_is_read_only(world: World, mount: Callable[.
     assert caught.value.got == "Read-only file system"
 
 
-def test_a_file_in_the_place_of_the_runs_folder(world: World, engine: Any) -> None:
-    def stand_in_the_way(home: Path, results: Path) -> Any:
-        results.parent.write_text("")
-        return engine(home, results)
+def test_a_file_in_the_place_of_the_runs_folder(world: World, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stand_in_the_way(loaded: Any, hashes: Any, folder: Path) -> None:
+        folder.parent.write_text("")
+        take_snapshot(loaded, hashes, folder)
 
+    monkeypatch.setattr("flows.gate.take_snapshot", stand_in_the_way)
     with pytest.raises(WorkspaceError, match="cannot be read or written") as caught:
-        world.run(stand_in_the_way)
-    assert caught.value.where.startswith("preparation (")
+        world.run(engine)
+    assert caught.value.where.startswith("release (")
     nothing_leaves(world.workspace)
 
 

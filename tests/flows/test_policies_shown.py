@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from flows.cli.assessed_policies import policy_legend, policy_tables, proof_in_words
-from tasks.decision.division_fact import DivisionFact
+from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.policies import ComparedPolicy, Comparison
 from tasks.generalization.setting import game_table
-from tasks.risk.policies import ComparedPolicy, Comparison
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 from tests.support.world import World
 
@@ -133,10 +133,9 @@ def test_one_representation_for_several_is_said_to_be(tmp_path: Path) -> None:
 
     together = shown(tmp_path, two, changed(*GENERALIZATION, "shared", to={"recipients": "all"}))
     assert "One file is made for 2 recipients together; the figures are those of this one." in together
-    colluding = {"recipients": "all", "probability": 0.5}
+    colluding = {"recipients": "all"}
     apart = shown(tmp_path, two, changed(*GENERALIZATION, to={"method": "basic", "collusion": colluding}))
-    assert "Copies of 2 recipients are made together, as these may lay them beside each other." in notes(apart)
-    assert "common cannot be played: the method common makes no copies" in notes(apart)
+    assert "the gates judge what coalitions see as well" in notes(apart)
     # The other is kept off by groups of 12.
     assert "k = 6 is" in notes(shown(tmp_path, two))
     assert "at most 6 records, got 12" in notes(together)

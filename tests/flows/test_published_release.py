@@ -2,6 +2,7 @@
 
 import csv
 import fcntl
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,11 @@ import pytest
 from flows.gate import Outcome
 from flows.progress import listening
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, StageFailed, WorkspaceError
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.errors import BadInput, StageFailed, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.request.snapshot import take_snapshot
 from tests.support.search import files_holding
 from tests.support.world import (
     COLUMNS,
@@ -375,14 +378,45 @@ def test_a_file_changed_between_writing_and_sealing_never_leaves(world: World, e
     assert [event for event, _ in entries(world.workspace)][2:] == ["requested", "decided", "published"]
 
 
-def test_data_changed_during_the_run_are_not_released(world: World, engine: Any) -> None:
-    def change() -> None:
-        world.spoil(note={3: "another"})
+def test_what_leaves_is_what_was_there_at_the_start(world: World, engine: Any) -> None:
+    """Neither data exchanged before the first stage reads them, nor those put in place while the file is written."""
+    before = world.data.read_bytes()
 
-    with listening(during("deciding", change)), pytest.raises(BadInput, match="changed while the gate was at work"):
+    def exchange() -> None:
+        world.spoil(note=dict.fromkeys(range(RECORDS), "exchanged for names"))
+
+    def put_back() -> None:
+        world.data.write_bytes(before)
+
+    def both(name: str) -> None:
+        during("reading data", exchange)(name)
+        during("validating", put_back)(name)
+        during("writing and re-scoring", exchange)(name)
+        during("deciding", put_back)(name)
+
+    with listening(both):
+        made = world.run(engine)
+    (record,) = made.records
+    assert record.decision is Verdict.APPROVED
+    assert record.dataset.source_sha256 == hashlib.sha256(before).hexdigest()
+    delivered = (made.bundle / "delivery" / "university" / "data.csv").read_text()
+    assert "exchanged" not in delivered
+    assert delivered.count("seen in room") > 100
+
+
+def test_data_changed_before_they_are_copied_are_refused(
+    world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.gate.take_snapshot", partial(_spoiled_before, world, take_snapshot))
+    with pytest.raises(BadInput, match=r"dataset\.path was changed while the gate was at work"):
         world.run(engine)
     assert list(world.workspace.releases.iterdir()) == []
     assert [event for event, _ in entries(world.workspace)] == ["requested", "refused"]
+
+
+def _spoiled_before(world: World, take: Any, *given: Any) -> None:
+    world.spoil(note={3: "another"})
+    take(*given)
 
 
 def test_under_the_orchestrators_log_settings_a_report_with_something_missing_still_fails(engine: Any) -> None:

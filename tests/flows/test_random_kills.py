@@ -8,7 +8,7 @@ import pytest
 
 from tests.crashes.campaign import campaign
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems end servers later")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="other systems end servers later")]
 SEED = 3
 KINDS = ("decoys", "reviews")
 

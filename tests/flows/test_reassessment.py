@@ -16,15 +16,16 @@ import pytest
 
 from flows.reassessing import Reassessed, reassess, reassess_all
 from flows.reassessing_copy import Options
+from flows.schemas import reassessment_schema
 from flows.workspace import Workspace
 from reports.reassessment import reassessment_html, render_reassessment
-from tasks.decision.record import DecisionRecord, canonical_json
-from tasks.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment.record import Again, Reassessment
 from tasks.reassessment.scoring import score_with_originals
-from tasks.request.schema import reassessment_schema
 from tests.support.decoyed_world import POLICY as DECOYED_POLICY
 from tests.support.decoyed_world import STAKES, make_decoyed_world, the_same_decoys, with_decoys
 from tests.support.search import files_holding_each
@@ -485,7 +486,7 @@ def test_copies_of_one_recipient_are_judged_together_and_those_of_others_compare
     out = copied(made, tmp_path)
     (found,) = out.again(number=1)
     assert found.record is not None
-    hands = {(hand.kind, hand.recipients): hand for hand in found.record.hands}
+    hands = {(hand.kind, hand.recipients): hand for hand in found.record.coalitions}
     assert set(hands) == {
         ("same recipient", ("university",)),
         ("compared", ("university", "broker")),
@@ -549,15 +550,15 @@ def test_recipients_who_are_taken_to_share_are_judged_together(made: Out, tmp_pa
     )
     (found,) = out.again(number=1, policy=policy)
     assert found.record is not None
-    declared = next(hand for hand in found.record.hands if hand.kind == "declared")
+    declared = next(hand for hand in found.record.coalitions if hand.kind == "declared")
     assert declared.recipients == ("university", "broker")
-    assert not [hand for hand in found.record.hands if hand.kind == "compared"]
+    assert not [hand for hand in found.record.coalitions if hand.kind == "compared"]
     assert found.verdict is Again.BLOCKED
-    assert "3 releases in one hand" not in found.because[0]
-    assert "in one hand (university, broker)" in " ".join(found.because)
+    assert "3 pooled releases" not in found.because[0]
+    assert "pooled releases (university, broker)" in " ".join(found.because)
 
 
-def test_a_copy_that_cannot_be_laid_beside_does_not_pass_for_one_that_was(made: Out, tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_pooled_does_not_pass_for_one_that_was(made: Out, tmp_path: Path) -> None:
     """With what was kept of the other copy damaged it is another re-assessment, whatever was said before."""
     out = copied(made, tmp_path)
     (whole,) = out.again(number=1)
@@ -584,7 +585,7 @@ def test_a_bundle_that_is_gone_keeps_no_other_copy_from_its_turn(made: Out, tmp_
     assert all("the bundle of a release that has left is gone" in one.because[0] for one in lost)
     assert there.record is not None
     assert {gate.open for gate in there.record.gates if gate.id == INFORMED} == {True}, "it is scored all the same"
-    assert "is gone" in there.record.hands[0].cannot
+    assert "is gone" in there.record.coalitions[0].cannot
     assert there.verdict is Again.CANNOT
 
 
@@ -609,7 +610,7 @@ def test_sets_that_are_too_many_to_be_compared_are_counted(
     with gone(made.world.data):
         (found,) = out.again(number=1)
     assert found.record is not None
-    assert [hand.kind for hand in found.record.hands] == ["same recipient", "compared"]
+    assert [hand.kind for hand in found.record.coalitions] == ["same recipient", "compared"]
     assert found.record.sets_left_out == 1
     assert "1 further set" in reassessment_html(found.record)
 
@@ -640,7 +641,7 @@ def test_a_copy_with_decoys_gives_nothing_away_and_is_judged_by_what_was_measure
     assert (gate.open_then, gate.open, gate.figure_changed) == (True, True, False)
     informed = next(gate for gate in found.record.gates if gate.id == INFORMED)
     assert informed.measured == informed.measured_then
-    measured = [gate.measured for hand in found.record.hands for gate in hand.gates if gate.measured]
+    measured = [gate.measured for hand in found.record.coalitions for gate in hand.gates if gate.measured]
     assert measured
     assert all(float(f"{one:.2e}") == one for one in measured)
     assert "Figures of this copy are rounded" in reassessment_html(found.record)

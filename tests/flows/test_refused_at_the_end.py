@@ -7,7 +7,7 @@ import pytest
 import flows.gate
 from flows.identity import read_inputs
 from flows.ledger import open_ledger
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
 from tests.support.search import files_holding

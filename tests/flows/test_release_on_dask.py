@@ -9,8 +9,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
+from tasks.core.errors import BadInput
 from tasks.delivery.bundle import verify_bundle
-from tasks.errors import BadInput
 from tasks.microdata.counting import by_dask
 from tasks.microdata.row_groups import pieces
 from tests.support.world import World

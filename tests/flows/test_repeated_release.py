@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from flows.cases import open_release
+from flows.cases import ReleaseAction, open_release
 from flows.gate import run_release
 from flows.reviewing import cast_vote
 from flows.revoking import revoke
 from flows.workspace import Workspace
+from tasks.core.errors import StageCrashed
+from tasks.decision import bodies
 from tasks.decision.states import State
-from tasks.errors import StageCrashed
-from tasks.ledger import bodies
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support.world import LAPSED, NOW, UNIVERSITY, World, drawn_rows, make_world
@@ -48,7 +48,9 @@ class Decided:
         return self.world.workspace
 
     def vote(self, vote: Any) -> None:
-        cast_vote(self.release_id, self.workspace, reviewer=REVIEWER, vote=vote, reason="Seen.", clock=lambda: LATER)
+        cast_vote(
+            ReleaseAction(self.release_id, self.workspace, by=REVIEWER, reason="Seen.", clock=lambda: LATER), vote
+        )
 
     def approve(self) -> None:
         self.vote("approve")
@@ -57,12 +59,14 @@ class Decided:
         self.vote("reject")
 
     def revoke(self) -> None:
-        revoke(self.release_id, self.workspace, by=OFFICER, reason="Agreement broken", clock=lambda: LATER)
+        revoke(
+            ReleaseAction(self.release_id, self.workspace, by=OFFICER, reason="Agreement broken", clock=lambda: LATER)
+        )
 
     def supersede(self) -> None:
         self.approve()
         with open_release(self.release_id, self.workspace, LATER) as release:
-            release.append(release.case("university"), [(Event.SUPERSEDED, bodies.superseded(BY))], LATER)
+            release.append(release.case("university"), [(Event.SUPERSEDED, bodies.superseded(BY))])
 
     def nothing(self) -> None:
         pass

@@ -12,21 +12,22 @@ import pytest
 
 import flows.actor
 import flows.reviewing
-from flows.cases import pending_key
+from flows.cases import ReleaseAction, pending_key
 from flows.determination import sign_determination
 from flows.gate import Outcome
+from flows.overriding import reopen
 from flows.reviewing import cast_vote, overview
-from flows.revoking import override, revoke
+from flows.revoking import revoke
 from flows.service.config import service_of
-from flows.service.queue import Entry as Request
 from flows.service.queue import Queue
-from flows.service.queue import State as Queued
-from flows.service.working import decide
+from flows.service.queue import QueuedRequest as Request
+from flows.service.queue import RequestState as Queued
+from flows.service.worker import decide
 from flows.signing import PASSPHRASE
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.certificates import pki
@@ -64,28 +65,29 @@ class Waiting:
 
     def vote(self, reviewer: str, vote: Any = "approve", reason: str = REASON, at: datetime = LATER) -> Any:
         return cast_vote(
-            self.release_id,
-            self.workspace,
-            reviewer=reviewer,
-            vote=vote,
-            reason=reason,
-            recipient="university",
-            clock=lambda: at,
+            ReleaseAction(
+                self.release_id, self.workspace, by=reviewer, reason=reason, recipient="university", clock=lambda: at
+            ),
+            vote,
         )
 
     def revoke(self, by: str, at: datetime = LATER, recipient: str | None = "university") -> Any:
         return revoke(
-            self.release_id, self.workspace, by=by, reason="Agreement broken", recipient=recipient, clock=lambda: at
+            ReleaseAction(
+                self.release_id, self.workspace, by=by, reason="Agreement broken", recipient=recipient, clock=lambda: at
+            )
         )
 
     def override(self, officer: str = OFFICER) -> Any:
-        return override(
-            self.release_id,
-            self.workspace,
-            officer=officer,
-            reason="The purpose was amended",
-            recipient="university",
-            clock=lambda: LATER,
+        return reopen(
+            ReleaseAction(
+                self.release_id,
+                self.workspace,
+                by=officer,
+                reason="The purpose was amended",
+                recipient="university",
+                clock=lambda: LATER,
+            )
         )
 
     def again(self, engine: Any, at: datetime = LATER) -> Outcome:
@@ -160,9 +162,16 @@ def test_a_service_asks_the_ledger_and_never_decides_again_what_awaits_review(wa
     for recipient_id in ("university", "clinic"):
         for reviewer in (FIRST, SECOND):
             cast_vote(
-                waiting.release_id, waiting.workspace, reviewer=reviewer, vote="approve", reason=REASON,
-                recipient=recipient_id, clock=lambda: LATER,
-            )  # fmt: skip
+                ReleaseAction(
+                    waiting.release_id,
+                    waiting.workspace,
+                    by=reviewer,
+                    reason=REASON,
+                    recipient=recipient_id,
+                    clock=lambda: LATER,
+                ),
+                "approve",
+            )
     done = decided_now()
     assert (done.state, done.verdicts) == (Queued.DECIDED, {"university": "released", "clinic": "released"})
     assert waiting.events().count("decided") == before
@@ -278,10 +287,10 @@ def test_a_vote_may_be_changed_until_all_are_in(waiting: Waiting) -> None:
 @pytest.mark.parametrize(
     ("reviewer", "told"),
     [
-        (REQUESTER, "does not review"),
-        ("a.  steward", "does not review"),
-        ("Nobody", "no reviewer"),
-        (OFFICER, "no rev"),
+        (REQUESTER, "may not review"),
+        ("a.  steward", "may not review"),
+        ("Nobody", "not a reviewer"),
+        (OFFICER, "not a rev"),
     ],
 )
 def test_who_may_not_review(waiting: Waiting, reviewer: str, told: str) -> None:
@@ -292,7 +301,7 @@ def test_who_may_not_review(waiting: Waiting, reviewer: str, told: str) -> None:
 
 @pytest.mark.parametrize("reason", ["", "  \n", "x" * 2001, "a\0b", "bell\a"])
 def test_a_reason_is_needed(waiting: Waiting, reason: str) -> None:
-    with pytest.raises(BadInput, match="a reason is needed"):
+    with pytest.raises(BadInput, match="reason cannot be recorded"):
         waiting.vote(FIRST, reason=reason)
     assert Event.VOTED.value not in waiting.events()
 
@@ -318,9 +327,9 @@ def test_an_officer_puts_a_rejected_release_before_its_reviewers_again(waiting: 
         waiting.override()
     waiting.vote(FIRST)
     waiting.vote(SECOND, "reject", AGAINST)
-    with pytest.raises(BadInput, match="does not override"):
+    with pytest.raises(BadInput, match="may not override"):
         waiting.override(REQUESTER)
-    with pytest.raises(BadInput, match="no officer"):
+    with pytest.raises(BadInput, match="not an officer"):
         waiting.override(FIRST)
     told = waiting.override()
     assert told.standings["university"].state is State.AWAITING_REVIEW
@@ -558,7 +567,9 @@ def test_rewritten_reviews_are_found(approved: Waiting) -> None:
 def test_a_copy_of_a_bundle_is_not_voted_on(waiting: Waiting, tmp_path: Path) -> None:
     shutil.copytree(waiting.bundle, tmp_path / waiting.release_id)
     with pytest.raises(ReleasegateError, match="is a copy"):
-        cast_vote(str(tmp_path / waiting.release_id), waiting.workspace, reviewer=FIRST, vote="approve", reason=REASON)
+        cast_vote(
+            ReleaseAction(str(tmp_path / waiting.release_id), waiting.workspace, by=FIRST, reason=REASON), "approve"
+        )
 
 
 def test_who_has_a_key_must_sign(
@@ -612,11 +623,8 @@ class Noon(datetime):
 def test_a_determination_signed_while_it_waits_stays_with_what_reviews_add(waiting: Waiting, engine: Any) -> None:
     def sign(at: datetime) -> Any:
         return sign_determination(
-            waiting.release_id,
-            waiting.workspace,
-            read_credentials=lambda: pki().credentials(),
-            recipient="university",
-            clock=lambda: at,
+            ReleaseAction(waiting.release_id, waiting.workspace, recipient="university", clock=lambda: at),
+            lambda: pki().credentials(),
         )
 
     path = sign(LATER).path

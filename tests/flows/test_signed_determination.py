@@ -21,8 +21,8 @@ import flows.determination
 from flows.cli.sign import PASSPHRASE
 from flows.signing import PASSPHRASE as LEDGER_PASSPHRASE
 from reports.pdf import Attached, write_pdf
+from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.delivery.verification import verify_bundle
-from tasks.errors import BadInput, StageFailed, TamperingFound
 from tasks.ledger.entry import Event
 from tasks.signature.credentials import fingerprint
 from tasks.signature.inspection import inspect_pdf
@@ -120,7 +120,7 @@ def test_several_experts_may_sign_and_each_once(made: Determined) -> None:
     made.sign(recipient="registry")
     made.sign(pki().middle.issue("Second expert"))
     assert len(made.verified().signed) == 3
-    with pytest.raises(BadInput, match="signed with this certificate already"):
+    with pytest.raises(BadInput, match="already signed with this certificate"):
         made.sign()
     assert len(made.entries(Event.SIGNED)) == 3
 
@@ -236,10 +236,10 @@ def test_the_commands_with_pkcs12(
     signing = (*signing, "--recipient", "university")
     asked = run(*signing)
     assert (asked.code, PASSPHRASE in asked.err) == (2, True)
-    monkeypatch.setenv(PASSPHRASE, "another passphrase")
+    monkeypatch.setenv(PASSPHRASE, "a different passphrase")
     refused = run(*signing)
     assert (refused.code, "cannot be opened" in refused.err) == (2, True)
-    assert "another passphrase" not in refused.err.replace("got: another passphrase", "")
+    assert "a different passphrase" not in refused.err.replace("got: a different passphrase", "")
     monkeypatch.setenv(PASSPHRASE, SECRET)
     told = run(*signing, "--json").document
     assert told["fingerprint"] == fingerprint(pki().expert.certificate)
@@ -300,8 +300,7 @@ def test_each_thing_that_can_be_wrong_with_a_file_has_words_of_its_own(
     assert len(set(lines.values())) == len(lines)
     assert lines == {
         "flipped": "the PDF was changed within what was signed: its signature does not fit its bytes",
-        "stranger": "the PDF is whole, but whoever signed it is not trusted: the certificate leads to none of the "
-        "given roots",
+        "stranger": "the PDF is whole, but its signer is not trusted: the certificate leads to none of the given roots",
         "edited": "the PDF was changed after it was signed, in a way that the signature does not allow",
         "countersigned": "the PDF was added to after it was signed, in a way that the signature allows",
         "unsigned": "the PDF is not signed",
@@ -351,7 +350,7 @@ def test_a_pdf_that_is_not_the_recorded_determination_is_told(
     told = run("verify", "--pdf", file, "--trust", root_file)
     assert "it is not the determination that was recorded" in first_line(told)
     assert "does not begin with the recorded determination, byte for byte" in told.err
-    assert "records another file signed with this certificate" in told.err
+    assert "records a different file signed with this certificate" in told.err
     assert run("verify", "--pdf", file, "--trust", root_file, "--alone").code == 0
 
     other = record.replace(b'"decision":"approved"', b'"decision":"blocked"')
@@ -361,7 +360,7 @@ def test_a_pdf_that_is_not_the_recorded_determination_is_told(
         assets={}, attachments=[Attached("decision.json", other, "r")], moment=NOON, identifier="0" * 32,
     )  # fmt: skip
     file.write_bytes(sign_pdf(forged, pki().credentials(), reason="", moment=NOON))
-    assert "decision.json in it is another" in run("verify", "--pdf", file, "--trust", root_file).err
+    assert "decision.json is not the recorded one" in run("verify", "--pdf", file, "--trust", root_file).err
 
 
 def test_a_report_signed_elsewhere_is_told_to_be_in_no_entry(

@@ -10,7 +10,7 @@ import pytest
 from flows.ledger import open_ledger
 from flows.signing import PASSPHRASE, key_file_of, signer_of
 from flows.workspace import Workspace
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 
@@ -58,7 +58,7 @@ def test_a_key_is_made_registered_listed_and_retired(root: Path, key: Any, relea
 
     assert "in ledger entry 2" in key("retire", "ANA RÉ").out
     assert key("list", "--json").document["keys"][0]["retired"] == 2
-    assert "nobody of this name" in key("retire", "Ana Ré").err
+    assert "no person of this name" in key("retire", "Ana Ré").err
     again = key("create", "Ana Ré", "--role", "reviewer", "--key-file", root.parent / "second.pem")
     assert again.code == 0, again.err
     assert events(root) == [Event.KEY_REGISTERED, Event.KEY_RETIRED, Event.KEY_REGISTERED]
@@ -81,7 +81,7 @@ def test_nothing_tells_the_passphrase_or_the_private_key(root: Path, key: Any) -
         (("create", "Ana", "--role", "gate"), "is not one of"),
         (("create", "Ana"), "Missing option"),
         (("create", " ", "--role", "reviewer"), "the name of its holder"),
-        (("retire", "Ana"), "nobody of this name"),
+        (("retire", "Ana"), "no person of this name"),
     ],
 )
 def test_a_misused_command(key: Any, root: Path, arguments: tuple[str, ...], words: str) -> None:
@@ -110,7 +110,7 @@ def test_a_key_whose_file_cannot_be_written_is_not_registered(root: Path, key: A
     key_file_of("Ana").write_text("somebody's")
     told = key("create", "Ana", "--role", "reviewer")
     assert told.code == 2
-    assert "in the place of the new key" in told.err
+    assert "a file of this name already exists" in told.err
     assert key_file_of("Ana").read_text() == "somebody's"
     assert events(root) == []
 

@@ -4,17 +4,17 @@ from typing import Any, Never
 
 import pytest
 
+from tasks.core.errors import StageCrashed, StageFailed
+from tasks.core.guard import guarded
 from tasks.decision.record import Verdict
-from tasks.errors import StageCrashed, StageFailed
-from tasks.guard import guarded
 from tasks.ledger.store import Ledger
 from tests.support.world import World
 
 CRASHES = {
-    "masking": "tasks.masking.task.mask_columns",
-    "risk": "tasks.risk.task.score",
-    "record linkage": "tasks.linkage.task.attack",
-    "utility": "tasks.utility.task.measure",
+    "masking": "flows.pipeline.work.mask_columns",
+    "risk": "tasks.assessments.identity.assessment.score",
+    "record linkage": "tasks.assessments.linkage.assessment.attack",
+    "utility": "tasks.assessments.utility.assessment.measure",
 }
 """Stages, with the function of each that is made to fail."""
 

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 import flows.gate
+from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
+from flows.overriding import reopen
 from flows.reviewing import cast_vote, overview
-from flows.revoking import override, revoke
+from flows.revoking import revoke
 from flows.superseding import what_is_superseded
+from tasks.core.errors import RequestError, StageFailed
 from tasks.decision.states import State
-from tasks.errors import RequestError, StageFailed
 from tasks.ledger.entry import Entry, Event
 from tasks.request.load import load_request
 from tests.support.postgres import Server, running_server
@@ -59,10 +61,14 @@ class Office:
 
     def vote(self, release: str, vote: Any = "approve", at: datetime = LATER, who: str = "university") -> Any:
         place = self.world.workspace
-        return cast_vote(release, place, reviewer=REVIEWER, vote=vote, reason="seen", recipient=who, clock=lambda: at)
+        return cast_vote(
+            ReleaseAction(release, place, by=REVIEWER, reason="seen", recipient=who, clock=lambda: at), vote
+        )
 
     def revoke(self, release: str, at: datetime = LATER, who: str | None = None) -> Any:
-        return revoke(release, self.world.workspace, by=OFFICER, reason="lost", recipient=who, clock=lambda: at)
+        return revoke(
+            ReleaseAction(release, self.world.workspace, by=OFFICER, reason="lost", recipient=who, clock=lambda: at)
+        )
 
     def states(self, release: str, at: datetime = LATER) -> dict[str, State]:
         """As ``review --show`` tells them."""
@@ -141,7 +147,7 @@ def test_of_two_that_would_take_one_place_the_second_is_refused(office: Office) 
     _, second, third = office.ids
     office.vote(second)
     before = office.events()
-    with pytest.raises(StageFailed, match="was superseded meanwhile"):
+    with pytest.raises(StageFailed, match="was superseded in the meantime"):
         office.vote(third)
     assert office.events() == before, "nothing of the transaction is left"
     assert office.states(third) == {"university": State.AWAITING_REVIEW}
@@ -151,7 +157,7 @@ def test_of_two_that_would_take_one_place_the_second_is_refused(office: Office) 
 def test_a_place_that_was_revoked_meanwhile_is_not_taken(office: Office) -> None:
     first, second, _ = office.ids
     office.revoke(first)
-    with pytest.raises(StageFailed, match="was revoked meanwhile"):
+    with pytest.raises(StageFailed, match="was revoked in the meantime"):
         office.vote(second)
     assert office.revoke(second).standings["university"].state is State.REVOKED
 
@@ -294,7 +300,7 @@ def test_a_rejected_release_is_not_reopened_after_its_last_day(office: Office) -
     office.vote(second, "reject")
     assert office.sealed(second)
     with pytest.raises(StageFailed, match="last day of this release has passed"):
-        override(second, office.world.workspace, officer=OFFICER, reason="amended", clock=lambda: NEXT)
+        reopen(ReleaseAction(second, office.world.workspace, by=OFFICER, reason="amended", clock=lambda: NEXT))
     assert not office.sealed(second)
 
 

@@ -17,11 +17,11 @@ import pytest
 
 from flows.gate import Outcome
 from flows.workspace import Workspace
+from tasks.core.errors import WorkspaceError
 from tasks.decoys.keys import VARIABLE
 from tasks.decoys.manifest import Manifest
 from tasks.decoys.sealing import NONCE_BYTES, new_key, seal
 from tasks.decoys.vault import Vault
-from tasks.errors import WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.decoyed_world import (
@@ -367,7 +367,7 @@ class TestBadInput:
             ("colour,shape\nred,round\n", "no quasi-identifier of this release"),
             ("age,age\n20,21\n", "twice"),
             ("age,sex\n20,F\n21\n", "or leave these rows out"),
-            ("age,sex\n20,\udce9\n", "name what stands between its cells with --delimiter"),
+            ("age,sex\n20,\udce9\n", "name the character between its cells with --delimiter"),
         ],
     )
     def test_of_an_incident(self, made: Made, content: str, words: str) -> None:

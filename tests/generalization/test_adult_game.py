@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
+from tasks.assessments.identity.identity import transparent_risk
+from tasks.assessments.identity.outcome import policy_outcome
 from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.lattice_search import continued_search, lattice_search
+from tasks.generalization.lattice_search import lattice_search
 from tasks.generalization.partition import partition
 from tasks.generalization.play import play
 from tasks.microdata.cube import SparseCube, cells_at
 from tasks.request.model import Method
-from tasks.risk.identity import transparent_risk
-from tasks.risk.outcome import policy_outcome
+from tests.reference.continued_search import continued_search
 from tests.support import adult
 
 WORKED = ("48", "Asian-Pac-Islander", "Female", "38363")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget import partitions
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
 from tasks.generalization.budget.priced import PricedCells
@@ -17,6 +17,7 @@ from tasks.generalization.game import Payoffs
 from tasks.microdata.cube import cells_at
 from tests.generalization.test_budget_records import Use, budgets, capacities, reidentified
 from tests.support import adult, slow
+from tests.support.examples import examples
 from tests.support.followers import worlds_with_followers
 from tests.support.worlds import World, worlds
 
@@ -92,7 +93,7 @@ def weighed_of(world: World, *, by_records: bool, sparse: bool) -> Weighed:
     return Weighed(world.tuples(world.people), world.tuples(world.records), records, by_records)
 
 
-@settings(deadline=None, max_examples=50, phases=[Phase.generate])
+@settings(deadline=None, max_examples=examples(50), phases=[Phase.generate])
 @given(
     world=st.one_of(worlds(max_attributes=2, max_count=4), worlds_with_followers(max_attributes=2)).map(covered),
     rule=st.sampled_from(Rule),
@@ -108,23 +109,12 @@ def test_as_every_partition(world: World, rule: Rule, by_records: bool, sparse: 
         with pytest.raises(StageFailed):
             plan_partition(problem, weighed, budget, rule)
         return
-    plan = plan_partition(problem, weighed, budget, rule)
-    assert plan.payoff == pytest.approx(expected, abs=1e-5)
-    assert plan.bound >= plan.payoff
-    check_plan(world, plan, budget, by_records=by_records)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partitions, "best_tree", lambda *_: None)
-        relaxed = plan_or_none(world, budget, rule, by_records=by_records)
-    if relaxed is not None:
-        assert relaxed.payoff <= expected + 1e-5 <= relaxed.bound + 2e-5
-        check_plan(world, relaxed, budget, by_records=by_records)
-
-
-def plan_or_none(world: World, budget: Budget, rule: Rule, *, by_records: bool) -> PartitionPlan | None:
     try:
-        return plan_partition(world.problem(), weighed_of(world, by_records=by_records, sparse=False), budget, rule)
-    except StageFailed:
-        return None
+        plan = plan_partition(problem, weighed, budget, rule)
+    except StageFailed:  # the relaxation mixes partitions, and none of these keeps the limits by itself
+        return
+    assert plan.payoff <= expected + 1e-5 <= plan.bound + 2e-5
+    check_plan(world, plan, budget, by_records=by_records)
 
 
 def check_plan(world: World, plan: PartitionPlan, budget: Budget, *, by_records: bool) -> None:
@@ -221,7 +211,7 @@ def test_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "_NEAR", 1e-3)
     most, table = 100.0, adult.table()
     weighed = Weighed(table.population, table.data, table.records, by_records=True)
-    plan = plan_partition(adult.problem(), weighed, Budget(reidentifications=most), effort=0.1)
+    plan = plan_partition(adult.problem(), weighed, Budget(reidentifications=most))
     assert plan.payoff / table.data.total > 1184.68
     assert plan.gap / table.data.total < 0.03
     assert plan.spent[0].used <= most * (1 + 1e-9)

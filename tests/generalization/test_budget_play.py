@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.ruling import ruled_records
 from tasks.generalization.budget.terms import Budget
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss, Payoffs
-from tasks.generalization.play import Table, play, population_cells
-from tasks.generalization.played_file import load_played, save_played
+from tasks.generalization.generalization_file import load_generalization, save_generalization
+from tasks.generalization.play import CountIndex, play, population_cells
 from tasks.generalization.problem import Problem
 from tasks.request.model import BUDGETED, PARTITIONS, Method
 from tests.generalization.test_budget_records import budgets
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.played import cells_as_sets, table_of
 from tests.support.worlds import World, worlds
 
@@ -29,11 +30,11 @@ def covered(world: World) -> World:
     return replace(world, records=records or {next(iter(world.people)): 1})
 
 
-def problem_of(table: Table, payoffs: Payoffs, weights: np.ndarray) -> Problem:
+def problem_of(table: CountIndex, payoffs: Payoffs, weights: np.ndarray) -> Problem:
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(
     world=worlds(max_attributes=2).map(covered),
     method=st.sampled_from(sorted(BUDGETED)),
@@ -73,7 +74,7 @@ def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: s
         np.testing.assert_array_equal(played.effective[kept], played.people[kept])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(world=worlds(max_attributes=2).map(covered), most=st.sampled_from([0.3, 1.0]), spare=st.booleans())
 def test_the_population_has_what_pays_most_at_the_prices(world: World, most: float, spare: bool) -> None:
     problem, data, population = world.problem(), world.tuples(world.records), world.tuples(world.people)
@@ -100,8 +101,8 @@ def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  #
     for method in sorted(BUDGETED):
         played = play(table, method, pair_world.payoffs, np.ones(2))
         assert played.withheld is not None
-        save_played(played, tmp_path / f"{method.value}.npz")
-        again = load_played(tmp_path / f"{method.value}.npz")
+        save_generalization(played, tmp_path / f"{method.value}.npz")
+        again = load_generalization(tmp_path / f"{method.value}.npz")
         assert again.budget == played.budget
         assert again.withheld is not None
         assert again.withheld.tolist() == [True]

@@ -16,6 +16,7 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, distinct_tuples
 from tests.support import adult_eight, slow
 from tests.support.adult import PAYOFFS
+from tests.support.examples import examples
 from tests.support.worlds import World, worlds
 
 
@@ -32,7 +33,7 @@ CROSSING = tree("age", [[0, 0, 0, 0], [1, 0, 0, 0], [2, 1, 0, 0], [3, 1, 1, 0], 
 NESTED = tree("band", [[0, 0, 0], [1, 0, 0], [2, 1, 0]])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(world=worlds(max_attributes=2))
 def test_a_sparse_cube_gives_that_of_plain_loops(world: World) -> None:
     chosen = common_strategy(world.problem(sparse=True), world.tuples(world.records))
@@ -41,7 +42,7 @@ def test_a_sparse_cube_gives_that_of_plain_loops(world: World) -> None:
         assert tuple(int(level) for level in chosen) == slow.common_strategy(world)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     counts=st.lists(st.integers(0, 4), min_size=18, max_size=18).filter(any),
     gain=st.sampled_from([10, 30, 60]),

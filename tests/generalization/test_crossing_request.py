@@ -12,21 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.identity.policies import Comparison
+from tasks.assessments.identity.stakes import stakes_fact
+from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.lineage import lineages
 from tasks.decoys.stage import Copies
-from tasks.errors import HierarchyError, StageFailed
 from tasks.generalization.budget.terms import Budget
-from tasks.generalization.collusion.colluders import Colluders
-from tasks.generalization.collusion.nested import nested_partitions
-from tasks.generalization.collusion.records import solve_separately
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.dividing import cells_fit, recursion_fits
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
 from tasks.generalization.kanonymity import Metric, search
-from tasks.generalization.lattice_search import continued_search
 from tasks.generalization.partition import partition
-from tasks.generalization.play import PARTITION_RULES, Table, overlapping, play, population_cells
+from tasks.generalization.play import PARTITION_RULES, CountIndex, overlapping, play, population_cells
 from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.robustness import Tolerances
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -34,14 +32,14 @@ from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Method, ReleaseRequest
-from tasks.risk.policies import Comparison
-from tasks.risk.stakes import stakes_fact
+from tests.reference.continued_search import continued_search
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.played import NO_ATTACK, as_sets, cells_as_sets, slow_rule, values_of
 from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
-QUICK = settings(deadline=None, max_examples=12)
+QUICK = settings(deadline=None, max_examples=examples(12))
 BY_RULE = tuple(method for method in WITHOUT_TERMS if method not in PARTITION_RULES)
 
 
@@ -75,14 +73,14 @@ def _write(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
         csv.writer(stream).writerows([header, *rows])
 
 
-def table_asked(world: World, *, dense: bool) -> tuple[Table, ReleaseRequest]:
+def table_asked(world: World, *, dense: bool) -> tuple[CountIndex, ReleaseRequest]:
     with tempfile.TemporaryDirectory() as folder:
         loaded = asked(world, Path(folder))
         table = game_table(loaded.request, tiny_prepared(loaded))
     return table if dense else replace(table, memory_limit=0), loaded.request
 
 
-def own_cells(table: Table, request: ReleaseRequest, method: Method) -> list[slow.Cell]:
+def own_cells(table: CountIndex, request: ReleaseRequest, method: Method) -> list[slow.Cell]:
     payoffs, weights = payoffs_of(request.recipients[0]), weights_of(request)
     return as_sets(table, population_cells(table, method, payoffs, weights))
 
@@ -152,13 +150,13 @@ CROSSING_AGES = changed(
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[LoadedRequest, Prepared, Table]:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[LoadedRequest, Prepared, CountIndex]:
     loaded = tiny_request(tmp_path_factory.mktemp("tiny"), CROSSING_AGES)
     prepared = tiny_prepared(loaded)
     return loaded, prepared, game_table(loaded.request, prepared)
 
 
-Tiny = tuple[LoadedRequest, Prepared, Table]
+Tiny = tuple[LoadedRequest, Prepared, CountIndex]
 
 
 def problem_of(tiny: Tiny) -> Problem:
@@ -172,10 +170,6 @@ def played(tiny: Tiny, method: Method, **changes: Any) -> object:
     return play(replace(tiny[2], outcomes={}, made={}, **changes), method, problem.payoffs, problem.loss.weights)
 
 
-def colluding(tiny: Tiny) -> Colluders:
-    return Colluders.all_or_none([problem_of(tiny).payoffs] * 2, 0.5)
-
-
 NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
     "k-anonymity": lambda tiny: played(tiny, Method.BASIC, demands=plain_demands(2, tiny[1])),
     "search": lambda tiny: search(tiny[2].data.codes, tiny[2].hierarchies, 2, 0.0, Metric.LOSS),
@@ -183,8 +177,6 @@ NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
     "budget of cells": lambda tiny: played(tiny, Method.BASIC_PARTITION, budget=Budget(reidentifications=1.0)),
     "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
     "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
-    "nested copies": lambda tiny: nested_partitions(problem_of(tiny), tiny[2].people, colluding(tiny), Rule.BASIC),
-    "copies by record": lambda tiny: solve_separately(problem_of(tiny), tiny[2].data.codes, colluding(tiny)),
     "lineage": lambda tiny: lineages(tiny[2].hierarchies),
     "decoys": lambda tiny: Copies(tiny[0].request, tiny[1], tiny[2], pd.DataFrame(), NOTHING_MASKED, {}),
 }

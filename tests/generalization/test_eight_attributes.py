@@ -10,10 +10,10 @@ import pytest
 from tasks.generalization.dividing import cells_fit
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
-from tasks.generalization.play import Played, play
-from tasks.generalization.played_file import load_played, save_played
+from tasks.generalization.generalization_file import load_generalization, save_generalization
+from tasks.generalization.play import Generalization, play
 from tasks.generalization.problem import Problem
-from tasks.generalization.table import Table
+from tasks.generalization.table import CountIndex
 from tasks.generalization.wide_partition import solve
 from tasks.request.model import Method
 from tests.support import adult_eight
@@ -25,13 +25,13 @@ K = 75
 
 
 @cache
-def table() -> Table:
+def table() -> CountIndex:
     """About 800 people, 200 of them in the file, and 55,296 strategies."""
     return adult_eight.table(0.0001, records=200, memory_limit=2**20)
 
 
 @cache
-def played(method: Method) -> Played:
+def played(method: Method) -> Generalization:
     return play(table(), method, PAYOFFS, WEIGHTS)
 
 
@@ -40,7 +40,7 @@ def problem() -> Problem:
     return Problem(small.hierarchies, InformationLoss(small.hierarchies, WEIGHTS), PAYOFFS, small.people)
 
 
-def paid(one: Played) -> float:
+def paid(one: Generalization) -> float:
     """Mean over the people of the publisher's payoff, from each one's own cell."""
     people = table().population.counts
     assert one.own is not None
@@ -61,9 +61,9 @@ def test_the_outcome_tells_payoff_bound_and_gap_and_is_kept(monkeypatch: pytest.
         assert 0 <= one.division.gap < 1
         np.testing.assert_array_equal(one.people, one.effective)
         file = BytesIO()
-        save_played(one, file)
+        save_generalization(one, file)
         file.seek(0)
-        assert load_played(file).division == one.division
+        assert load_generalization(file).division == one.division
     assert kept.people.min() >= K
 
 

@@ -9,11 +9,12 @@ from tasks.generalization import problem as problems
 from tasks.generalization.backward_induction import backward_induction, payoff_matrix
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.lattice_search import continued_search
+from tests.reference.continued_search import continued_search
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.worlds import World, worlds
 
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=examples(40))
 
 
 def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] | None, *, sparse: bool) -> None:
@@ -77,7 +78,7 @@ def test_passes_of_any_size_give_the_same(world: World, rule: Rule, profiles_a_p
     np.testing.assert_array_equal(whole[1], parts[1])
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=examples(10))
 @given(world=worlds(max_attributes=2))
 def test_no_tuples_no_strategies(world: World) -> None:
     problem = world.problem()

@@ -5,23 +5,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.common import common_strategy
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
-from tasks.generalization.lattice_search import continued_search, lattice_search
+from tasks.generalization.lattice_search import lattice_search
 from tasks.generalization.partition import partition
 from tasks.generalization.play import play
 from tasks.generalization.problem import all_attacked
 from tasks.generalization.wide_partition import wide_partition
 from tasks.microdata.cube import cells_at
 from tests.generalization.test_exact_solver import check_against_loops
+from tests.reference.continued_search import continued_search
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.followers import attacked_everywhere, one_attempt, worlds_with_followers
 from tests.support.played import NO_ATTACK, cells_as_sets, slow_rule, table_of, values_of
 from tests.support.worlds import WITHOUT_TERMS, World
 
-QUICK = settings(deadline=None, max_examples=25)
+QUICK = settings(deadline=None, max_examples=examples(25))
 MEBIBYTE = 2**20
 
 
@@ -51,7 +53,7 @@ def test_partition(world: World, rule: Rule, sparse: bool) -> None:
         assert slow.cell_of(world, value, tuple(at)) == released[leaf]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(world=worlds_with_followers(), rule=st.sampled_from(Rule), room=st.sampled_from([0, 100 * MEBIBYTE]))
 def test_partition_past_the_cube(world: World, rule: Rule, room: int) -> None:
     problem, people = world.problem(), world.tuples(world.people)
@@ -101,7 +103,7 @@ def test_every_method_as_it_is_played(world: World, method, cell_weights: str) -
         assert not world.payoffs.attacked(played.people[played.people > 0]).any()
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(world=worlds_with_followers(max_attributes=2))
 def test_common_strategy_and_continued_search(world: World) -> None:
     chosen = common_strategy(world.problem(), world.tuples(world.records))

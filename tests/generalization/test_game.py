@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.problem import Problem, fold, value_profiles
 from tasks.microdata.cube import DenseCube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.lattice import Lattice
+from tests.support.examples import examples
 
 TABLE_2 = Payoffs(benefit=1200, loss=300, gain=300, cost=4)
 AGE = hierarchy_from_rows("age", [["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"], ["4", "3-4", "*"]], "test")
@@ -46,7 +47,7 @@ def test_who_attacks_follows_from_the_gain_and_what_is_lost_from_the_loss() -> N
     np.testing.assert_allclose(payoffs.adversary(people), [8 / 3 - 2, 0])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cents=st.integers(1, 10_000), people=st.integers(2, 5000))
 def test_a_tie_is_no_attack_whatever_decimals_the_stakes_have(cents: int, people: int) -> None:
     payoffs = Payoffs(benefit=1, loss=1, gain=cents * people / 100, cost=cents / 100)
@@ -106,7 +107,7 @@ def test_equal_groups_are_named_at_the_lowest_level() -> None:
     np.testing.assert_array_equal(problem.canonical(white[:, None])[:, 0], [white[0], white[0], white[2]])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     rows=st.integers(1, 4).flatmap(
         lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), min_size=1, max_size=30)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.errors import RequestError, StageFailed
+from tasks.core.errors import RequestError, StageFailed
 from tasks.generalization.kanonymity import (
     Closeness,
     DistinctDiversity,

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.kanonymity import DistinctDiversity, Metric, lift, search
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
+from tests.support.examples import examples
 from tests.support.lattice_cases import Case, cases
 
 LETTERS = [[leaf + digit, leaf, "*"] for leaf in "abcd" for digit in "12"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(cases(limits=[0.3, 0.6, 1.0]))
 def test_every_class_satisfies_every_constraint_and_the_loss_is_that_of_the_file(case: Case) -> None:
     codes, trees = case.codes, case.hierarchies

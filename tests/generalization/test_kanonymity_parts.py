@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.kanonymity import (
     Closeness,
     DistinctDiversity,
@@ -17,6 +17,7 @@ from tasks.generalization.kanonymity.classes import compact, number_rows, tally
 from tasks.generalization.kanonymity.constraints import SensitiveConstraint
 from tasks.microdata.cube import dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
+from tests.support.examples import examples
 from tests.support.worlds import count_tuples
 
 NONE = np.zeros(0, dtype=int)
@@ -43,7 +44,7 @@ def _relaxed(constraint: SensitiveConstraint, counts: np.ndarray, whole: np.ndar
     return bool(constraint.relaxed(counts[None, :], whole)[0])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(COUNTS, COUNTS, COUNTS, st.sampled_from(ALL))
 def test_what_merging_keeps(one: np.ndarray, other: np.ndarray, rest: np.ndarray, constraint) -> None:
     whole = one + other + rest
@@ -115,7 +116,7 @@ def _people():
     return dense_cube(count_tuples({("a",): 1}, trees), trees)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=30), st.sampled_from([4, 2**21, 2**50]))
 def test_equal_rows_and_only_they_have_equal_numbers(rows: list[tuple[int, ...]], size: int) -> None:
     codes = np.array(rows)

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.kanonymity import Closeness, EntropyDiversity, KMap, Metric, Optimum, classes, search
 from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
+from tests.support.examples import examples
 from tests.support.lattice_cases import Case, cases
 from tests.support.worlds import count_tuples
 
@@ -55,13 +56,13 @@ def _check_classes(case: Case, levels: tuple[int, ...], of_record: np.ndarray, s
     assert (of_record[out] == -1).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(cases())
 def test_the_optimum_is_that_of_all_nodes(case: Case) -> None:
     _check_against_all_nodes(case)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(case=cases())
 def test_counting_by_hash_with_little_kept_finds_the_same(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -71,7 +72,7 @@ def test_counting_by_hash_with_little_kept_finds_the_same(case: Case) -> None:
         _check_against_all_nodes(case)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(cases(limits=[0.3, 1.0]), st.integers(1, 6), st.sampled_from(list(Metric)))
 def test_a_search_that_is_cut_short_bounds_the_optimum(case: Case, budget: int, metric: Metric) -> None:
     allowed = case.allowed()

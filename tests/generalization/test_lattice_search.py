@@ -5,7 +5,8 @@ import pytest
 
 from tasks.generalization.exact import solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.lattice_search import continued_search, lattice_search
+from tasks.generalization.lattice_search import lattice_search
+from tests.reference.continued_search import continued_search
 from tests.support.worlds import People, World
 
 

@@ -5,16 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
 from tasks.generalization.partition import partition
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.worlds import People, World, worlds
 
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=examples(40))
 RULES = st.sampled_from(Rule)
 
 

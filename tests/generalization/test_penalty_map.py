@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.adversary.planning.terms import Term, with_term
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.play import play
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.request.model import Method
-from tasks.risk.planning.terms import Term, with_term
 from tests.support.adversary_profiles import CASE_STUDY
+from tests.support.examples import examples
 from tests.support.followers import sequential
 from tests.support.played import table_of
 from tests.support.worlds import World, worlds
@@ -23,7 +24,7 @@ PENALTIES, DETECTIONS = np.array([0.0, 50.0, 5000.0]), np.array([0.01, 0.4])
 MEBIBYTE = 2**20
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(world=worlds(max_attributes=2), method=st.sampled_from(METHODS), data=st.data())
 def test_each_point_as_if_played_alone(world: World, method: Method, data: st.DataObject) -> None:
     weights = np.array(world.weights)

@@ -5,18 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.common import common_strategy
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Table, overlapping, play
+from tasks.generalization.play import CountIndex, overlapping, play
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable
 from tasks.request.model import Method, SafeHarborRule
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.played import NO_ATTACK, cells_as_sets, slow_rule, table_of, values_of
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
-QUICK = settings(deadline=None, max_examples=50)
+QUICK = settings(deadline=None, max_examples=examples(50))
 MEBIBYTE = 2**20
 
 
@@ -56,7 +57,7 @@ def test_as_plain_loops(world: World, method: Method, dense: bool, cell_weights:
         np.testing.assert_array_equal(played.effective, played.people)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(world=worlds(max_attributes=2))
 def test_common_strategy_is_that_of_plain_loops(world: World) -> None:
     chosen = common_strategy(world.problem(), world.tuples(world.records))
@@ -70,7 +71,7 @@ def test_safe_harbor_groups_that_no_level_has_count_their_people_and_their_value
     zips = ZipTable("test", "", {"370": 30_000, "380": 20_000})
     tree = world.hierarchies[0]
     axis = safe_harbor_axis(tree, SafeHarborRule.ZIP, zips)
-    table = Table((tree,), (axis,), world.tuples(world.records), world.tuples(people), MEBIBYTE)
+    table = CountIndex((tree,), (axis,), world.tuples(world.records), world.tuples(people), MEBIBYTE)
     played = play(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
     released = [table.axis_labels[0][position] for position in played.cells[:, 0]]
     by_label = dict(zip(released, range(2), strict=True))
@@ -119,7 +120,7 @@ def test_what_was_played_is_shared_only_between_equal_stakes(pair_world: World) 
     stakes = [Payoffs(benefit=90, loss=loss, gain=60, cost=10) for loss in range(5, 130, 5)]
     weights = (np.ones(2), np.array([2.0, 1.0]))
 
-    def outcomes(table: Table) -> list[tuple[float, list[int]]]:
+    def outcomes(table: CountIndex) -> list[tuple[float, list[int]]]:
         played = [play(table, Method.BASIC, payoffs, weight) for payoffs in stakes for weight in weights]
         return [(float(one.kept[0]), one.people.tolist()) for one in played]
 

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Payoffs
 from tasks.generalization.kanonymity import DistinctDiversity, EntropyDiversity, Metric
-from tasks.generalization.play import Played, Table, overlapping, play, population_cells
+from tasks.generalization.play import CountIndex, Generalization, overlapping, play, population_cells
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
 from tests.support import adult, slow
+from tests.support.examples import examples
 from tests.support.played import NO_ATTACK, as_sets, floor_axis, slow_rule, table_of, values_of
 from tests.support.worlds import World, worlds
 
@@ -25,7 +26,7 @@ MEBIBYTE = 2**20
 Rule = Callable[[slow.Values], slow.Cell]
 
 
-def tuple_of_record(table: Table) -> np.ndarray:
+def tuple_of_record(table: CountIndex) -> np.ndarray:
     return np.repeat(np.arange(len(table.data)), table.data.counts).astype(np.int32)
 
 
@@ -46,7 +47,7 @@ def raised_cell(world: World, cell: slow.Cell, node: tuple[int, ...]) -> slow.Ce
 class SlowFile:
     """A method's cells of every record."""
 
-    def __init__(self, world: World, table: Table, rule: Rule, demands: Demands) -> None:
+    def __init__(self, world: World, table: CountIndex, rule: Rule, demands: Demands) -> None:
         self.world, self.demands = world, demands
         values = values_of(table, table.data.codes)
         self.values = [values[number] for number in demands.tuple_of_record]
@@ -117,7 +118,7 @@ class SlowFile:
 
 
 @st.composite
-def demands_on(draw: st.DrawFn, table: Table, *, local: bool = False) -> Demands:
+def demands_on(draw: st.DrawFn, table: CountIndex, *, local: bool = False) -> Demands:
     total = table.data.total
     codes = np.array(draw(st.lists(st.integers(0, 2), min_size=total, max_size=total)))
     kinds = [(), (DistinctDiversity(codes, 2),), (EntropyDiversity(codes, 2),)]
@@ -132,7 +133,7 @@ def demands_on(draw: st.DrawFn, table: Table, *, local: bool = False) -> Demands
     )
 
 
-def check_optimum(world: World, table: Table, played: Played, rule: Rule) -> None:
+def check_optimum(world: World, table: CountIndex, played: Generalization, rule: Rule) -> None:
     """The played outcome is that of the slow search."""
     assert table.demands is not None
     file = SlowFile(world, table, rule, table.demands)
@@ -165,7 +166,7 @@ def check_optimum(world: World, table: Table, played: Played, rule: Rule) -> Non
             assert played.levels[row, axis] < tree.n_levels
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(worlds(max_attributes=2), st.sampled_from(Method), st.booleans(), st.data())
 def test_the_optimum_over_the_methods_own_classes(
     world: World, method: Method, dense: bool, data: st.DataObject
@@ -191,7 +192,7 @@ ZIPS = [["0", "0-1", "*"], ["1", "0-1", "*"], ["2", "2-3", "*"], ["3", "2-3", "*
 SEXES = [["f", "*"], ["m", "*"]]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.data())
 def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
     """1 and 2 are one group, which crosses those of level 1, so that it stays until all is one."""
@@ -206,7 +207,7 @@ def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
     positions, own = zips.positions[:, 0].copy(), np.zeros(4, dtype=np.int32)
     positions[group], own[group] = zips.axis_length, 2
     axes = SafeHarborAxis(positions, own, ("1 or 2",), np.array([2])), floor_axis(sexes, 0)
-    table = Table(world.hierarchies, axes, world.tuples(records), world.tuples(people), MEBIBYTE)
+    table = CountIndex(world.hierarchies, axes, world.tuples(records), world.tuples(people), MEBIBYTE)
     table = table.demanding(data.draw(demands_on(table), label="demands"))
 
     def rule(values: slow.Values) -> slow.Cell:
@@ -221,7 +222,7 @@ def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
     assert overlapping(table, Method.SAFE_HARBOR)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(worlds(max_attributes=2), st.sampled_from(Method), st.data())
 def test_lifted_or_not_a_person_is_released_as_the_rule_says(world: World, method: Method, data: st.DataObject) -> None:
     table = table_of(world, (0,) * len(world.rows), MEBIBYTE)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.errors import HierarchyError, RequestError
+from tasks.core.errors import HierarchyError, RequestError
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable
 from tasks.microdata.build import from_intervals

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.sensitivity.made import made

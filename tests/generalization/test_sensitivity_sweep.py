@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
@@ -18,12 +18,14 @@ from tasks.generalization.sensitivity import sweep as sweep_module
 from tasks.generalization.sensitivity.made import made
 from tasks.generalization.sensitivity.partitions import sweep_partition
 from tasks.generalization.sensitivity.staircase import staircases
-from tasks.generalization.sensitivity.sweep import Means, chosen_nodes, sweep
+from tasks.generalization.sensitivity.sweep import Means, sweep
 from tasks.generalization.sensitivity.terms import Stakes, around, joined
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
+from tests.reference.chosen_nodes import chosen_nodes
 from tests.support import adult, slow
+from tests.support.examples import examples
 from tests.support.worlds import World, stakes, worlds
 
 
@@ -67,7 +69,7 @@ def check_world(world: World, every: list[Payoffs], rule: Rule, floor: Codes | N
         check_means(there, data, expected, means, terms)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     world=st.one_of(worlds(), worlds(crossing=True)),
     every=st.lists(stakes(), min_size=1, max_size=4, unique=True),
@@ -78,7 +80,7 @@ def test_each_point_is_solved_as_by_itself(world: World, every: list[Payoffs], r
     check_world(world, every, rule, None, sparse=sparse)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(world=worlds(max_attributes=2), every=st.lists(stakes(), min_size=1, max_size=4, unique=True), data=st.data())
 def test_with_a_floor(world: World, every: list[Payoffs], data: st.DataObject) -> None:
     one_floor = st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world)))
@@ -87,7 +89,7 @@ def test_with_a_floor(world: World, every: list[Payoffs], data: st.DataObject) -
     check_world(world, every, Rule.BASIC, floors, sparse=False)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(world=worlds(), every=st.lists(stakes(), min_size=2, max_size=6), cells=st.integers(1, 9))
 def test_tables_of_any_size_give_the_same(world: World, every: list[Payoffs], cells: int) -> None:
     problem, data, terms = world.problem(), world.tuples(world.records), points_of(every)
@@ -100,7 +102,7 @@ def test_tables_of_any_size_give_the_same(world: World, every: list[Payoffs], ce
     np.testing.assert_array_equal(whole.attacked, parts.attacked)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(world=worlds(), own=stakes(), factor=st.sampled_from([1e-3, 0.3, 7.0, 1e4]))
 def test_only_ratios_of_the_stakes_matter(world: World, own: Payoffs, factor: float) -> None:
     data = world.tuples(world.records)
@@ -113,7 +115,7 @@ def test_only_ratios_of_the_stakes_matter(world: World, own: Payoffs, factor: fl
     assert earned[1] == pytest.approx(factor * earned[0])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     gain=st.floats(1e-3, 1e6),
     cost=st.one_of(st.floats(1e-3, 1e3), st.sampled_from([0.1, 0.3, 0.7, 3.0])),
@@ -160,7 +162,7 @@ def test_adult_at_random_stakes() -> None:
             check_means(there, table.data, expected, means, terms)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(
     world=worlds(max_attributes=2),
     every=st.lists(stakes(), min_size=1, max_size=3, unique=True),
@@ -178,7 +180,7 @@ def test_partition_at_each_point(world: World, every: list[Payoffs], rule: Rule)
         check_means(there, data, there.lattice.number(levels), means, terms)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(world=worlds(), every=st.lists(stakes(), min_size=1, max_size=3, unique=True))
 def test_a_file_as_it_was_made(world: World, every: list[Payoffs]) -> None:
     problem, data, terms = world.problem(), world.tuples(world.records), points_of(every)

@@ -1,4 +1,4 @@
-"""The planning recipient as a follower: the plan of ``tasks.risk.fmdp`` at each group size, and its limits."""
+"""The planning recipient as a follower: the plan of ``tasks.adversary.fmdp`` at each group size, and its limits."""
 
 from dataclasses import replace
 
@@ -7,20 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.fmdp import access_densities, access_values, reidentification_probability, sink_probability
+from tasks.core.errors import ParameterError
 from tasks.generalization import sequential_follower
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.partition import partition
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.fmdp import (
-    access_densities,
-    access_values,
-    reidentification_probability,
-    sink_probability,
-)
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
+from tests.support.examples import examples
 from tests.support.followers import one_attempt, sequential
 from tests.support.worlds import World, stakes, worlds
 
@@ -83,7 +79,7 @@ def test_risk_may_rise_with_the_group_below_the_size_that_is_left_alone() -> Non
     np.testing.assert_allclose(risk, [0.630, 0.496, 0.627], atol=5e-4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(planner=sequential(population=400))
 def test_no_group_from_the_safe_one_on_is_attacked(planner: SequentialFollower) -> None:
     sizes = np.arange(1, 401)
@@ -130,7 +126,7 @@ def test_terms_outside_their_range_are_refused(wrong: dict[str, float]) -> None:
         replace(follower(CASE_STUDY), **wrong)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(payoffs=stakes(), discount=st.sampled_from([1.0, 0.9, 0.5]))
 def test_with_one_attempt_the_planner_is_the_attacker_of_wan(payoffs: Payoffs, discount: float) -> None:
     planner, sizes = one_attempt(payoffs, discount=discount), np.arange(0, 500)
@@ -140,7 +136,7 @@ def test_with_one_attempt_the_planner_is_the_attacker_of_wan(payoffs: Payoffs, d
     assert planner.safe_group == int(np.flatnonzero(payoffs.attacked(sizes)).max(initial=0)) + 1
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(world=worlds(), rule=st.sampled_from(Rule))
 def test_and_then_the_publisher_plays_the_same_strategies(world: World, rule: Rule) -> None:
     problem, codes = world.problem(), world.codes(world.all_values)

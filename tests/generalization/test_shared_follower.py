@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.partition import partition
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.followers import shared, single
 from tests.support.worlds import World, worlds
 
@@ -37,7 +38,7 @@ def test_by_hand() -> None:
     assert larger.members[0] == Payoffs(200, 90, 180, 10)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(several=shared(population=60))
 def test_as_a_loop_over_the_members(several: SharedFollower) -> None:
     for n in (0, 1, 3, 17, 60):
@@ -51,7 +52,7 @@ def test_as_a_loop_over_the_members(several: SharedFollower) -> None:
     assert several.publisher(np.ones((2, 3)), np.ones((2, 3), dtype=np.int64)).shape == (2, 3)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(world=worlds(), rule=st.sampled_from(Rule), data=st.data())
 def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: Rule, data: st.DataObject) -> None:
     people = sum(world.people.values())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss, Payoffs
 from tasks.generalization.partition import partition
@@ -16,7 +16,6 @@ from tasks.generalization.problem import Problem
 from tasks.generalization.wide_partition import WidePartition, wide_partition
 from tasks.generalization.wide_partition.bound import upper_bound
 from tasks.generalization.wide_partition.common import common_levels, common_tree
-from tasks.generalization.wide_partition.cover import best_cover
 from tasks.generalization.wide_partition.graph import Explorer, whole
 from tasks.generalization.wide_partition.improve import improved
 from tasks.generalization.wide_partition.meets import Refined
@@ -25,10 +24,13 @@ from tasks.generalization.wide_partition.prices import priced_bound
 from tasks.generalization.wide_partition.tree import Tree, best_tree
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tests.reference.partitions import MOST_PLACES, best_of_all, places
 from tests.support import slow
+from tests.support.examples import examples
+from tests.support.interlocking import interlocking_world
 from tests.support.worlds import World, worlds
 
-QUICK = settings(deadline=None, max_examples=20)
+QUICK = settings(deadline=None, max_examples=examples(20))
 RULES = st.sampled_from(Rule)
 ROOM = 10**7
 
@@ -138,14 +140,15 @@ def test_the_bound_is_above_and_falls_to_each_tuple_at_its_best(
 def test_from_any_prices_the_bound_is_above_every_partition(
     world: World, rule: Rule, by_records: bool, seed: int
 ) -> None:
-    if not feasible(world, rule):
+    weights = world.records if by_records else world.people
+    if not feasible(world, rule) or len(places(world, weights)) > MOST_PLACES:
         return
     people = world.tuples(world.people)
     weighted = world.tuples(world.records) if by_records else people
     division = Division.of(world.problem(), Members.of(people, weighted), rule)
     prices = np.random.default_rng(seed).normal(100, 100, len(division.members))
     bounds = [priced_bound(division, prices, passes, ROOM) for passes in (1, 2, 6)]
-    assert bounds[0] >= bounds[1] >= bounds[2] >= best_cover(world.problem(), people, weighted, rule).total - 1e-6
+    assert bounds[0] >= bounds[1] >= bounds[2] >= best_of_all(world, rule, weights) - 1e-6
     assert priced_bound(division, prices, 6, 500) == np.inf
     if by_records:
         return
@@ -245,7 +248,7 @@ AGES = crossing("age", [[0, 0, 0, 0], [1, 0, 0, 0], [2, 1, 0, 0], [3, 1, 1, 0], 
 """Six ages; pairs on one level, halves on the next, and the pair in the middle is in both halves."""
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(12))
 @example(counts=[0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0], rule=Rule.BASIC)
 @given(counts=st.lists(st.integers(0, 4), min_size=12, max_size=12), rule=RULES)
 def test_levels_that_cross(counts: list[int], rule: Rule) -> None:
@@ -370,3 +373,22 @@ def test_the_same_people_in_another_order_of_memory_give_the_same_partition(pair
     found = [wide_partition(pair_world.problem(), people, people, Rule.BASIC, limit) for limit in (0, 0)]
     assert isinstance(found[0], WidePartition)
     np.testing.assert_array_equal(found[0].levels(people.codes), found[1].levels(people.codes))
+
+
+@pytest.mark.parametrize(
+    ("rule", "payoffs", "recursive"),
+    # A cell of n people pays 90·n as single leaves, 60·n as a pair along one attribute, 30·n along two. Nobody is
+    # attacked in twos. Interlocked: the two corners as they are, 2·2·90, and three pairs, 3·2·60, in all 720.
+    # Recursive, No-Attack: some attribute halves the whole. Each half has a corner of 2 and three more people: one
+    # pair stays whole in the other half's place, so that two single people must join others; at best 600.
+    # Basic, losing 70 for each cell of one: as 720 again, and 640 where one attribute is split first.
+    [
+        (Rule.NO_ATTACK, Payoffs(benefit=90, loss=60, gain=20, cost=10), 600),
+        (Rule.BASIC, Payoffs(benefit=90, loss=70, gain=20, cost=10), 640),
+    ],
+)
+def test_cells_that_interlock_beat_every_recursive_split(rule: Rule, payoffs: Payoffs, recursive: float) -> None:
+    world = interlocking_world(payoffs)
+    by_loops, _ = slow.partition(world, world.people, no_attack=rule is Rule.NO_ATTACK)
+    assert by_loops == pytest.approx(recursive)
+    assert best_of_all(world, rule, world.people) == pytest.approx(720)

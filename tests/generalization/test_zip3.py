@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization import zip3
 from tasks.generalization.zip3 import HHS_LIST_2000, ZipTable, zip_table
 

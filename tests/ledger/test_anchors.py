@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tasks.errors import TamperingFound
+from tasks.core.errors import TamperingFound
 from tasks.ledger.anchors import Anchor
 from tasks.ledger.entry import GENESIS, Event, Head
 from tasks.ledger.store import Ledger
@@ -53,8 +53,8 @@ def test_documents_fit_the_ledger_they_were_made_with(anchored: tuple[Place, Anc
     ("change", "where", "told"),
     [
         (with_other(2), "ledger entries 1 to 3", ["the head that it names is not in the ledger before entry 4"]),
-        (with_other(1), "ledger entries 1 to 3", ["entry 6 is another than it names"]),
-        (with_other(5), "ledger entries 4 to 6", ["entry 6 is another than it names"]),
+        (with_other(1), "ledger entries 1 to 3", ["entry 6 is not the one that it names"]),
+        (with_other(5), "ledger entries 4 to 6", ["entry 6 is not the one that it names"]),
         (without(4), "ledger entries 4 to 6", ["no entry records the decision that it holds"]),
         (without(2), "ledger entries 1 to 2", ["the head that it names is not in the ledger before entry 3"]),
         (without(7, 8, 9), "after ledger entry 6, the last", ["no entry records its signature"]),
@@ -90,15 +90,15 @@ def test_what_comes_after_every_document_is_not_held(
 def test_another_decision_in_the_place_of_the_recorded_one_is_found(anchored: tuple[Place, Anchor]) -> None:
     place, anchor = anchored
     error = refused(place, Anchor("other.json", "r1", "a", anchor.head, "c3" * 32))
-    assert "other.json: entry 4 records another than the decision that it holds" in error.got
+    assert "other.json: entry 4 does not record the decision that it holds" in error.got
 
 
 def test_a_document_of_another_ledger_is_told_from_a_rewritten_one(anchored: tuple[Place, Anchor]) -> None:
     place, anchor = anchored
     foreign = Anchor("foreign.pdf", "r1", "a", "d4" * 32, RECORD, Head(5, "e5" * 32))
     error = refused(place, anchor, foreign)
-    assert error.where == "the documents that are named; up to entry 6 the ledger is as others say"
-    assert "others hold entry 6" in error.got
+    assert error.where == "the documents that are named; other documents confirm the ledger up to entry 6"
+    assert "other documents confirm entry 6" in error.got
     assert "kept.pdf" not in error.got
 
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from tasks.errors import ParameterError, WorkspaceError
+from tasks.core.errors import ParameterError, WorkspaceError
 from tasks.ledger.keyfile import SHORTEST_PASSPHRASE, read_key, write_key
 
 PASSPHRASE = "correct horse battery staple"
@@ -50,7 +50,7 @@ def test_a_key_comes_back_and_only_its_owner_may_read_it(path: Path, key: Ed2551
 
 def test_a_key_is_not_written_over_another(path: Path, key: Ed25519PrivateKey) -> None:
     before = path.read_bytes()
-    with pytest.raises(WorkspaceError, match="in the place of the new key"):
+    with pytest.raises(WorkspaceError, match="a file of this name already exists"):
         write_key(path, key, PASSPHRASE)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["ana.pem"]
@@ -86,4 +86,4 @@ def test_what_is_no_key_or_not_to_be_opened(path: Path, key: Ed25519PrivateKey) 
 
 def test_a_key_that_others_may_read_is_not_used(path: Path) -> None:
     path.chmod(0o640)
-    assert "others may read" in told(path)
+    assert "other users may read" in told(path)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tasks.errors import TamperingFound
-from tasks.ledger.chain import ChainCheck
+from tasks.core.errors import TamperingFound
+from tasks.ledger.chain import ChainCheck, Checkpoints
 from tasks.ledger.entry import GENESIS, MAXIMUM_BODY_BYTES, Entry, Event, Head, Row, new_row
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -28,7 +28,7 @@ def chain(length: int) -> list[Row]:
 
 
 def check(rows: list[Row], anchors: dict[int, str] | None = None) -> int:
-    walk = ChainCheck(anchors or {})
+    walk = ChainCheck(Checkpoints(anchors or {}))
     for row in rows:
         walk.add(row)
     return walk.finish()

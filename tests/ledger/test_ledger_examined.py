@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.errors import TamperingFound
+from tasks.core.errors import TamperingFound
+from tasks.ledger.chain import Checkpoints
 from tasks.ledger.entry import GENESIS, Head
 from tasks.ledger.store import Ledger
 from tests.support.ledgers import Place, Raw, add
@@ -51,7 +52,7 @@ def test_a_cut_end_shows_against_an_anchor(filled: Place, raw: Raw) -> None:
     raw.unguard().execute("DELETE FROM entry WHERE sequence > 30").guard()
     with Ledger.open(filled, create=False) as ledger:
         assert ledger.examine().problem is None
-        found = ledger.examine({head.sequence: head.sha256})
+        found = ledger.examine(Checkpoints({head.sequence: head.sha256}))
     assert found.problem is not None
     assert (found.broken_at, len(found.rows)) == (31, 30)
 
@@ -66,7 +67,7 @@ def test_missing_guards_break_no_entry(filled: Place, raw: Raw) -> None:
 
 def test_an_unknown_fingerprint_is_a_problem(filled: Place) -> None:
     with Ledger.open(filled, create=False) as ledger:
-        found = ledger.examine(fingerprints=["0" * 64])
+        found = ledger.examine(Checkpoints(fingerprints=["0" * 64]))
     assert found.problem is not None
     assert found.broken_at is None
 

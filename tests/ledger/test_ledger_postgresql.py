@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tasks.errors import TamperingFound, WorkspaceError
+from tasks.core.errors import TamperingFound, WorkspaceError
+from tasks.ledger.chain import Checkpoints
 from tasks.ledger.postgresql import Postgresql
 from tasks.ledger.store import Ledger, database_at
 from tests.support.ledgers import Raw, add, fill
 from tests.support.postgres import PASSWORD, Server, binaries
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -242,6 +245,6 @@ def test_a_dump_is_restored_with_its_guards(server: Server, address: str, tmp_pa
     ):
         subprocess.run(line, env=environment, check=True, capture_output=True)
     with Ledger.open(restored, create=False) as ledger:
-        assert ledger.verify({head.sequence: head.sha256}) == 40
+        assert ledger.verify(Checkpoints({head.sequence: head.sha256})) == 40
         add(ledger)
         assert ledger.verify() == 41

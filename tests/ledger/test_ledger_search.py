@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
-from tasks.errors import TamperingFound
+from tasks.core.errors import TamperingFound
 from tasks.ledger.entry import Event
-from tasks.ledger.store import Ledger, Terms
+from tasks.ledger.store import EntryFilter, Ledger
 from tests.support.ledgers import Place, Raw, add
 
 DAY = 86_400
@@ -28,7 +28,7 @@ def ledger(place: Place) -> Iterator[Ledger]:
 
 def found(ledger: Ledger, **terms: object) -> list[int]:
     page = {name: terms.pop(name) for name in ("before", "limit") if name in terms}
-    return [entry.sequence for entry in ledger.latest(Terms(**terms), **page)]
+    return [entry.sequence for entry in ledger.latest(EntryFilter(**terms), **page)]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tasks.decision.states import Role
-from tasks.errors import BadInput, TamperingFound
-from tasks.ledger.chain import ChainCheck
+from tasks.core.errors import BadInput, TamperingFound
+from tasks.core.people import WorkflowRole
+from tasks.ledger.chain import ChainCheck, Checkpoints
 from tasks.ledger.entry import GENESIS, Event, Head, Row, new_row
 from tasks.ledger.signing import Signer, fingerprint, is_signed_with, registration, retirement
 from tasks.ledger.store import Ledger
@@ -24,8 +24,8 @@ def signer(name: str, seed: int = 1) -> Signer:
 ANA, BEN, CLEO = signer("Ana Ré", 1), signer("Ben", 2), signer("Cleo", 3)
 
 
-def enrol(ledger: Ledger, who: Signer, *roles: Role, number: int = 0) -> None:
-    body = registration(who, roles or (Role.REVIEWER,), NOON + timedelta(seconds=number))
+def enrol(ledger: Ledger, who: Signer, *roles: WorkflowRole, number: int = 0) -> None:
+    body = registration(who, roles or (WorkflowRole.REVIEWER,), NOON + timedelta(seconds=number))
     add(ledger, number, Event.KEY_REGISTERED, release_id=None, recipient=None, body=body, signer=who)
 
 
@@ -40,9 +40,11 @@ def refused(call: Callable[[], object]) -> str:
 
 
 def test_a_signature_is_that_of_ed25519_over_the_canonical_fields() -> None:
-    row = new_row(
-        Head(0, GENESIS), Event.VOTED, release_id="r1", recipient=None, actor="login", body={"reviewer": "Ben"},
-        at=NOON, sign=BEN.sign,
+    row = BEN.sign(
+        new_row(
+            Head(0, GENESIS), Event.VOTED, release_id="r1", recipient=None, actor="login", body={"reviewer": "Ben"},
+            at=NOON,
+        )
     )  # fmt: skip
     text = (
         'releasegate ledger entry\n{"actor":"login","at":"2026-05-04T12:00:00.000000Z",'
@@ -58,8 +60,8 @@ def test_a_signature_is_that_of_ed25519_over_the_canonical_fields() -> None:
 
 @pytest.mark.parametrize("field", [name for name in Row._fields if name not in {"sha256", "signature"}])
 def test_a_signature_covers_every_field(field: str) -> None:
-    row = new_row(
-        Head(0, GENESIS), Event.VOTED, release_id="r1", recipient="a", actor="login", body={}, at=NOON, sign=BEN.sign
+    row = BEN.sign(
+        new_row(Head(0, GENESIS), Event.VOTED, release_id="r1", recipient="a", actor="login", body={}, at=NOON)
     )
     changed = row._replace(**{field: 2 if field == "sequence" else "other"})
     assert not is_signed_with(changed, BEN.key.public_key())
@@ -72,7 +74,7 @@ def test_no_key_is_shown() -> None:
 def test_signed_entries_verify_and_keys_are_listed(place: Place) -> None:
     with Ledger.open(place) as ledger:
         enrol(ledger, ANA)
-        enrol(ledger, BEN, Role.OFFICER, Role.REQUESTER)
+        enrol(ledger, BEN, WorkflowRole.OFFICER, WorkflowRole.REQUESTER)
         vote(ledger, "ana RÉ", ANA)
         add(ledger, 9, Event.REVOKED, body={"by": "Ben", "role": "officer"}, signer=BEN)
         add(ledger, 9, Event.DECIDED)
@@ -80,11 +82,11 @@ def test_signed_entries_verify_and_keys_are_listed(place: Place) -> None:
         add(ledger, 10, Event.KEY_RETIRED, body=retirement(ana))
         enrol(ledger, signer("Ana Ré", 7), number=11)
         vote(ledger, "Ana Ré", signer("Ana Ré", 7), 12)
-        assert ledger.verify(fingerprints=[ana.fingerprint, fingerprint(BEN.public_key)]) == 8
+        assert ledger.verify(Checkpoints(fingerprints=[ana.fingerprint, fingerprint(BEN.public_key)])) == 8
         assert [(key.name, key.roles, key.registered, key.retired) for key in ledger.registered_keys()] == [
-            ("Ana Ré", (Role.REVIEWER,), 1, 6),
-            ("Ben", (Role.OFFICER, Role.REQUESTER), 2, None),
-            ("Ana Ré", (Role.REVIEWER,), 7, None),
+            ("Ana Ré", (WorkflowRole.REVIEWER,), 1, 6),
+            ("Ben", (WorkflowRole.OFFICER, WorkflowRole.REQUESTER), 2, None),
+            ("Ana Ré", (WorkflowRole.REVIEWER,), 7, None),
         ]
         assert ledger.entries(event=Event.VOTED)[0].signer == "Ana Ré"
 
@@ -93,16 +95,16 @@ def test_what_is_not_signed_as_it_should_be_is_not_recorded(place: Place) -> Non
     with Ledger.open(place) as ledger:
         vote(ledger, "Ana Ré", None)  # nobody has a key yet
         enrol(ledger, ANA)
-        enrol(ledger, BEN, Role.OFFICER)
+        enrol(ledger, BEN, WorkflowRole.OFFICER)
         (ana, _) = ledger.registered_keys()
         assert "not signed" in refused(lambda: vote(ledger, "Ana Ré", None))
         assert "not signed" in refused(lambda: vote(ledger, " ANA  ré", None))
-        assert "somebody else than it names" in refused(lambda: vote(ledger, "Ana Ré", BEN))
+        assert "person other than the one it names" in refused(lambda: vote(ledger, "Ana Ré", BEN))
         assert "without a key" in refused(lambda: vote(ledger, "Cleo", CLEO))
         assert "signature of an entry is wrong" in refused(lambda: vote(ledger, "Ana Ré", signer("Ana Ré", 5)))
         assert "another role" in refused(lambda: vote(ledger, "Ben", BEN))
-        assert "before its time" in refused(lambda: vote(ledger, "Ana Ré", ANA, -5))
-        assert "registered for this name already" in refused(lambda: enrol(ledger, signer("ana ré", 6)))
+        assert "before its key is valid" in refused(lambda: vote(ledger, "Ana Ré", ANA, -5))
+        assert "already registered for this name" in refused(lambda: enrol(ledger, signer("ana ré", 6)))
         assert "registered before" in refused(lambda: enrol(ledger, Signer("Dora", BEN.key)))
         add(ledger, 10, Event.KEY_RETIRED, body=retirement(ana))
         assert "not in force" in refused(lambda: add(ledger, 10, Event.KEY_RETIRED, body=retirement(ana)))
@@ -113,7 +115,7 @@ def test_what_is_not_signed_as_it_should_be_is_not_recorded(place: Place) -> Non
 
 def test_a_key_is_registered_by_whoever_holds_it(place: Place) -> None:
     with Ledger.open(place) as ledger:
-        body = registration(ANA, [Role.REVIEWER], NOON)
+        body = registration(ANA, [WorkflowRole.REVIEWER], NOON)
         for by in (None, BEN, signer("Ana Ré", 2)):
             assert "regist" in refused(lambda by=by: add(ledger, 0, Event.KEY_REGISTERED, body=body, signer=by))
         for spoilt in ({"roles": ["gate"]}, {"roles": []}, {"roles": [[]]}, {"public_key": "AA=="}, {"name": " x"},
@@ -128,7 +130,7 @@ def test_a_key_is_retired_by_its_holder_or_an_officer_or_without_a_signature(
     place: Place, by: Signer, allowed: bool
 ) -> None:
     with Ledger.open(place) as ledger:
-        for who, role in ((ANA, Role.REVIEWER), (BEN, Role.OFFICER), (CLEO, Role.REVIEWER)):
+        for who, role in ((ANA, WorkflowRole.REVIEWER), (BEN, WorkflowRole.OFFICER), (CLEO, WorkflowRole.REVIEWER)):
             enrol(ledger, who, role)
         body = retirement(ledger.registered_keys()[0])
         if allowed:
@@ -141,7 +143,7 @@ def test_a_key_is_retired_by_its_holder_or_an_officer_or_without_a_signature(
 @pytest.mark.parametrize("name", ["", " Ana", "A\nB", "x" * 201, "\u202e"])
 def test_a_name_that_cannot_be_one(name: str) -> None:
     with pytest.raises(ValueError, match="name"):
-        registration(signer(name), [Role.REVIEWER], NOON)
+        registration(signer(name), [WorkflowRole.REVIEWER], NOON)
 
 
 @pytest.fixture
@@ -197,7 +199,7 @@ CHANGES: dict[str, tuple[Callable[[Row], Row], int, str]] = {
     "an earlier decision": (at(3, body('{"decision":"approved"}')), 4, "signature of an entry"),
     "the last signed entry": (at(5, body('{"reviewer":"Ben","x":1}')), 5, "signature of an entry"),
     "a vote's signature left out": (at(4, unsigned), 4, "is not signed"),
-    "another's signature": (at(4, BEN.sign), 4, "somebody else than it names"),
+    "another's signature": (at(4, BEN.sign), 4, "person other than the one it names"),
     "half a signature": (at(4, lambda row: row._replace(signature=None)), 4, "half a signature"),
     "a registration's signature left out": (at(1, unsigned), 1, "without a signature"),
     "another's key registered": (
@@ -218,7 +220,7 @@ def test_a_chain_rewritten_without_the_keys_is_found_and_the_first_entry_named(s
 
 
 def check(rows: list[Row], fingerprints: tuple[str, ...] = ()) -> tuple[int, int]:
-    walk = ChainCheck({}, fingerprints)
+    walk = ChainCheck(Checkpoints(fingerprints=fingerprints))
     for row in rows:
         walk.add(row)
     return walk.finish(), walk.signatures

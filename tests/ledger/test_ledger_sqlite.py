@@ -14,8 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
+from tasks.ledger.chain import Checkpoints
 from tasks.ledger.store import Ledger
+from tests.support.examples import examples
 from tests.support.ledgers import CANARY, Raw, add, fill, forked
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +118,7 @@ def test_a_damaged_schema_is_found_without_being_quoted(filled: Path, damage: by
 
 
 @given(data=st.binary(max_size=6000))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "noise.db"
     path.write_bytes(data)
@@ -159,7 +161,7 @@ def test_a_place_that_cannot_hold_a_ledger(tmp_path: Path, place: str) -> None:
 
 FAILING = """
 import sys, datetime, pathlib
-from tasks.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 done = 0
@@ -274,7 +276,7 @@ def test_a_file_of_format_1_is_brought_up_to_date_and_its_hashes_stay(filled: Pa
         writer.join()
     assert [writer.exitcode for writer in writers] == [0] * 3
     with Ledger.open(filled, create=False) as ledger:
-        assert ledger.verify({40: stored[-1][8]}) == 40
+        assert ledger.verify(Checkpoints({40: stored[-1][8]})) == 40
         add(ledger)
         assert ledger.verify() == 41
     assert raw.execute("SELECT * FROM entry").fetchall()[:40] == [(*row, None, None) for row in stored]
@@ -298,6 +300,6 @@ def test_a_copy_made_while_the_ledger_is_open_is_a_whole_ledger(filled: Path, tm
             connection.execute(f"VACUUM INTO '{copy}'")
         add(ledger)
     with Ledger.open(copy, create=False) as ledger:
-        assert ledger.verify({head.sequence: head.sha256}) == 41
+        assert ledger.verify(Checkpoints({head.sequence: head.sha256})) == 41
         add(ledger)
         assert ledger.verify() == 42

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 from sqlalchemy import update
 
-from tasks.errors import TamperingFound, WorkspaceError
+from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger import postgresql, sqlite
+from tasks.ledger.chain import Checkpoints
 from tasks.ledger.entry import GENESIS, Event, Head
 from tasks.ledger.store import _ENTRY, Ledger
 from tests.support.ledgers import CANARY, FORK, NOON, Place, Raw, add, forked
@@ -36,7 +37,7 @@ def test_entries_come_back_as_they_were_appended(place: Place) -> None:
         assert ledger.entries(release_id="r1", recipient="a", event=Event.DECIDED) == (made[1],)
         assert ledger.entries(release_id="r1", event=Event.PUBLISHED) == ()
         assert ledger.head() == Head(4, made[3].sha256)
-        assert ledger.verify({4: made[3].sha256}) == 4
+        assert ledger.verify(Checkpoints({4: made[3].sha256})) == 4
         assert [ledger.sequence_of(sha256) for sha256 in (GENESIS, made[1].sha256, "1" * 64)] == [0, 2, None]
     assert made[0].prev_sha256 == GENESIS
     assert made[0].body == {"ü": [1, None]}
@@ -229,7 +230,7 @@ def test_a_cut_end_is_found_by_an_anchor(raw: Raw, filled: Place) -> None:
     with Ledger.open(filled) as ledger:
         assert ledger.verify() == 37
         with pytest.raises(TamperingFound, match="end of the ledger is missing") as caught:
-            ledger.verify({anchor.sequence: anchor.sha256})
+            ledger.verify(Checkpoints({anchor.sequence: anchor.sha256}))
     assert caught.value.where == "ledger entry 38"
 
 

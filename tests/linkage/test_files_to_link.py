@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.linkage.files import Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.files import Knowledge, common_scale, files_to_link
+from tasks.core.errors import ParameterError
 from tests.support.silence import assert_silent
 
 BEFORE = np.array([[1.0, 10.0], [2.0, 30.0], [4.0, 20.0]])

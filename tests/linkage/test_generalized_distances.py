@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tasks.errors import ParameterError
-from tasks.linkage import hierarchy_distance
-from tasks.linkage.hierarchy_distance import axis_groups, distance_table, leaf_numbers
+from tasks.assessments.linkage import hierarchy_distance
+from tasks.assessments.linkage.hierarchy_distance import axis_groups, distance_table, leaf_numbers
+from tasks.core.errors import ParameterError
 from tasks.microdata.hierarchy import hierarchy_from_rows
+from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile, generalized_files, group_at, grouping_of, slow_distance
 
 AGES = hierarchy_from_rows(
@@ -45,7 +46,7 @@ def test_a_group_that_only_safe_harbor_has_by_hand() -> None:
     assert distance_table(groups, positions=np.array([8], dtype=np.int32)).ravel().tolist() == [1, 1 / 4, 1, 1 / 4, 1]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(file=generalized_files())
 def test_tables_and_membership_as_sets_of_leaves_give_them(file: GeneralizedFile) -> None:
     for groups, tree, own, numbers in zip(file.groups, file.hierarchies, file.own_groups, file.numbers, strict=True):
@@ -58,7 +59,7 @@ def test_tables_and_membership_as_sets_of_leaves_give_them(file: GeneralizedFile
             assert groups.sizes[position] == len(members)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(file=generalized_files())
 def test_only_the_leaf_itself_is_at_0_and_what_says_nothing_is_at_1(file: GeneralizedFile) -> None:
     for tree in file.hierarchies:

@@ -7,24 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.linkage import closest, generalized_files
-from tasks.linkage.closest import closest_linkage
-from tasks.linkage.figure import Linkage
-from tasks.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.linkage.generalized_files import (
-    GeneralizedRelease,
-    generalized_release,
-    people_matching,
-    sampled_persons,
-)
-from tasks.linkage.hierarchy_distance import axis_groups
-from tasks.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.assessments.linkage import closest, generalized_files
+from tasks.assessments.linkage.closest import closest_linkage
+from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
+from tasks.assessments.linkage.generalized_files import GeneralizedRelease, generalized_release, people_matching
+from tasks.assessments.linkage.hierarchy_distance import axis_groups
+from tasks.assessments.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.core.errors import ParameterError
 from tasks.microdata.hierarchy import hierarchy_from_rows
+from tests.reference.sampled_persons import sampled_persons
+from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile
 from tests.support.generalized import generalized_files as random_files
 
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=examples(40))
 LETTERS = hierarchy_from_rows(
     "letter", [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]], "a test"
 )
@@ -216,7 +213,7 @@ def test_who_knows_the_rule_and_all_values_links_best(file: GeneralizedFile, see
     assert all(other.expected_correct <= own + 1e-9 for other in others)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(file=random_files(), known=knowledge)
 def test_small_blocks_change_nothing(file: GeneralizedFile, known: list[int]) -> None:
     _, files = drawn(file, known, 1)

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.linkage import mixed
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.files import Knowledge, common_scale, files_to_link
-from tasks.linkage.hierarchy_distance import axis_groups
-from tasks.linkage.mixed import GeneralizedPart, MixedFiles, components, mixed_files, mixed_linkage
-from tasks.linkage.nearest import tie_limit
+from tasks.assessments.linkage import mixed
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.files import Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.hierarchy_distance import axis_groups
+from tasks.assessments.linkage.mixed import GeneralizedPart, MixedFiles, components, mixed_files, mixed_linkage
+from tasks.assessments.linkage.nearest import tie_limit
+from tasks.core.errors import ParameterError
 from tasks.microdata.hierarchy import hierarchy_from_rows
+from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile, generalized_files, slow_distance
 
-QUICK = settings(deadline=None, max_examples=30)
+QUICK = settings(deadline=None, max_examples=examples(30))
 LETTERS = hierarchy_from_rows("letter", [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c.", "*"]], "a test")
 PART = GeneralizedPart(
     (axis_groups(LETTERS),), np.array([[0], [1], [2]], dtype=np.int32), np.array([[0], [3], [5]], dtype=np.int32)

@@ -5,34 +5,31 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
-from tasks.generalization.play import Played, Table, play, population_cells
+from tasks.assessments.linkage.generalized import own_cell_linkage
+from tasks.assessments.linkage.generalized_files import generalized_files, people_matching
+from tasks.assessments.linkage.hierarchy_distance import leaf_numbers
+from tasks.assessments.linkage.policies import played_release, policy_linkage, table_groups
+from tasks.core.errors import StageFailed
+from tasks.generalization.play import CountIndex, Generalization, play, population_cells
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.suppression import suppressed
+from tasks.generalization.transparency import cell_numbers
 from tasks.generalization.zip3 import zip_table
-from tasks.linkage.generalized import own_cell_linkage
-from tasks.linkage.generalized_files import generalized_files, people_matching, sampled_persons
-from tasks.linkage.hierarchy_distance import leaf_numbers
-from tasks.linkage.policies import (
-    partial_linkage,
-    played_release,
-    policy_cells,
-    policy_linkage,
-    table_groups,
-)
-from tasks.linkage.transparency import cell_numbers
 from tasks.request.model import Method, SafeHarborRule
+from tests.reference.partial_linkage import partial_linkage, policy_cells
+from tests.reference.sampled_persons import sampled_persons
 from tests.support import adult
+from tests.support.examples import examples
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 WHOLE_CELLS = (Method.SAFE_HARBOR, Method.COMMON, Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
 BY_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
 
 
-def played_world(world: World, method: Method, cell_weights: str) -> tuple[Table, Played]:
+def played_world(world: World, method: Method, cell_weights: str) -> tuple[CountIndex, Generalization]:
     trees = world.hierarchies
     axes = tuple(safe_harbor_axis(tree, SafeHarborRule.NONE, zip_table()) for tree in trees)
-    table = Table(trees, axes, world.tuples(world.records), world.tuples(world.people), 2**20)
+    table = CountIndex(trees, axes, world.tuples(world.records), world.tuples(world.people), 2**20)
     try:
         return table, play(table, method, world.payoffs, np.array(world.weights), cell_weights)
     except StageFailed:
@@ -40,7 +37,7 @@ def played_world(world: World, method: Method, cell_weights: str) -> tuple[Table
         raise
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(world=worlds(), method=st.sampled_from(WHOLE_CELLS), cell_weights=st.sampled_from(["population", "data"]))
 def test_where_preimages_are_whole_cells_knowing_the_rule_gains_nothing(
     world: World, method: Method, cell_weights: str
@@ -52,7 +49,7 @@ def test_where_preimages_are_whole_cells_knowing_the_rule_gains_nothing(
     assert found.matching == found.likely == found.own_cell
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(world=worlds(), method=st.sampled_from(WITHOUT_TERMS), cell_weights=st.sampled_from(["population", "data"]))
 def test_counts_are_those_of_the_played_tuples(world: World, method: Method, cell_weights: str) -> None:
     table, played = played_world(world, method, cell_weights)

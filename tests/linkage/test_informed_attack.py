@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.linkage import informed
-from tasks.linkage.displacement import simulated_displacement
-from tasks.linkage.informed import Release, candidate_linkage, joint_candidate_linkage
-from tasks.linkage.method_knowledge import MaskedPart
-from tasks.linkage.within import truth_inside
+from tasks.assessments.linkage import informed
+from tasks.assessments.linkage.displacement import simulated_displacement
+from tasks.assessments.linkage.informed import Release, candidate_linkage, joint_candidate_linkage
+from tasks.assessments.linkage.method_knowledge import MaskedPart
+from tasks.assessments.linkage.within import truth_inside
+from tasks.core.errors import ParameterError
 from tasks.masking.masked_columns import masking_method
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
+from tests.support.examples import examples
 
 STRENGTH = {"p": 20.0, "buckets": 3, "k": 3, "noise": 0.2}
 N = 16
@@ -254,7 +255,7 @@ def test_values_that_the_method_does_not_make_are_noticed(method: str) -> None:
     reading=st.sampled_from(["pair", "skip", "literal"]),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_own_record_is_always_within_the_window(values: list[int], percent: float, reading: str, seed: int) -> None:
     generator = np.random.default_rng(seed)
     column = np.array(values, dtype=float)

@@ -8,15 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.figure import linkage
-from tasks.linkage.files import Files, Knowledge, common_scale, files_to_link
-from tasks.linkage.intersection import candidate_sets, rank_swap_linkage, rank_window_bounds, window_of
-from tasks.linkage.nearest import tie_limit
-from tasks.linkage.probabilistic import Comparison
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.figure import linkage
+from tasks.assessments.linkage.files import Files, Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.intersection import candidate_sets, rank_swap_linkage, rank_window_bounds, window_of
+from tasks.assessments.linkage.nearest import tie_limit
+from tasks.assessments.linkage.probabilistic import Comparison
+from tasks.core.errors import ParameterError
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping
+from tests.support.examples import examples
 
 # Torra 2016, slides 58 to 60: ten records, values may move by two ranks
 ORIGINAL = np.array(
@@ -97,7 +98,7 @@ def test_windows_with_ties_are_clipped_at_the_ends() -> None:
     assert bounds.high.tolist() == [[3.0], [2.0], [9.0], [9.0]]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(5, 40),

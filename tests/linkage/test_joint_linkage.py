@@ -5,18 +5,18 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.linkage.displacement import Displacement, displacement_score, simulated_displacement
-from tasks.linkage.files import Files, Knowledge, files_to_link
-from tasks.linkage.intersection import rank_swap_linkage, rank_window_bounds, window_of
-from tasks.linkage.joint import (
+from tasks.assessments.linkage.displacement import Displacement, displacement_score, simulated_displacement
+from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
+from tasks.assessments.linkage.intersection import rank_swap_linkage, rank_window_bounds, window_of
+from tasks.assessments.linkage.joint import (
     joint_linkage,
     joint_noise_linkage,
     joint_rank_swap_linkage,
     scaled_to_marginals,
 )
-from tasks.linkage.noise import noise_linkage
-from tasks.linkage.within import Bounds, linkage_within, truth_inside
+from tasks.assessments.linkage.noise import noise_linkage
+from tasks.assessments.linkage.within import Bounds, linkage_within, truth_inside
+from tasks.core.errors import ParameterError
 from tasks.masking.noise import AdditiveNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping

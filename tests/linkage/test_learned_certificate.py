@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from tasks.linkage.files import files_to_link
-from tasks.linkage.learning.components import components_to_link
-from tasks.linkage.learning.family import Kind
-from tasks.linkage.learning.fit import Fit
-from tasks.linkage.learning.learn import learn
-from tasks.linkage.learning.pairs import pairs_of
-from tasks.linkage.learning.rivals import minimal_rivals
-from tasks.linkage.learning.rows import rows_of, unit
-from tasks.linkage.learning.simplex import best_weights
+from tasks.assessments.linkage.files import files_to_link
+from tasks.assessments.linkage.learning.components import components_to_link
+from tasks.assessments.linkage.learning.family import Kind
+from tasks.assessments.linkage.learning.fit import Fit
+from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.pairs import pairs_of
+from tasks.assessments.linkage.learning.rivals import minimal_rivals
+from tasks.assessments.linkage.learning.rows import rows_of, unit
+from tasks.assessments.linkage.learning.simplex import best_weights
 from tests.support.learning_problems import sampled_problem
 from tests.support.slow_distances import most_won
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.files import Files, Knowledge, common_scale, files_to_link
-from tasks.linkage.learning.components import Components, components_to_link
-from tasks.linkage.learning.family import Kind
-from tasks.linkage.learning.learn import cross_validated, learn
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.files import Files, Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.learning.components import Components, components_to_link
+from tasks.assessments.linkage.learning.family import Kind
+from tasks.assessments.linkage.learning.learn import learn
+from tasks.core.errors import ParameterError
+from tests.reference.cross_validation import cross_validated
 from tests.support.slow_distances import shared_links
 
 
@@ -193,9 +194,6 @@ def test_refused() -> None:
         learn(files, Kind.OWA, generator()).distance.link(three_attributes())
     with pytest.raises(ParameterError, match="no Mahalanobis distance"):
         learn(files_to_link(files.original[:, [0, 0]], files.masked[:, [0, 0]]), Kind.MAHALANOBIS, generator())
-    for folds in (1, 41, True, 2.5):
-        with pytest.raises(ParameterError, match="folds"):
-            cross_validated(files, Kind.OWA, generator(), folds=folds)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="at most 8"):
         learn(noisy(20, 9), Kind.CHOQUET, generator())
 

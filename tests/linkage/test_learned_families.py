@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.linkage.learning.cone import cone
-from tasks.linkage.learning.distance import LearnedDistance, shapley_values
-from tasks.linkage.learning.family import Kind, features, lifted, matrix_of, n_parameters, parameters_of
+from tasks.assessments.linkage.learning.cone import cone
+from tasks.assessments.linkage.learning.distance import LearnedDistance, shapley_values
+from tasks.assessments.linkage.learning.family import Kind, features, lifted, matrix_of, n_parameters, parameters_of
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 from tests.support.slow_distances import choquet, place_of, shapley, subsets
 
 LEARNED = [kind for kind in Kind if kind not in {Kind.ARITHMETIC_MEAN, Kind.MAHALANOBIS}]
@@ -26,7 +27,7 @@ def test_bilinear_form_worked_by_hand() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_choquet_integral_by_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m = int(rng.integers(1, 5))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tasks.linkage.figure import mean_share
-from tasks.linkage.learning.family import Kind
-from tasks.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.family import Kind
+from tasks.assessments.linkage.learning.learn import learn
+from tests.reference.linkage_means import mean_share
 from tests.support.learning_problems import SAMPLES, sampled_problem
 
 # Percent of correct links by the arithmetic mean.

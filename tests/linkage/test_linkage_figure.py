@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tasks.errors import ParameterError
-from tasks.linkage.figure import Linkage, linkage, mean_share, wilson
+from tasks.assessments.linkage.figure import Linkage, linkage, wilson
+from tasks.core.errors import ParameterError
+from tests.reference.linkage_means import mean_share
+from tests.support.examples import examples
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(counts=st.tuples(st.integers(0, 60), st.integers(1, 60)).map(sorted).filter(lambda pair: pair[1] > 0))
 def test_wilson_as_scipy_has_it(counts: list[int]) -> None:
     correct, n = counts

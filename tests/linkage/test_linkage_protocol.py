@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.figure import mean_share
-from tasks.linkage.intersection import rank_swap_linkage, window_of
-from tasks.linkage.knowledge import attack_under, first_attributes
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.intersection import rank_swap_linkage, window_of
 from tasks.masking.rank_swapping import RankSwapping, Reading
+from tests.reference.linkage_means import mean_share
+from tests.reference.partial_knowledge import attack_under, first_attributes
 from tests.support.casc_tables import KNOWN, casc_table
 
 SEEDS = 3

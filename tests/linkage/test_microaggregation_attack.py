@@ -5,14 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.figure import Floats
-from tasks.linkage.files import Knowledge, files_to_link
-from tasks.linkage.microaggregation import Remask, bracketing_linkage, rank_brackets, rerun_linkage, value_brackets
-from tasks.linkage.within import truth_inside
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav, consecutive_blocks
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.figure import Floats
+from tasks.assessments.linkage.files import Knowledge, files_to_link
+from tasks.assessments.linkage.microaggregation import rank_brackets
+from tasks.assessments.linkage.within import truth_inside
+from tasks.core.errors import ParameterError
+from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
+from tests.reference.microaggregation_attacks import Remask, bracketing_linkage, rerun_linkage, value_brackets
+from tests.support.blocks import consecutive_blocks
 from tests.support.casc_tables import casc_table
+from tests.support.examples import examples
 
 BLOCKS = [(0, 1), (2, 3), (4, 5)]
 
@@ -45,7 +48,7 @@ def test_equal_values_may_be_in_each_group_that_has_some() -> None:
     assert (by_value.low[2], by_value.high[2]) == (1.5, 3.5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(6, 60), k=st.integers(2, 5), values=st.sampled_from([3, 20, 10**6])
 )

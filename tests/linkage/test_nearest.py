@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.distinct import distinct_rows
-from tasks.linkage.files import Knowledge, files_to_link
-from tasks.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE, Path, nearest_credit
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.distinct import distinct_rows
+from tasks.assessments.linkage.files import Knowledge, files_to_link
+from tasks.assessments.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE, Path, nearest_credit
+from tests.support.examples import examples
 
 PATHS: tuple[Path, ...] = ("tree", "product")
 
@@ -25,7 +26,7 @@ def slow_credit(original: NDArray[np.float64], masked: NDArray[np.float64], trut
 
 
 @pytest.mark.parametrize("path", PATHS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), d=st.integers(1, 5), values=st.integers(2, 6))
 def test_ties_as_plain_loops_count_them(path: Path, seed: int, n: int, d: int, values: int) -> None:
     rng = np.random.default_rng(seed)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.linkage.distance import distance_linkage
-from tasks.linkage.files import Files, Knowledge, files_to_link
-from tasks.linkage.noise import noise_linkage
+from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
+from tasks.assessments.linkage.noise import noise_linkage
+from tasks.core.errors import ParameterError
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tests.support.casc_tables import casc_table
 

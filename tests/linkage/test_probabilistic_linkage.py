@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.linkage.files import Files, Knowledge, files_to_link
-from tasks.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE
-from tasks.linkage.probabilistic import Comparison, MatchShare, fitted_weights, probabilistic_linkage
+from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
+from tasks.assessments.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.assessments.linkage.probabilistic import Comparison, MatchShare, fitted_weights, probabilistic_linkage
+from tasks.core.errors import ParameterError
 
 
 def two_files(seed: int, n: int = 60, values: int = 1000) -> Files:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.decision.linkage_facts import AttackFact, LinkageFact
-from tasks.errors import StageFailed
-from tasks.linkage.battery import MASKED_ALONE, Battery, attack_unchanged
-from tasks.linkage.figure import Linkage, wilson
-from tasks.linkage.holdings import Holdings, holdings, known_attributes
-from tasks.linkage.judged import (
+from tasks.assessments.linkage.attack import holdings_of
+from tasks.assessments.linkage.battery import MASKED_ALONE, Battery, attack_unchanged
+from tasks.assessments.linkage.facts import AttackFact, LinkageFact
+from tasks.assessments.linkage.figure import Linkage, wilson
+from tasks.assessments.linkage.holdings import Holdings, known_attributes
+from tasks.assessments.linkage.judged import (
     gate_figures,
     gate_intervals,
     judged_attack,
@@ -21,6 +21,7 @@ from tasks.linkage.judged import (
     least_figures,
     link_figure,
 )
+from tasks.core.errors import StageFailed
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import Made, made
@@ -47,9 +48,7 @@ def known(*names: str, **terms: Any) -> Change:
 
 
 def held(one: Made) -> Holdings:
-    return holdings(
-        one.request, one.prepared, one.table, one.played, one.kept, one.columns, lambda: one.setting.own_cells
-    )
+    return holdings_of(one.candidate)
 
 
 def ids(fact: LinkageFact, knows: str | None = None) -> set[str]:
@@ -209,7 +208,7 @@ def test_suppressed_records_are_no_candidates(release: Release) -> None:
 def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.linkage.informed._MOST_PAIRS", 20)
+    monkeypatch.setattr("tasks.assessments.linkage.informed._MOST_PAIRS", 20)
     fact = release(SWAP, changes=[known("dose")]).attacked(quick=True).fact
     assert [(one.knows, "at once" in one.reason) for one in fact.untried] == [("informed", True)]
     assert "numbers-joint" not in ids(fact)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import BadInput
-from tasks.linkage.transparency import cell_numbers, effective_sizes
+from tasks.core.errors import BadInput
+from tasks.generalization.transparency import cell_numbers, effective_sizes
+from tests.support.examples import examples
 
 
 def test_effective_sizes_by_hand() -> None:
@@ -19,7 +20,7 @@ def test_a_cell_that_is_nobodys_own_has_nobody_in_it() -> None:
     assert effective_sizes(np.array([1, 4, 8, 5]), own, people).tolist() == [0, 0, 0, 6]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     own=st.lists(st.tuples(st.integers(0, 9), st.integers(1, 50)), min_size=1, max_size=20),
     released=st.lists(st.integers(0, 11), max_size=10),
@@ -30,7 +31,7 @@ def test_effective_sizes_as_plain_loops(own: list[tuple[int, int]], released: li
     assert got.tolist() == [sum(n for cell, n in own if cell == asked) for asked in released]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_every_cell_has_a_number_of_its_own(sizes: list[int]) -> None:
     cells = np.array(list(np.ndindex(*sizes)), dtype=np.int32)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.errors import DataError, StageFailed
+from tasks.core.errors import DataError, StageFailed
 from tasks.masking.masked_columns import (
     NOTHING_MASKED,
     MaskedColumns,

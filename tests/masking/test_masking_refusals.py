@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.masking.masked import MaskingMethod, checked_values
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav, consecutive_blocks
+from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
+from tests.support.blocks import consecutive_blocks
 
 SECRET = 987654.25
 RAW = Mdav(consecutive_blocks([(2, 3)]), standardised=False)

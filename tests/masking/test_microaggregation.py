@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 from scipy.spatial import KDTree
 
 from tasks.masking.live_points import LivePoints
-from tasks.masking.microaggregation import (
-    AttributeBlock,
-    IndividualRanking,
-    Mdav,
-    consecutive_blocks,
-    group_means,
-    mdav_groups,
-)
+from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav, group_means, mdav_groups
+from tests.support.blocks import consecutive_blocks
+from tests.support.examples import examples
 
 CENSUS = Path(__file__).parents[2] / "examples" / "casc" / "data" / "census.csv"
 
@@ -98,7 +93,7 @@ def test_standardised_distances_do_not_depend_on_units() -> None:
     assert not np.array_equal(raw.groups(values), raw.groups(values * units))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     n=st.integers(2, 90),
     m=st.integers(1, 4),
@@ -122,7 +117,7 @@ def test_mdav_over_many_leaves_as_plain_searches(n: int, m: int, distinct: int) 
     assert np.array_equal(mdav_groups(points, 20), _plain_mdav(points, 20))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     n=st.integers(1, 120),
     m=st.integers(1, 3),
@@ -149,7 +144,7 @@ def test_live_points_as_plain_searches(n: int, m: int, distinct: int, seed: int)
 _files = st.tuples(st.integers(2, 60), st.integers(1, 4), st.integers(2, 12), st.integers(0, 2**32 - 1))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(file=_files)
 def test_means_are_kept_and_no_group_is_small(file: tuple[int, int, int, int]) -> None:
     n, m, k, seed = file

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
+from tests.support.examples import examples
 
 METHODS = (AdditiveNoise, CorrelatedNoise)
 
@@ -56,7 +57,7 @@ def test_fewer_records_than_attributes_are_enough() -> None:
     assert np.isfinite(CorrelatedNoise(0.1).mask(values, np.random.default_rng(4)).values).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     scale=st.sampled_from([1e-120, 1e-3, 1.0, 1e100]),
     proportion=st.floats(1e-3, 10),

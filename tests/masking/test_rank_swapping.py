@@ -16,6 +16,7 @@ from tasks.masking.rank_swapping import (
     pair_sources,
     skip_sources,
 )
+from tests.support.examples import examples
 
 Outcome = tuple[int, ...]
 DRAWS = 6000
@@ -101,7 +102,7 @@ def _table(shape: tuple[int, int, int, int]) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, distinct, (n, m)) * 1.5
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(shape=_tables, p=_percents, reading=st.sampled_from(Reading))
 def test_the_truth_is_within_k_ranks_and_marginals_are_kept(
     shape: tuple[int, int, int, int], p: int, reading: Reading
@@ -120,7 +121,7 @@ def test_the_truth_is_within_k_ranks_and_marginals_are_kept(
         assert np.all(least <= highest + method.ranks(n))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(n=st.integers(2, 200), share=st.floats(0.01, 1), seed=st.integers(0, 1000))
 def test_no_rank_moves_further_than_k_and_each_is_used_once(n: int, share: float, seed: int) -> None:
     k = max(1, int(share * n))

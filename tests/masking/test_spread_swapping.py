@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping, bucket_sources, distant_sources
+from tests.support.examples import examples
 
 DRAWS = 6000
 
@@ -84,7 +85,7 @@ def test_distant_outcomes_are_as_frequent_as_their_enumeration(n: int, half: flo
     _compare(expected, Counter(tuple(distant_sources(n, half, generator).tolist()) for _ in range(DRAWS)))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     n=st.integers(2, 80),
     distinct=st.integers(1, 30),

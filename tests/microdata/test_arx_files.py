@@ -7,13 +7,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import HierarchyError
+from tasks.core.errors import HierarchyError
 from tasks.microdata.arx import arx_file, read_arx, write_arx
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.worlds import Rows, crossing_rows, hierarchy_rows
 
-QUICK = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def assert_same(one: Hierarchy, other: Hierarchy) -> None:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import DataError
+from tasks.assessments.combined.score_table import scored_names
+from tasks.core.errors import DataError
 from tasks.microdata.columns import code_column, code_columns, known_probabilities, sensitivities
 from tasks.request.model import ReleaseRequest, Sensitivity
-from tasks.risk.score_table import scored_names
+from tests.support.examples import examples
 from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
 
 TEXT = pd.StringDtype("pyarrow")
@@ -111,7 +112,7 @@ CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "a ", 
 @given(
     cells=CELLS, listed=st.dictionaries(st.sampled_from(["", "a", "b", "☃"]), st.floats(0, 1)), whole=st.floats(0, 1)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_codes_part_the_rows_as_their_cells_do(cells: list[str | None], listed: dict[str, float], whole: float) -> None:
     column = code_column(text(*cells), Sensitivity(attribute=whole, values=listed, default=0.5))
     for one, code in zip(cells, column.codes, strict=True):

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import BadInput, DataError, ReleasegateError, StageFailed
+from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
 from tasks.microdata.counting import by_dask
 from tasks.microdata.counting.by_dask import code_order, connect
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
-from tasks.microdata.counting.choice import Counting, count_tuples
+from tasks.microdata.counting.choice import Counting
 from tasks.microdata.counting.wire import Order, Refusal, pack_order, unpack_answer
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.parts import Part, code_part, joined_records, joined_tuples
@@ -26,6 +26,8 @@ from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.row_groups import pieces
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import LoadedRequest
+from tests.reference.counted_tuples import count_tuples
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import Change, changed, tiny_request
 
@@ -110,7 +112,7 @@ def as_columns(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=records, group=st.integers(1, 9))
 def test_pieces_and_duckdb_give_what_the_whole_file_gives(
     rows: list[tuple[Any, ...]], group: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import BadInput
+from tasks.core.errors import BadInput
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at, count_cube, cube_cells, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import Tuples
+from tests.support.examples import examples
 from tests.support.worlds import World, worlds
 
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=examples(40))
 
 
 def all_cells(hierarchies: tuple[Hierarchy, ...]) -> Codes:
@@ -81,7 +82,7 @@ def test_cells_by_levels_of_each_tuple_or_of_all(world: World, data: st.DataObje
     )
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(world=worlds(max_attributes=2))
 def test_the_form_follows_the_memory_limit(world: World) -> None:
     hierarchies, people = world.hierarchies, world.tuples(world.people)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import HierarchyError
+from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import check_trees, hierarchy_from_rows
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.worlds import Rows, crossing_rows, hierarchy_rows
 
-QUICK = settings(deadline=None, max_examples=50)
+QUICK = settings(deadline=None, max_examples=examples(50))
 ANY_ROWS = hierarchy_rows(max_leaves=9, max_levels=5)
 RACE = [
     ["White", "White", "White", "*"],

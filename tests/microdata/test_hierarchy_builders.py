@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import HierarchyError, WorkspaceError
+from tasks.core.errors import HierarchyError, WorkspaceError
 from tasks.microdata.build import from_groups, from_intervals, from_prefixes
 from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import changed, tiny_request
 
@@ -54,7 +55,7 @@ def test_intervals_that_cross_by_hand() -> None:
         from_intervals("age", IntervalLevels(minimum=0, maximum=6, widths=(2, 3)))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     minimum=st.integers(-40, 40),
     extent=st.integers(1, 60),

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.lattice import Lattice
+from tests.support.examples import examples
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(heights=st.lists(st.integers(2, 5), min_size=1, max_size=4).map(tuple))
 def test_nodes_are_all_combinations_in_lexicographic_order(heights: tuple[int, ...]) -> None:
     lattice = Lattice(heights)

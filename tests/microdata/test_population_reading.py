@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.errors import PopulationError
+from tasks.core.errors import PopulationError
 from tasks.microdata.read import read_population
 from tasks.request.model import Population
 from tests.support.silence import CANARY, assert_silent

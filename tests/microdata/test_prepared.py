@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.errors import DataError, PopulationError, StageFailed
+from tasks.core.errors import DataError, PopulationError, StageFailed
 from tasks.microdata.prepared import Prepared, load, save
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import DATA, POPULATION, changed, tiny_prepared, tiny_request

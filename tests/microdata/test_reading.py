@@ -14,9 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tasks.core import files
+from tasks.core.files import file_sha256
 from tasks.microdata import read
-from tasks.microdata.read import file_sha256, read_microdata
+from tasks.microdata.read import read_microdata
 from tasks.request.model import ReleaseRequest
+from tests.support.examples import examples
 from tests.support.tiny import DATA, Change, changed, tiny_document
 
 COLUMNS = ["id", "zip", "age", "sex", "diagnosis"]
@@ -162,7 +165,7 @@ def test_parquet_is_known_by_its_bytes_whatever_its_name(tmp_path: Path) -> None
     assert cells(path) == [["x"] * 5]
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     table=st.lists(
         st.tuples(
@@ -182,6 +185,6 @@ def test_any_cells_survive(tmp_path: Path, table: list[tuple[str, ...]], block: 
 
 
 def test_hash_of_a_file_longer_than_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "_HASH_BYTES", 7)
+    monkeypatch.setattr(files, "_HASH_BYTES", 7)
     path = written(tmp_path, DATA)
     assert file_sha256(path) == hashlib.sha256(DATA.encode()).hexdigest()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.errors import DataError
+from tasks.core.errors import DataError
 from tasks.microdata import read
 from tasks.microdata.read import read_microdata
 from tests.support.silence import CANARY, assert_silent

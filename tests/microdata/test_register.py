@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.identity import code_fact, read_inputs, release_id
-from tasks.errors import PopulationError, WorkspaceError
+from tasks.core.errors import PopulationError, WorkspaceError
+from tasks.core.files import file_sha256
 from tasks.microdata.prepared import Prepared, load, save
-from tasks.microdata.read import file_sha256
 from tasks.request.load import LoadedRequest
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import POPULATION, ZIP_HIERARCHY, Change, changed, tiny_prepared, tiny_request
 
@@ -225,7 +226,7 @@ PEOPLE = [(*line.split(",")[:3], int(line.split(",")[3])) for line in POPULATION
 
 
 @given(data=st.data(), seed=st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_rows_in_any_order_and_number_add_up(data: st.DataObject, seed: random.Random) -> None:
     numbers = [data.draw(st.integers(0, people)) for *_, people in PEOPLE]
     if not sum(numbers):

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import BadInput, DataError, PopulationError
+from tasks.core.errors import BadInput, DataError, PopulationError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples, encode, leaf_keys, radix_strides
+from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 
 
@@ -90,7 +91,7 @@ def test_only_the_first_rows_are_listed() -> None:
     assert caught.value.got == "1 other values in 9 records"
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 1000)), max_size=30),
     weighted=st.booleans(),

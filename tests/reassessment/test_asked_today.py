@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.decision.record import digest
+from tasks.core.canonical import digest
 from tasks.reassessment.request import Wanted, asked_today
 from tests.risk.test_played_against import against, beside
 from tests.support.tiny import tiny_request
@@ -12,7 +12,7 @@ from tests.support.tiny import tiny_request
 TERMS = {
     "shared": {"recipients": ["insurer", "university"]},
     "types": {"types": {"insurer": 0.25, "university": 0.75}},
-    "collusion": {"recipients": ["insurer", "university"], "probability": 0.5},
+    "collusion": {"recipients": ["insurer", "university"]},
 }
 
 
@@ -25,5 +25,5 @@ def test_one_copy_of_recipients_who_are_named_together(tmp_path: Path, terms: st
     assert insurer.id == "insurer"
     assert [one.id for one in others] == ([] if terms == "collusion" else ["university"])
     assert bool(asked.sharing(insurer)) is (terms != "collusion"), "whoever shares the copy has a say in its budget"
-    assert asked.colluding(insurer) == asked.hands(insurer) == ()
+    assert asked.coalitions(insurer) == ()
     assert digest(asked.policy) == digest(loaded.request.policy), "no policy of today that is another"

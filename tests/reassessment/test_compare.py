@@ -8,7 +8,7 @@ import pytest
 
 from tasks.decision.record import CodeFact, GateResult
 from tasks.reassessment import compare, dates
-from tasks.reassessment.record import Again, GateAgain, Hand
+from tasks.reassessment.record import Again, CoalitionAgain, GateAgain
 from tasks.request.model import Agreement, ReleaseRequest
 from tests.support.records import approved
 from tests.support.tiny import tiny_document
@@ -26,8 +26,8 @@ def gate(measured: float | None, threshold: float = 0.09, name: str = "transpare
     )
 
 
-def hand(kind: str, *gates: GateAgain, cannot: str = "") -> Hand:
-    return Hand.model_validate(
+def hand(kind: str, *gates: GateAgain, cannot: str = "") -> CoalitionAgain:
+    return CoalitionAgain.model_validate(
         {
             "kind": kind,
             "recipients": ("university",),

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.decision.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
 from tasks.decision.measures import write_result
-from tasks.decision.uncertainty_facts import ChanceFact, UncertaintyFact
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare
 from tasks.reassessment.promised import budget_gates, not_measured, used_today

@@ -1,4 +1,4 @@
-"""Several copies in one hand, against a solver that takes one record and one person after another."""
+"""Pooled copies against a solver that takes one record and one person after another."""
 
 from collections.abc import Sequence
 
@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.reassessment.intersection import Sets, check_room, people_in
-from tasks.reassessment.together import Copy, Together, laid_together
+from tasks.reassessment.together import LaidCopy, Together, laid_together
+from tests.support.examples import examples
 
 VALUES = (4, 3, 3)
 """Values of each attribute of the small world."""
 
 
-def slow(copies: Sequence[Copy], codes: np.ndarray, people: np.ndarray, listed: np.ndarray) -> list[tuple[int, ...]]:
+def slow(
+    copies: Sequence[LaidCopy], codes: np.ndarray, people: np.ndarray, listed: np.ndarray
+) -> list[tuple[int, ...]]:
     """Records in the class, people who match, people whom the rules give these cells, listed ones: record by record."""
     found = []
     first = copies[0]
@@ -43,7 +46,7 @@ def slow(copies: Sequence[Copy], codes: np.ndarray, people: np.ndarray, listed: 
     return found
 
 
-def signature_of(copies: Sequence[Copy], rows: Sequence[int | None]) -> tuple[object, ...]:
+def signature_of(copies: Sequence[LaidCopy], rows: Sequence[int | None]) -> tuple[object, ...]:
     return tuple(
         None if row is None else tuple(copy.cells[row].tolist()) for copy, row in zip(copies, rows, strict=True)
     )
@@ -57,7 +60,7 @@ def expanded(found: Together) -> list[tuple[int, ...]]:
     return sorted(tuple(map(int, line)) for line in lines for _ in range(int(line[0])))
 
 
-def crossing_copy(generator: np.random.Generator, codes: np.ndarray, names: np.ndarray, tuples: np.ndarray) -> Copy:
+def crossing_copy(generator: np.random.Generator, codes: np.ndarray, names: np.ndarray, tuples: np.ndarray) -> LaidCopy:
     """A copy whose groups are any partition of the values, so that those of two copies cross."""
     chosen = sorted(generator.choice(len(VALUES), size=generator.integers(1, len(VALUES) + 1), replace=False).tolist())
     groups = [generator.integers(0, 2, size=VALUES[attribute]) for attribute in chosen]
@@ -69,10 +72,10 @@ def crossing_copy(generator: np.random.Generator, codes: np.ndarray, names: np.n
     cells = np.column_stack(
         [group[codes[tuples[kept], attribute]] for group, attribute in zip(groups, chosen, strict=True)]
     )
-    return Copy(tuple(chosen), members, cells.astype(np.int32), names[kept], own.astype(np.int32))
+    return LaidCopy(tuple(chosen), members, cells.astype(np.int32), names[kept], own.astype(np.int32))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.sampled_from([2**30, 0]))
 def test_every_record_has_the_candidates_that_a_slow_solver_finds(seed: int, copies: int, memory: int) -> None:
     generator = np.random.default_rng(seed)
@@ -95,8 +98,10 @@ def test_two_cuts_of_one_attribute_leave_what_both_hold() -> None:
     low = np.array([[True] * 4 + [False] * 2, [False] * 4 + [True] * 2])
     high = np.array([[True] * 3 + [False] * 3, [False] * 3 + [True] * 3])
     name = np.array([b"somebody"], dtype="S16")
-    one = Copy((0,), (low,), np.array([[0]], dtype=np.int32), name, np.array([[0]] * 4 + [[1]] * 2, dtype=np.int32))
-    two = Copy((0,), (high,), np.array([[1]], dtype=np.int32), name, np.array([[0]] * 3 + [[1]] * 3, dtype=np.int32))
+    one = LaidCopy((0,), (low,), np.array([[0]], dtype=np.int32), name, np.array([[0]] * 4 + [[1]] * 2, dtype=np.int32))
+    two = LaidCopy(
+        (0,), (high,), np.array([[1]], dtype=np.int32), name, np.array([[0]] * 3 + [[1]] * 3, dtype=np.int32)
+    )
     alone, both = laid_together([one], ages, people), laid_together([one, two], ages, people)
     assert (alone.people.tolist(), alone.effective.tolist(), alone.narrowed) == ([5], [5], 0)
     assert (both.people.tolist(), both.effective.tolist(), both.shared, both.narrowed) == ([2], [2], 1, 1)
@@ -106,8 +111,10 @@ def test_two_cuts_of_one_attribute_leave_what_both_hold() -> None:
 def test_a_copy_of_other_people_tells_nothing() -> None:
     ages = np.arange(6, dtype=np.int32)[:, None]
     whole, half = np.ones((1, 6), dtype=bool), np.array([[True] * 3 + [False] * 3, [False] * 3 + [True] * 3])
-    one = Copy((0,), (whole,), np.zeros((2, 1), np.int32), np.array([b"a", b"b"], "S16"), np.zeros((6, 1), np.int32))
-    two = Copy(
+    one = LaidCopy(
+        (0,), (whole,), np.zeros((2, 1), np.int32), np.array([b"a", b"b"], "S16"), np.zeros((6, 1), np.int32)
+    )
+    two = LaidCopy(
         (0,),
         (half,),
         np.zeros((2, 1), np.int32),

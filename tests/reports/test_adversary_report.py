@@ -12,8 +12,9 @@ from reports.determination import determination_html
 from reports.figures import figures
 from reports.sections import sections
 from reports.sequential import deterrent_rows, threshold_text
-from tasks.decision.adversary_facts import CombinedFact, SequentialFact
-from tasks.decision.fact import Bin
+from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.sequential.facts import SequentialFact
+from tasks.core.fact import Bin
 from tasks.decision.record import DecisionRecord
 from tests.support import adversary_records, records, texts
 

@@ -16,15 +16,18 @@ from reports.audit import audit_html, render_audit, sections, verdict_text
 from reports.audit_cells import MOST_ROWS
 from reports.audit_csv import csv_files, harmless
 from reports.audit_figures import audit_figures
-from reports.audit_tables import Tables
-from tasks.audit.build import Verified, audit_report
-from tasks.audit.report import AuditReport, Chain, Contradiction, Problem
-from tasks.decision.record import canonical_json
+from reports.audit_tables import listings
+from tasks.audit.build import audit_report
+from tasks.audit.report import AuditReport, ChainProblem, ChainResult, Contradiction
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import TamperingFound
 from tasks.delivery.released_file import _harmless
+from tasks.ledger.chain import Examination
 from tasks.ledger.entry import Head
 from tests.support.audited import NOW, QUARTER, START, Chronicle, busy_quarter
+from tests.support.examples import examples
 
-BROKEN = Problem(entry=30, what="an entry of the ledger was edited", expected="its SHA-256", got="another SHA-256")
+BROKEN = ChainProblem(entry=30, what="an entry of the ledger was edited", expected="its SHA-256", got="a different one")
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +46,11 @@ def pdf(content: bytes) -> Any:
         yield opened
 
 
-def broken(problem: Problem) -> AuditReport:
-    rows = busy_quarter().rows
-    verified = Verified(len(rows), Head((problem.entry or 44) - 1, "0" * 64), 0, 0, 0, problem)
-    return audit_report(rows, verified, QUARTER, made_at=NOW, program="0.1.0")
+def broken(problem: ChainProblem) -> AuditReport:
+    error = TamperingFound(problem.what, expected=problem.expected, got=problem.got)
+    head = Head((problem.entry or 44) - 1, "0" * 64)
+    examined = Examination(tuple(busy_quarter().rows), head, 0, 0, error, problem.entry)
+    return audit_report(examined, QUARTER, noted_outside=0, made_at=NOW, program="0.1.0")
 
 
 def text(html: str) -> str:
@@ -105,12 +109,12 @@ def test_every_item_is_in_print(report: AuditReport) -> None:
     for words in (
         "The ledger is unchanged",
         "3 released, 1 awaiting review, 1 blocked, 1 failed",
-        "lapsing within 30 days: 1, within 60: 2, within 90: 3",
-        "Re-assessments of what has left: none recorded",
+        "expiring within 30 days: 1, within 60: 2, within 90: 3",
+        "Re-assessments of delivered copies: none recorded",
         "override of reviewers",
-        "same version, other contents",
+        "same version, different contents",
         "revoked 2026-03-11 15:00, after 30.0 h",
-        "Confirmations are none recorded",
+        "No confirmations are recorded",
         "No exception.",
         "4 of these came from the login that made the request",
         "1 of the decisions was entered by a version that kept the verdict alone",
@@ -135,7 +139,7 @@ def test_a_broken_ledger_is_told_loudly_and_from_where() -> None:
 def test_broken_guards_leave_nothing_proven() -> None:
     told = verdict_text(broken(BROKEN.model_copy(update={"entry": None})).chain)
     assert told.words == "The ledger is broken"
-    assert "nothing that this report says is proven" in told.meaning
+    assert "nothing in this report is proven" in told.meaning
 
 
 def test_contradictions_are_told_on_the_first_page() -> None:
@@ -164,13 +168,13 @@ def test_long_tables_are_cut_in_print_alone() -> None:
     for number in range(MOST_ROWS + 5):
         log.after(minutes=5).publish(f"r{number}", reasons=("long " * 100,))
     report = log.audit()
-    tables = Tables(report)
-    for table in (tables.requests(), tables.files(), tables.certificates(), tables.attacks()):
+    tables = listings(report)
+    for table in (tables["requests"], tables["files"], tables["certificates"], tables["attacks"]):
         assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)
         which = "first" if table.file == "certificates.csv" else "latest"
         assert table.rest == f"The {which} {MOST_ROWS} of {MOST_ROWS + 5} rows; all are in {table.file} and audit.json."
-    assert tables.requests().rows[-1][0].startswith(f"#{len(log.rows) - 2} ")
-    assert tables.requests().rows[0][-1].endswith("…")
+    assert tables["requests"].rows[-1][0].startswith(f"#{len(log.rows) - 2} ")
+    assert tables["requests"].rows[0][-1].endswith("…")
     assert len(list(csv.reader(io.StringIO(csv_files(report)["files.csv"].decode())))) == MOST_ROWS + 6
 
 
@@ -195,7 +199,7 @@ def test_a_table_is_a_csv_file_with_all_its_fields(report: AuditReport) -> None:
     assert (summary["first_day"], summary["intact"], summary["requests released"]) == ("2026-01-01", "yes", "3")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.sampled_from("'=+-@\t\r\n＝1a "), max_size=6))
 def test_cells_are_as_harmless_as_those_of_released_files(cell: str) -> None:
     released = _harmless(pa.array([cell]))[0].as_py()
@@ -234,7 +238,7 @@ def test_markup_in_names_is_printed_and_not_run() -> None:
     ],
 )
 def test_the_box_on_the_first_page(report: AuditReport, changes: dict[str, Any], sign: str) -> None:
-    assert verdict_text(Chain.model_validate(report.chain.model_copy(update=changes).model_dump())).sign == sign
+    assert verdict_text(ChainResult.model_validate(report.chain.model_copy(update=changes).model_dump())).sign == sign
 
 
 def test_an_unfinished_day_is_told() -> None:

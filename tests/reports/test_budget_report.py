@@ -1,7 +1,7 @@
 """What a determination says of a budget over the whole file; small counts stay hidden."""
 
 from reports.determination import determination_html
-from tasks.decision.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
 

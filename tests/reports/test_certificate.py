@@ -5,9 +5,9 @@ import pikepdf
 import pytest
 
 from reports.certificate import certificate_html, render_certificate
+from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact, StatisticChange
 from tasks.decision.record import DecisionRecord, DeliveryFact
-from tasks.errors import StageFailed
 from tests.support import decoy_records, records, texts
 
 TELLING = re.compile(

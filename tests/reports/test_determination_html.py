@@ -10,9 +10,10 @@ from reports.figures import figures
 from reports.sections import sections
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
+from tasks.core.canonical import digest
+from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact
-from tasks.decision.record import DecisionRecord, NotAssessed, Review, digest
-from tasks.errors import StageFailed
+from tasks.decision.record import DecisionRecord, NotAssessed, Review
 from tests.support import records, texts
 
 PLACEHOLDER = re.compile(r"\b(None|nan|NaN|inf|TODO|FIXME|lorem|ipsum|Undefined|True|False)\b|\{\{|\}\}|\{%|%\}|\?\?")

@@ -17,8 +17,8 @@ from reports.determination import render_determination
 from reports.figures import figures
 from reports.pdf import Attached, write_pdf
 from reports.sections import sections
-from tasks.decision.record import canonical_json
-from tasks.errors import StageFailed
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import StageFailed
 from tests.support import records
 
 ROOT = Path(__file__).resolve().parents[2]

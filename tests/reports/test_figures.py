@@ -5,9 +5,9 @@ import pytest
 from reports.charting import ALARM, PARTLY, Figure, RiskAxis, shown_bins
 from reports.figures import figures
 from reports.smallcell import SmallCellRule
-from tasks.decision.fact import Bin
+from tasks.core.errors import StageFailed
+from tasks.core.fact import Bin
 from tasks.decision.record import DecisionRecord
-from tasks.errors import StageFailed
 from tests.support import decoy_records, records, texts
 
 NAMES = [

@@ -7,7 +7,7 @@ import pytest
 from reports.determination import determination_html
 from reports.kanonymity import recoded
 from reports.references import cited
-from tasks.decision.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tests.support import linkage_records, records, texts
 

@@ -10,10 +10,11 @@ from reports.figures import figures
 from reports.gates import gate_rows
 from reports.linkage import FEW, GUESSING, attack_groups, control, gate_text, link_text, policy_rows, summary
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.decision.linkage_facts import LinkageFact
-from tasks.decision.record import DecisionRecord, GateResult, Interval
-from tasks.errors import StageFailed
-from tasks.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import LinkageFact
+from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.core.errors import StageFailed
+from tasks.core.fact import Interval
+from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import Measure
 from tests.support import linkage_records, records, texts
 from tests.support.linkage_records import ROWS, SAMPLED, attack, figure

@@ -10,10 +10,10 @@ from reports.masking import masking_rows, masking_text
 from reports.references import cited
 from reports.smallcell import HIDDEN
 from reports.utility import LossText, association_rows, classifier_rows, loss_rows, loss_text, numeric_rows
-from tasks.decision.linkage_facts import MaskingFact
+from tasks.assessments.utility.facts import AssociationFact, MarginalFact, UtilityFact
+from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
-from tasks.decision.utility_facts import AssociationFact, MarginalFact, UtilityFact
-from tasks.errors import StageFailed
+from tasks.masking.fact import MaskingFact
 from tasks.request.model import MaskingName
 from tests.support import linkage_records, records, texts
 

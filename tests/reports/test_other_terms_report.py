@@ -12,18 +12,18 @@ from reports.figures import figures
 from reports.references import cited
 from reports.sensitivity_figures import stakes_curves, stakes_map
 from reports.uncertainty_figures import verdict_chances
+from tasks.assessments.identity.other_terms import with_other_terms
+from tasks.assessments.identity.score import Score, score
+from tasks.assessments.identity.stakes_facts import ReachFact, StakesFact
+from tasks.assessments.identity.uncertain.fact import gate_figures, gate_intervals
+from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.core.errors import StageFailed
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import DecisionRecord
-from tasks.decision.stakes_facts import ReachFact, StakesFact
-from tasks.decision.uncertainty_facts import UncertaintyFact
 from tasks.decision.veil import nearest, veiled
-from tasks.errors import StageFailed
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Gate, Measure, UncertainTerms
-from tasks.risk.other_terms import with_other_terms
-from tasks.risk.score import Score, score
-from tasks.risk.uncertain.fact import gate_figures, gate_intervals
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, table
 

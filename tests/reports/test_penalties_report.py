@@ -9,16 +9,16 @@ from reports import other_terms
 from reports.determination import determination_html
 from reports.figures import figures
 from reports.penalties_figure import penalties
-from tasks.decision.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.other_terms import with_other_terms
+from tasks.assessments.identity.penalties import penalties_fact
+from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.score import score
 from tasks.decision.record import DecisionRecord
 from tasks.decision.veil import upward, veiled
 from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, planning_follower, weights_of
 from tasks.request.model import Method, PenaltyGrid
-from tasks.risk.other_terms import with_other_terms
-from tasks.risk.penalties import penalties_fact
-from tasks.risk.score import score
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import asked, table
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from reports.determination import determination_html
-from tasks.decision.record import DecisionRecord, SharingFact
+from tasks.assessments.identity.facts import CoalitionFact, SharingFact
+from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
 
 SHARING = SharingFact(
@@ -14,12 +15,13 @@ SHARING = SharingFact(
 )
 
 
-def document(left_out: int = 0, **game: Any) -> dict[str, str]:
+def document(left_out: int = 0, coalitions: tuple[CoalitionFact, ...] = (), **game: Any) -> dict[str, str]:
     record: DecisionRecord = records.approved()
     assert record.risk is not None
     prosecutor = record.risk.residual.prosecutor.model_copy(update={"records": record.dataset.rows_in - left_out})
     residual = record.risk.residual.model_copy(update={"prosecutor": prosecutor})
-    changed = record.risk.model_copy(update={"game": record.risk.game.model_copy(update=game), "residual": residual})
+    played = record.risk.game.model_copy(update=game)
+    changed = record.risk.model_copy(update={"game": played, "residual": residual, "coalitions": coalitions})
     found = texts.sections(determination_html(records.changed(record, risk=changed)))
     return {name: " ".join(text.split()) for name, text in found.items()}
 

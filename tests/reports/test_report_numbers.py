@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports import numbers
+from tests.support.examples import examples
 
 INSIDE = st.floats(min_value=1e-9, max_value=1, exclude_max=True, allow_nan=False)
 
@@ -14,14 +15,14 @@ def test_the_examples_of_the_module_hold() -> None:
     assert doctest.testmod(numbers).failed == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(INSIDE)
 def test_rounding_never_makes_a_probability_certain_or_impossible(value: float) -> None:
     assert numbers.risk(value) not in {"0", "1"}
     assert numbers.percent(value) not in {"0%", "100%"}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.floats(min_value=0, max_value=1e12), INSIDE)
 def test_what_is_rounded_up_never_falls_short(money: float, probability: float) -> None:
     assert float(numbers.amount_up(money).replace(",", "")) >= money

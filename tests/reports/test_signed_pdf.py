@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from tasks.ledger.entry import Head
-from tasks.signature.findings import Finding
+from tasks.signature.findings import SignatureFinding
 from tasks.signature.inspection import inspect_pdf, reason_for
 from tasks.signature.pades import FIELD, sign_pdf
 from tests.support.certificates import pki
@@ -112,7 +112,7 @@ def test_what_is_shown_stays(pdf: pikepdf.Pdf, before: pikepdf.Pdf) -> None:
 def test_keys_of_every_usual_kind_sign(certificate_pdf: bytes, key: Any) -> None:
     signed = signed_with(certificate_pdf, key())
     found = inspect_pdf(signed, [pki().top.certificate], NOON)
-    assert (found.finding, found.head, found.claimed_at) == (Finding.SOUND, HEAD, NOON)
+    assert (found.finding, found.head, found.claimed_at) == (SignatureFinding.SOUND, HEAD, NOON)
     with pikepdf.open(io.BytesIO(signed)) as pdf:
         assert (pdf.pdf_version, "/Version" in pdf.Root) == ("1.7", False)
         assert set(pdf.Root.Extensions.keys()) == {"/ESIC"}

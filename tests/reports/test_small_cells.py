@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from reports.gates import gate_rows
 from reports.levels import level_rows
 from reports.smallcell import HIDDEN, SmallCellRule, counted
-from tasks.decision.fact import Bin
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
+from tasks.core.fact import Bin
 from tasks.request.model import Measure
 from tests.support import records
+from tests.support.examples import examples
 
 ELEVEN = SmallCellRule(11)
 
@@ -89,7 +90,7 @@ def test_whoever_knows_total_and_rule_cannot_tell_a_small_count(cells: int, limi
                 assert not 0 < int(text) < limit
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=9), st.integers(2, 15))
 def test_joined_bins_hold_every_record_and_none_is_small(counts: list[int], limit: int) -> None:
     bins = [Bin(low=place, high=place + 1, records=count) for place, count in enumerate(counts)]

@@ -15,6 +15,7 @@ from reports.determination import determination_html
 from tasks.decision.record import DecisionRecord
 from tests.reports.test_kanonymity_report import made
 from tests.support import records
+from tests.support.examples import examples
 from tests.support.linkage_records import figure
 
 LIMIT = 11
@@ -159,7 +160,9 @@ def share_cells(head: Row, rows: list[Row]) -> Iterator[str]:
                     yield cell
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(drawn())
 def test_no_table_tells_a_small_count(record: DecisionRecord) -> None:
     read = list(tables(determination_html(record)))
@@ -181,7 +184,9 @@ def test_no_table_tells_a_small_count(record: DecisionRecord) -> None:
                 assert total - people < rounding or total - people > LIMIT - rounding, cell
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(drawn())
 def test_no_small_count_follows_by_subtraction(record: DecisionRecord) -> None:
     """Levels and suppressed records add up to the records that came in, and so do records out and suppressed."""

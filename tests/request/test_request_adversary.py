@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.request.load import load_request
 from tasks.request.model import Measure, ReleaseRequest
 
@@ -158,7 +158,7 @@ def test_a_gate_on_the_combined_score_needs_something_sensitive(refused: Refused
         judged = edited(good, gate(f"measure: {measure}, at_most: 1"))
         error = refused(judged.replace(sensitive, ""))
         assert [problem.path for problem in error.problems] == ["policy.gates"]
-        assert "no attribute is sensitive" in error.expected
+        assert "needs a sensitive attribute" in error.expected
         assert "sensitive" in error.fix
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.generalization.budget.terms import Budget
 from tasks.generalization.setting import budget_of
 from tasks.request.load import load_request

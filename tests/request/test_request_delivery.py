@@ -7,7 +7,7 @@ from typing import Any
 import pyrage
 import pytest
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.request.load import load_request
 from tasks.request.model import DeliveryFormat, ReleaseRequest
 from tasks.request.public_key import canonical, fingerprint, kind_of, usable
@@ -71,12 +71,12 @@ def test_fingerprints_are_what_others_show(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "told"),
     [
-        (AGE_KEY[:-3], "begins like it"),
-        (ZEROS, "keeps nothing secret"),
-        (SSH_ZEROS, "keeps nothing secret"),
+        (AGE_KEY[:-3], "cut short"),
+        (ZEROS, "keeps no secret"),
+        (SSH_ZEROS, "keeps no secret"),
         ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5", "cut short"),
-        ("ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI", "another kind"),
-        ("ssh-dss AAAAB3NzaC1kc3MAAACBAP", "another kind"),
+        ("ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI", "unsupported kind"),
+        ("ssh-dss AAAAB3NzaC1kc3MAAACBAP", "unsupported kind"),
         ("Zvlxq-unknown", "not repeated here"),
         (" ", "not repeated here"),
     ],

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tasks.errors import RequestError
-from tasks.request.explain import explained
+from tasks.core.errors import RequestError
 from tasks.request.load import load_request
 from tests.support.tiny import Change, changed, tiny_request
 
@@ -34,17 +33,13 @@ def edited(text: str, edit: tuple[str, str]) -> str:
         ("shared: {recipients: [a, a]}", "each recipient once", "shared.recipients"),
         ("shared: {types: {a: 0.5, b: 0.4}}", "sum to 1", "shared.types"),
         ("shared: {recipients: [nobody, someone]}", "recipients of the request", "shared"),
-        ("collusion: {probability: 0.1}", "a missing key", "collusion.recipients"),
-        ("collusion: {recipients: all, probability: 1.5}", "at most 1", "collusion.probability"),
-        ("collusion: {recipients: all, probability: 0.1, who: nobody}", "one pair", "collusion.who"),
-        ("collusion: {recipients: [a, a], probability: 0.1}", "each recipient once", "collusion.recipients"),
-        ("collusion: {recipients: [nobody, someone], probability: 0.1}", "recipients of the request", "collusion"),
-        ("collusion: {recipients: all, probability: 0.1}, shared: {recipients: all}", "exclude", "collusion"),
-        (
-            "collusion: {recipients: all, probability: 0.1}, budget: {least_people: 3}",
-            "exclude each other",
-            "collusion",
-        ),
+        ("collusion: {who: everybody}", "a missing key", "collusion.recipients"),
+        ("collusion: {recipients: all, probability: 0.1}", "no longer used", "collusion.probability"),
+        ("collusion: {recipients: all, who: one pair}", "each pair", "collusion.who"),
+        ("collusion: {recipients: [a, a]}", "each recipient once", "collusion.recipients"),
+        ("collusion: {recipients: [nobody, someone]}", "recipients of the request", "collusion"),
+        ("collusion: {recipients: all}, shared: {recipients: all}", "exclude", "collusion"),
+        ("collusion: {recipients: all}, budget: {least_people: 3}", "exclude each other", "collusion"),
     ],
 )
 def test_refused(good: str, refused: Refused, terms: str, what: str, where: str) -> None:
@@ -54,7 +49,7 @@ def test_refused(good: str, refused: Refused, terms: str, what: str, where: str)
     assert error.fix
 
 
-COLLUDING = {"recipients": "all", "probability": 0.1}
+COLLUDING = {"recipients": "all"}
 
 
 def several(number: int, **terms: Any) -> Change:
@@ -77,14 +72,11 @@ def gated(measure: str) -> Change:
 @pytest.mark.parametrize(
     ("changes", "what", "got"),
     [
-        ((several(7), colluding()), "at most 6 recipients", "7"),
-        ((several(5), colluding("no-attack-partition")), "at most 4 recipients with a partition", "more"),
-        ((several(2), colluding("common")), "per-record methods and the partitions", "another method"),
-        ((several(2, method="no-attack"), colluding()), "one method", "different methods"),
-        ((several(2), colluding(), gated("linkage.informed_share")), "copies beside each other", "one copy alone"),
+        ((several(2, method="safe-harbor"), colluding()), "Safe Harbor", "safe-harbor"),
+        ((several(2), colluding(), gated("linkage.informed_share")), "pooled copies", "one copy alone"),
         (
-            (several(3), colluding(who="one pair"), gated("linkage.informed_certain")),
-            "beside each other",
+            (several(3), colluding(who="each pair"), gated("linkage.informed_certain")),
+            "pooled copies",
             "one copy alone",
         ),
     ],
@@ -93,27 +85,23 @@ def test_who_cannot_collude(tmp_path: Path, changes: tuple[Change, ...], what: s
     with pytest.raises(ValidationError) as caught:
         tiny_request(tmp_path, *changes)
     (error,) = caught.value.errors()
-    mistake = explained(error, error["input"])
-    assert mistake is not None
-    assert what in mistake.expected
-    assert got in mistake.got
-    assert mistake.fix
+    assert what in error["ctx"]["expected"]
+    assert got in error["ctx"]["got"]
+    assert error["ctx"]["fix"]
 
 
-def test_hands_that_may_come_together(tmp_path: Path) -> None:
-    def told(*changes: Change) -> list[tuple[list[str], float]]:
+def test_coalitions(tmp_path: Path) -> None:
+    def told(*changes: Change) -> list[list[str]]:
         request = tiny_request(tmp_path, several(3), *changes).request
-        return [([one.id for one in hand], chance) for hand, chance in request.hands(request.recipients[0])]
+        return [[one.id for one in members] for members in request.coalitions(request.recipients[0])]
 
-    assert told(colluding()) == [(["r0", "r1", "r2"], 0.1)]
-    third = pytest.approx(0.1 / 3)
-    assert told(colluding(who="one pair")) == [(["r0", "r1"], third), (["r0", "r2"], third)]
-    assert told(colluding(recipients=["r2", "r0"])) == [(["r0", "r2"], 0.1)]
+    assert told(colluding()) == [["r0", "r1", "r2"]]
+    assert told(colluding(who="each pair")) == [["r0", "r1"], ["r0", "r2"]]
+    assert told(colluding(recipients=["r2", "r0"])) == [["r0", "r2"]]
     assert told(colluding(recipients=["r1", "r2"])) == []
-    assert told(colluding(probability=0), gated("linkage.informed_share")) == []
     assert told() == []
-    six = tiny_request(tmp_path, several(6), colluding("sh-friendly"), gated("linkage.masked_share")).request
-    assert len(six.colluding(six.recipients[5])) == 6
+    seven = tiny_request(tmp_path, several(7, method="common"), colluding(), gated("linkage.masked_share")).request
+    assert len(seven.coalitions(seven.recipients[6])[0]) == 7
 
 
 def test_accepted(tmp_path: Path, good: str) -> None:

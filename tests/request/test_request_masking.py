@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.request.load import load_request
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName, Measure, ReleaseRequest
 
@@ -138,22 +138,22 @@ SWAP = "{attributes: [stay], method: rank-swapping, p: 5}"
         (
             "{attributes: [stay, length], method: mdav, k: 3}",
             "[0].attributes[1]",
-            ("names attributes of the request", "another name", "spell the column as under attributes"),
+            ("names attributes of the request", "not among the attributes", "spell the column as under attributes"),
         ),
         (
             "{attributes: [diagnosis], method: mdav, k: 3}",
             "[0].attributes[0]",
-            ("of type integer or number", "a column of another type", "declare its type, or leave it out"),
+            ("of type integer or number", "a column of type", "declare its type, or leave it out"),
         ),
         (
             "{attributes: [stay, age], method: mdav, k: 3}",
             "[0].attributes[1]",
-            ("takes sensitive or insensitive", "another role", "a quasi-identifier is generalized"),
+            ("takes sensitive or insensitive", "with the role", "a quasi-identifier is generalized"),
         ),
         (
             "{attributes: [record_id], method: mdav, k: 3}",
             "[0].attributes[0]",
-            ("of type integer or number", "a column of another type", "leave it out"),
+            ("of type integer or number", "a column of type", "leave it out"),
         ),
         ("{attributes: [stay], method: mdav, k: 3, seed: 7}", "[0].seed", ("attributes, method", "“seed”", "remove")),
     ],
@@ -174,7 +174,7 @@ def test_a_direct_identifier_that_is_a_number_is_not_masked(asking: Any, refused
     error = refused(text.replace("{role: direct identifier}", "{role: direct identifier, type: integer}"))
     assert [problem.path for problem in error.problems] == ["masking[0].attributes[0]"]
     assert error.expected == "masking takes sensitive or insensitive attributes"
-    assert "a direct identifier never leaves" in error.fix
+    assert "a direct identifier is never released" in error.fix
 
 
 def test_a_parameter_without_a_value_is_none(asking: Any, accepted: Any) -> None:
@@ -183,7 +183,7 @@ def test_a_parameter_without_a_value_is_none(asking: Any, accepted: Any) -> None
 
 def test_an_attribute_is_masked_once(asking: Any, refused: Refused) -> None:
     error = refused(asking(SWAP, "{attributes: [bill, stay], method: additive-noise, noise: 0.1}"))
-    assert [problem.path for problem in error.problems] == ["masking"]
+    assert [problem.path for problem in error.problems] == ["masking[1].attributes[1]"]
     assert (error.expected, error.got) == ("an attribute is masked by one method at most", "a column twice")
     assert error.fix == "name it in one place"
 
@@ -192,8 +192,8 @@ def test_an_attribute_is_masked_once(asking: Any, refused: Refused) -> None:
 def test_the_intruder_knows_columns_that_leave(name: str, asking: Any, refused: Refused) -> None:
     error = refused(asking(SWAP, linkage=f"{{known: [age, {name}]}}"))
     assert [problem.path for problem in error.problems] == ["policy.linkage.known[1]"]
-    assert error.expected == "policy.linkage.known names columns that leave"
-    assert error.got == "a name that is not among the columns that leave"
+    assert error.expected == "policy.linkage.known names columns that are released"
+    assert error.got == "a name that is not among the columns that are released"
     assert error.fix == "name quasi-identifiers, sensitive or insensitive attributes"
 
 
@@ -215,7 +215,7 @@ def test_terms_of_the_intruder(terms: str, path: str, expected: str, asking: Any
 def test_classes_are_predicted_of_a_column_that_leaves(name: str, asking: Any, refused: Refused) -> None:
     error = refused(asking(utility=f"{{target: {name}}}"))
     assert [problem.path for problem in error.problems] == ["policy.utility.target"]
-    assert error.expected == "policy.utility.target names a column that leaves"
+    assert error.expected == "policy.utility.target names a column that is released"
     assert "name a quasi-identifier" in error.fix
 
 

@@ -8,11 +8,18 @@ import pytest
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from tasks.errors import BadInput
+from tasks.assessments.identity.uncertain.declared import known
+from tasks.assessments.identity.uncertain.distributions import (
+    Between,
+    LogUniform,
+    Points,
+    Triangular,
+    TruncatedNormal,
+    Uniform,
+)
+from tasks.core.errors import BadInput
 from tasks.request.load import load_request
 from tasks.request.model import ReleaseRequest, SensitivityPolicy, UncertainTerm, UncertainTerms
-from tasks.risk.uncertain.declared import known
-from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Triangular, TruncatedNormal, Uniform
 from tests.support.tiny import tiny_document
 
 FINED = {"penalty": 100, "detection_rate": 0.1}
@@ -109,7 +116,7 @@ def gated(uncertain: Mapping[str, Any] | None, *gates: dict[str, Any]) -> dict[s
 
 def test_a_gate_on_the_probability_is_of_recipients_with_uncertain_terms() -> None:
     ReleaseRequest.model_validate(gated({"loss": {"low": 1, "high": 2}}))
-    with pytest.raises(ValidationError, match="a recipient has no uncertain terms"):
+    with pytest.raises(ValidationError, match="uncertain terms of every recipient"):
         ReleaseRequest.model_validate(gated(None))
     for wrong, words in (
         ({"at_most": 0.5, "at_least": None}, "takes at_least and only that"),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.request.unused import OF_TERMS, unused_terms
-from tasks.risk.uncertain.terms import DEPENDENT
 from tests.support.tiny import Change, changed, tiny_request
 
 
@@ -63,12 +63,8 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
             "policy.generalization.shared is not used; it names one recipient",
         ),
         (
-            changed("policy", "generalization", to={"collusion": {"recipients": "all", "probability": 0.5}}),
+            changed("policy", "generalization", to={"collusion": {"recipients": "all"}}),
             "policy.generalization.collusion is not used; the request has one recipient",
-        ),
-        (
-            changed("policy", "generalization", to={"collusion": {"recipients": "all", "probability": 0}}),
-            "policy.generalization.collusion is not used; its probability is 0",
         ),
         (
             changed("policy", "generalization", to={"method": "no-attack", "budget": {"attacked_share": 0.1}}),

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.risk.combined import disclosure_risk
+from tasks.assessments.combined.combined import disclosure_risk
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 from tests.support.literal_risk import (
     DISEASE,
     INCOME,
@@ -47,7 +48,7 @@ def test_alpha_multiplies() -> None:
     np.testing.assert_allclose(hundred, 100 * once, rtol=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables(), st.sampled_from([None, 0.0, 0.05, 0.4]), st.booleans(), st.sampled_from([1.0, 2.5]))
 def test_equals_the_definition(table, epsilon, exclusive, alpha) -> None:
     codes, sizes, probabilities, weights = table
@@ -56,7 +57,7 @@ def test_equals_the_definition(table, epsilon, exclusive, alpha) -> None:
     np.testing.assert_allclose(risks, expected, rtol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(tables(), st.data())
 def test_weights_of_each_record_equal_the_definition(table, data) -> None:
     codes, sizes, probabilities, _ = table
@@ -66,7 +67,7 @@ def test_weights_of_each_record_equal_the_definition(table, data) -> None:
     np.testing.assert_allclose(risks, literal_risk(codes, probabilities, weights), rtol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(tables(), st.data())
 def test_counts_equal_as_many_rows(table, data) -> None:
     codes, sizes, probabilities, weights = table
@@ -174,7 +175,7 @@ def test_nothing_sensitive_is_no_risk() -> None:
     assert not disclosure_risk(codes, sizes, probabilities, (0, 0.0, np.zeros(5))).any()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(tables())
 def test_exclusive_risk_is_an_expectation(table) -> None:
     codes, sizes, probabilities, _ = table

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.risk.combined import contributions, disclosure_risk, mean_contributions
+from tasks.assessments.combined.combined import contributions, disclosure_risk, mean_contributions
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 from tests.support.literal_risk import PAPER, by_record, literal_parts
 
 
@@ -43,7 +44,7 @@ def summed(parts, key):
     return totals
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([None, 0.05]), st.booleans(), st.booleans())
 def test_parts_of_rows_equal_the_definition(seed, epsilon, exclusive, weighted) -> None:
     codes, sizes, probabilities, weights = random_problem(seed)
@@ -56,7 +57,7 @@ def test_parts_of_rows_equal_the_definition(seed, epsilon, exclusive, weighted) 
         assert found.risk == pytest.approx(sum(own.values()), rel=1e-11)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([None, 0.05]), st.booleans(), st.booleans(), st.booleans())
 def test_mean_parts_equal_the_definition(seed, epsilon, exclusive, weighted, some) -> None:
     codes, sizes, probabilities, weights = random_problem(seed)

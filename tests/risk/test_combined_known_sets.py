@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.risk.known_sets import MAXIMUM_KNOWN_SETS, known_sets, weights_of
+from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS, known_sets, weights_of
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 from tests.support.literal_risk import literal_sets
 
 
@@ -20,7 +21,7 @@ def test_a_set_as_likely_as_epsilon_is_dropped_with_its_supersets() -> None:
     assert known_sets([0.5, 0.25, 0.75], 0.25) == ((), (0,), (0, 2), (2,))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7), st.sampled_from([None, 0.0, 0.01, 0.3]))
 def test_keeps_what_the_definition_keeps(probabilities, epsilon) -> None:
     kept = known_sets(probabilities, epsilon)
@@ -51,7 +52,7 @@ def test_all_subsets_of_twenty_attributes_are_the_most() -> None:
     assert refusal.value.fix.startswith("raise epsilon")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=8))
 def test_exclusive_weights_of_all_sets_sum_to_one(probabilities) -> None:
     chances = np.array(probabilities)

@@ -24,12 +24,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.combined.combined_score import (
+    Combined,
+    RecordScore,
+    combine,
+    riskiest,
+    score_collected,
+    score_figure,
+)
+from tasks.candidate.released import released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest
 from tasks.request.model import CombinedPolicy, Measure
-from tasks.risk.combined_score import Combined, RecordScore, combine, riskiest, score_collected, score_figure
-from tasks.risk.released import released_tuples
+from tests.support.examples import examples
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
@@ -236,7 +244,7 @@ SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 7.0]), min_size=1, m
 
 
 @given(risks=SCORES, threshold=st.sampled_from([0.0, 0.5, 1.0, 6.9, 7.0]), quantile=st.sampled_from([0.25, 0.5, 1.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_figures_over_records(risks: list[float], threshold: float, quantile: float) -> None:
     """The quantile is one of the scores: the least that at least its share of the records does not exceed."""
     figure = score_figure(np.array(risks), CombinedPolicy(threshold=threshold, quantile=quantile))

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization.play import Played, Table, play
+from tasks.adversary.group_sizes import expected_listed
+from tasks.candidate.groups import Groups, collected_groups, groups, released_groups
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.request.model import Method
-from tasks.risk.group_sizes import expected_listed
-from tasks.risk.groups import Groups, collected_groups, groups, released_groups
+from tests.support.examples import examples
 from tests.support.explaining import table
 from tests.support.slow import best_strategy, cell_of, informed
 from tests.support.worlds import World, worlds
@@ -24,7 +25,7 @@ def as_lists(found: Groups) -> tuple[list[int], list[float], list[int], int]:
     return found.candidates.tolist(), found.densities.tolist(), found.records.tolist(), found.external_size
 
 
-def played(on: Table) -> Played:
+def played(on: CountIndex) -> Generalization:
     """Groups of 25 people are safe: a and b are released as one group of 30, c and d as they are."""
     from tasks.generalization.game import Payoffs
 
@@ -82,7 +83,7 @@ def test_sizes_as_given() -> None:
 
 
 @given(world=worlds(max_attributes=2), prior=st.sampled_from([0.2, 0.5, 0.99]), data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_candidates_are_the_listed_people_whose_own_cell_it_is(world: World, prior: float, data: st.DataObject) -> None:
     """Against plain loops over people, for a method whose cells overlap."""
     base = table(world.rows, world.people, world.records)

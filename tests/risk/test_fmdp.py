@@ -6,8 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.risk.fmdp import (
+from tasks.adversary.fmdp import (
     AdversaryProfile,
     access_densities,
     access_values,
@@ -22,6 +21,7 @@ from tasks.risk.fmdp import (
     sink_probability,
     solve,
 )
+from tasks.core.errors import ParameterError
 
 FINED_ONCE = AdversaryProfile(
     gain=8000,

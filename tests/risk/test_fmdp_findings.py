@@ -12,18 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.risk.adversary import AdversaryProfile, Floats
-from tasks.risk.fmdp import (
+from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.fmdp import (
     baseline_payoff,
     baseline_risk,
     reidentification_probability,
     reidentification_probability_unknown,
     solve,
 )
-from tasks.risk.planning.enumerated import Action, Plan, enumerate_process, value_iteration
+from tasks.adversary.planning.enumerated import Action, Plan, enumerate_process, value_iteration
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
+from tests.support.examples import examples
 
-PROPERTY = settings(deadline=None, max_examples=30)
+PROPERTY = settings(deadline=None, max_examples=examples(30))
 SIZES = np.arange(1, 26)
 SURE = st.just(1.0)
 REGISTER = 6_018_999

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tasks.risk.fmdp import AdversaryProfile, reidentification_probability, solve
+from tasks.adversary.fmdp import AdversaryProfile, reidentification_probability, solve
+from tests.support.examples import examples
 
 LARGEST = 6
 
@@ -86,7 +87,7 @@ profiles = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(profiles)
 def test_the_plan_is_that_of_the_process(profile):
     solution = solve(profile, LARGEST)
@@ -103,7 +104,7 @@ def test_the_plan_is_that_of_the_process(profile):
         assert known[size - 1] == (solution.success_probability[size] if accessed else 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(profiles.filter(lambda profile: profile.exploit_cost > 1))
 def test_values_do_not_increase_with_the_size(profile):
     solution = solve(profile, 100)
@@ -117,7 +118,7 @@ def test_values_do_not_increase_with_the_size(profile):
         assert np.all(solution.linked_value[1 : solution.sink_threshold] > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(profiles.filter(lambda profile: profile.exploit_cost > 1), st.floats(1, 3))
 def test_values_fall_as_it_gets_dearer_and_rise_with_the_gain(profile, factor):
     fields = vars(profile)
@@ -130,7 +131,7 @@ def test_values_fall_as_it_gets_dearer_and_rise_with_the_gain(profile, factor):
     assert np.all(solve(richer, 40).access_value >= value - rounding * factor)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(profiles)
 def test_success_is_bounded_and_needs_an_attack(profile):
     solution = solve(profile, 50)
@@ -144,7 +145,7 @@ def test_success_is_bounded_and_needs_an_attack(profile):
     np.testing.assert_array_equal(known, np.where(solution.access_value > 0, solution.success_probability, 0)[1:])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(profiles, st.floats(1e-6, 1e6))
 def test_the_currency_does_not_matter(profile, rate):
     fields = vars(profile)
@@ -156,7 +157,7 @@ def test_the_currency_does_not_matter(profile, rate):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     profiles.filter(lambda profile: profile.penalty > 0),
     st.integers(65, 200),

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.risk import exploiting
-from tasks.risk.fmdp import (
+from tasks.adversary import exploiting
+from tasks.adversary.fmdp import (
     AdversaryProfile,
     exploits_made,
     known_threshold,
@@ -21,6 +20,8 @@ from tasks.risk.fmdp import (
     sink_probability,
     solve,
 )
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 
 CASE = AdversaryProfile(
     gain=8000,
@@ -58,7 +59,7 @@ def test_risk_rises_with_the_size_where_penalties_are_limited():
     assert safe_group_size(profile, 0.49) == 1 + max(size for size in range(1, 20) if risk[size - 1] > 0.49) > 4
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.builds(
         AdversaryProfile,

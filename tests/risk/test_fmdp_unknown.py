@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.risk.binomial_belief import expected_values, worthwhile_densities
-from tasks.risk.fmdp import (
+from tasks.adversary.binomial_belief import expected_values, worthwhile_densities
+from tasks.adversary.fmdp import (
     AdversaryProfile,
     access_densities,
     expected_linked_values,
@@ -23,6 +23,7 @@ from tasks.risk.fmdp import (
     sink_probability,
     solve,
 )
+from tests.support.examples import examples
 
 CASE = AdversaryProfile(
     gain=8000,
@@ -61,7 +62,7 @@ profiles = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     profiles,
     st.integers(1, 7_000_000),
@@ -126,7 +127,7 @@ def test_expectations_keep_order_and_repeats():
         assert found[place] == pytest.approx(direct(CASE, densities[place], PEOPLE), rel=1e-11)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(profiles.filter(lambda profile: profile.access_cost > 0), st.integers(1, 10**7))
 def test_densities_at_which_access_pays_are_an_interval(profile, people):
     interval = access_densities(profile, people)

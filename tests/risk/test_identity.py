@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.identity.identity import HISTOGRAM_EDGES, histogram, risk_figure, risk_view, transparent_risk
 from tasks.generalization.game import Payoffs
-from tasks.risk.identity import HISTOGRAM_EDGES, histogram, risk_figure, risk_view, transparent_risk
+from tests.support.examples import examples
 
 TABLE_2 = Payoffs(benefit=1200, loss=300, gain=300, cost=4)
 
@@ -37,7 +38,7 @@ def test_histogram_intervals_are_closed_above() -> None:
     assert [(b.low, b.high) for b in above] == list(pairwise(HISTOGRAM_EDGES))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.lists(st.tuples(st.integers(1, 10_000), st.integers(1, 50)), min_size=1, max_size=30))
 def test_histogram_has_every_record_in_its_interval(groups: list[tuple[int, int]]) -> None:
     sizes, records = (np.array(column) for column in zip(*groups, strict=True))

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.decision.division_fact import DivisionFact
+from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import DivisionOutcome, Played, Table
+from tasks.generalization.play import CountIndex, DivisionOutcome, Generalization
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
-from tasks.risk.outcome import division_fact, policy_outcome
 from tests.support.worlds import World
 
 ROWS = (
@@ -25,8 +25,8 @@ def test_by_hand() -> None:
     payoffs = Payoffs(benefit=100, loss=40, gain=60, cost=10)
     world = World(ROWS, {("a1", "b1"): 4, ("a3", "b2"): 9}, RECORDS, payoffs, (1.0, 1.0))
     none = SafeHarborAxis(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), (), np.array([], dtype=np.int64))
-    table = Table(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
-    played = Played(
+    table = CountIndex(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
+    played = Generalization(
         method=Method.BASIC,
         levels=np.array([[0, 0], [2, 1]], dtype=np.int32),
         cells=np.array([[0, 0], [5, 2]], dtype=np.int32),
@@ -52,8 +52,8 @@ def test_by_hand() -> None:
 def test_a_division_is_told_in_means_of_what_its_cells_are_weighted_by() -> None:
     world = World(ROWS, {("a1", "b1"): 4, ("a3", "b2"): 6}, RECORDS, Payoffs(100, 40, 60, 10), (1.0, 1.0))
     none = SafeHarborAxis(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), (), np.array([], dtype=np.int64))
-    table = Table(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
-    played = Played(
+    table = CountIndex(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
+    played = Generalization(
         method=Method.BASIC_PARTITION,
         levels=np.zeros((2, 2), dtype=np.int32),
         cells=np.zeros((2, 2), dtype=np.int32),

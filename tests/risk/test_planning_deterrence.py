@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.fmdp import known_threshold, linked_values, reidentification_probability
-from tasks.risk.planning.deterrence import deterring_value, limiting_value
-from tasks.risk.planning.shared import shared_access
-from tasks.risk.planning.terms import Term, term_value, with_term
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.fmdp import linked_values, reidentification_probability
+from tasks.adversary.planning.deterrence import deterring_value
+from tasks.adversary.planning.shared import shared_access
+from tasks.adversary.planning.terms import Term, term_value, with_term
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 
 CASE_STUDY = AdversaryProfile(
     gain=8000,
@@ -106,7 +107,7 @@ profiles = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(profiles, st.sampled_from(list(Term)), st.integers(1, 25), st.integers(1, 5))
 def test_the_value_deters_and_a_smaller_one_does_not(
     profile: AdversaryProfile, term: Term, size: int, records: int
@@ -126,7 +127,7 @@ def test_the_value_deters_and_a_smaller_one_does_not(
         assert attacked(value * (1 - 2e-9))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(profiles, st.sampled_from(list(Term)), st.integers(1, 25))
 def test_a_larger_group_needs_no_more(profile: AdversaryProfile, term: Term, size: int) -> None:
     here, larger = deterring_value(profile, term, size), deterring_value(profile, term, size + 1)
@@ -177,41 +178,6 @@ def test_a_penalty_that_comes_but_once_deters_all_the_same() -> None:
 def test_nothing_is_needed_where_the_attack_does_not_pay_anyway() -> None:
     poor = replace(BY_HAND, gain=5.0)
     assert [deterring_value(poor, term, 1) for term in Term] == [0.0] * 5
-
-
-@pytest.mark.parametrize("term", [Term.PENALTY, Term.EXPLOIT_COST, Term.ACCESS_COST])
-@pytest.mark.parametrize(("limit", "slope"), [(None, 0.18), (1, 0.18), (2, -0.05)])
-def test_a_limit_holds_from_the_size_on_and_not_below_the_value(term: Term, limit: int | None, slope: float) -> None:
-    profile = replace(CASE_STUDY, max_penalties=limit, detection_slope=slope)
-    value = limiting_value(profile, term, 18, 0.2)
-    assert value > 0
-    sizes = np.arange(18, 400)
-    assert reidentification_probability(with_term(profile, term, value), sizes).max() <= 0.2 * (1 + 1e-9)
-    assert reidentification_probability(with_term(profile, term, value * (1 - 1e-8)), sizes).max() > 0.2
-
-
-def test_a_limit_of_nothing_deters_and_one_above_the_prior_needs_nothing() -> None:
-    assert limiting_value(CASE_STUDY, Term.PENALTY, 20, 0.0) == deterring_value(CASE_STUDY, Term.PENALTY, 20)
-    assert limiting_value(CASE_STUDY, Term.DETECTION, 20, 0.0) == deterring_value(CASE_STUDY, Term.DETECTION, 20)
-    assert limiting_value(CASE_STUDY, Term.PENALTY, 1, 0.64) == 0
-    changed = with_term(CASE_STUDY, Term.PENALTY, limiting_value(CASE_STUDY, Term.PENALTY, 20, 0.0))
-    assert known_threshold(changed) == 20
-
-
-def test_detection_limits_risk_where_penalties_have_no_limit() -> None:
-    profile = replace(CASE_STUDY, max_penalties=None, detection_slope=0.18)
-    rate = limiting_value(profile, Term.DETECTION, 18, 0.2)
-    sizes = np.arange(18, 400)
-    assert reidentification_probability(with_term(profile, Term.DETECTION, rate), sizes).max() <= 0.2
-    assert reidentification_probability(with_term(profile, Term.DETECTION, 0.999 * rate), sizes).max() > 0.2
-    with pytest.raises(ParameterError, match="max_penalties of 1"):
-        limiting_value(CASE_STUDY, Term.DETECTION, 18, 0.2)
-
-
-@pytest.mark.parametrize(("size", "tolerated"), [(0, 0.1), (5, -0.1), (5, 1.5), (5, float("nan")), (2.5, 0.1)])
-def test_impossible_limits_are_refused(size: int, tolerated: float) -> None:
-    with pytest.raises(ParameterError):
-        limiting_value(CASE_STUDY, Term.PENALTY, size, tolerated)
 
 
 def test_impossible_sizes_and_rates_are_refused() -> None:

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.risk import fmdp
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.planning.belief import as_belief, truncated_binomial
-from tasks.risk.planning.enumerated import (
+from tasks.adversary import fmdp
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.planning.belief import as_belief, truncated_binomial
+from tasks.adversary.planning.enumerated import (
     OVER,
     START,
     Action,
@@ -20,7 +19,9 @@ from tasks.risk.planning.enumerated import (
     outcome,
     value_iteration,
 )
+from tasks.core.errors import ParameterError
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
+from tests.support.examples import examples
 
 # Two candidates of four people; half of the exploits are detected, and the first detection is fined.
 HAND = AdversaryProfile(
@@ -147,7 +148,7 @@ def test_error_is_within_the_tolerance(discount):
     assert near.sweeps <= exact.sweeps == 34
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(profile=profiles(), weights=BELIEFS, actual=st.integers(1, 10))
 def test_recursion_agrees_with_value_iteration_and_eq_5(profile, weights, actual):
     belief = as_belief(np.array(weights) / sum(weights))
@@ -164,7 +165,7 @@ def test_recursion_agrees_with_value_iteration_and_eq_5(profile, weights, actual
         assert outcome(plan, actual).reidentification == pytest.approx(closed, abs=1e-10)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(profile=profiles(), size=st.integers(1, 10))
 def test_known_group_agrees_with_eq_5(profile, size):
     found = outcome(value_iteration(enumerate_process(profile, {size: 1.0})), size)
@@ -181,7 +182,7 @@ def test_unknown_group_agrees_with_eq_5(profile, density):
     np.testing.assert_allclose([outcome(plan, size).reidentification for size in actual], closed, rtol=0, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(profile=profiles(confirmation=st.sampled_from([0.3, 0.8])), size=st.integers(1, 8))
 def test_confirmation_is_a_smaller_prior(profile, size):
     # κ/(g/π − κj) = 1/(g/(κπ) − j): a target who is there with probability κπ and always recognised.

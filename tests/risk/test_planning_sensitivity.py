@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.fmdp import known_threshold
-from tasks.risk.planning.sensitivity import default_values, sensitivity
-from tasks.risk.planning.terms import Term, term_value, with_term
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.fmdp import known_threshold
+from tasks.adversary.planning.sensitivity import default_values, sensitivity
+from tasks.adversary.planning.terms import Term, term_value, with_term
+from tasks.core.errors import ParameterError
 
 CASE_STUDY = AdversaryProfile(
     gain=8000,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
-from tasks.errors import ParameterError
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.fmdp import (
+from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.fmdp import (
     access_values,
     expected_linked_values,
     known_threshold,
@@ -18,12 +18,9 @@ from tasks.risk.fmdp import (
     reidentification_probability_unknown,
     sink_probability,
 )
-from tasks.risk.planning.shared import (
-    shared_access,
-    shared_probability,
-    shared_probability_unknown,
-    shared_threshold,
-)
+from tasks.adversary.planning.shared import shared_access
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 
 CASE_STUDY = AdversaryProfile(
     gain=8000,
@@ -38,11 +35,25 @@ CASE_STUDY = AdversaryProfile(
 )
 
 
+def shared_risk(profile: AdversaryProfile, sizes: ArrayLike, records: ArrayLike = 1) -> Floats:
+    """P_reid of each record where the group sizes are known and access is paid once for all."""
+    access = shared_access(profile, linked_values(profile, sizes), records)
+    return sink_probability(profile, sizes) * access.accessed
+
+
+def shared_risk_unknown(
+    profile: AdversaryProfile, sizes: ArrayLike, densities: ArrayLike, people: int, records: ArrayLike = 1
+) -> Floats:
+    """The same where the sizes are known only after access."""
+    access = shared_access(profile, expected_linked_values(profile, densities, people), records)
+    return sink_probability(profile, sizes) * access.accessed
+
+
 def test_two_records_are_attacked_where_one_is_not() -> None:
     # One record of a group of 48 falls 9.90 short of the 100 that access costs; two are worth 180.2 together.
     assert reidentification_probability(CASE_STUDY, 48) == 0
-    assert shared_probability(CASE_STUDY, [48], 1).tolist() == [0]
-    assert shared_probability(CASE_STUDY, [48], 2) == pytest.approx(0.63)
+    assert shared_risk(CASE_STUDY, [48], 1).tolist() == [0]
+    assert shared_risk(CASE_STUDY, [48], 2) == pytest.approx(0.63)
     access = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [48]), 2)
     assert access.value == pytest.approx(2 * (100 - 9.8992) - 100, abs=1e-3)
     assert access.accessed
@@ -51,24 +62,17 @@ def test_two_records_are_attacked_where_one_is_not() -> None:
 def test_one_small_group_opens_the_external_data_for_all() -> None:
     sizes, records = [5, 50, 53, 54], [1, 10, 10, 10]
     assert reidentification_probability(CASE_STUDY, sizes).tolist() == pytest.approx([0.63, 0, 0, 0])
-    assert shared_probability(CASE_STUDY, sizes, records).tolist() == pytest.approx([0.63, 0.63, 0.63, 0])
+    assert shared_risk(CASE_STUDY, sizes, records).tolist() == pytest.approx([0.63, 0.63, 0.63, 0])
 
 
 def test_thresholds_by_number_of_similar_records() -> None:
-    found = [shared_threshold(CASE_STUDY, similar) for similar in (1, 2, 5, 10, 1_000_000)]
-    assert found == [48, 51, 53, 54, 54]
-    assert found[0] == known_threshold(CASE_STUDY)
-    assert found[-1] == known_threshold(replace(CASE_STUDY, access_cost=0.0))
-    for similar, threshold in zip((1, 2, 5), found, strict=False):
+    # γMW > C_d is γW > C_d/M: the threshold of one record with the cost divided.
+    for similar, threshold in zip((1, 2, 5, 10), (48, 51, 53, 54), strict=True):
+        assert known_threshold(replace(CASE_STUDY, access_cost=100 / similar)) == threshold
         below = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [threshold - 1]), similar)
         at = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [threshold]), similar)
         assert below.accessed
         assert not at.accessed
-
-
-def test_no_threshold_where_attacks_are_free() -> None:
-    free = replace(CASE_STUDY, penalty=0.0, exploit_cost=0.0, discount=1.0)
-    assert shared_threshold(free, 3) is None
 
 
 def test_totals_by_hand() -> None:
@@ -100,16 +104,16 @@ profiles = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(profiles, st.lists(st.tuples(st.integers(1, 40), st.integers(1, 9)), min_size=1, max_size=6))
 def test_single_records_understate_the_file(profile: AdversaryProfile, groups: list[tuple[int, int]]) -> None:
     sizes, records = (np.array(column) for column in zip(*groups, strict=True))
-    alone, together = reidentification_probability(profile, sizes), shared_probability(profile, sizes, records)
+    alone, together = reidentification_probability(profile, sizes), shared_risk(profile, sizes, records)
     assert (together >= alone).all()
     assert set(together.tolist()) <= {0.0, *sink_probability(profile, sizes).tolist()}
     densities = sizes / 20_000
     alone = reidentification_probability_unknown(profile, sizes, densities, 10_000)
-    together = shared_probability_unknown(profile, sizes, densities, 10_000, records=records)
+    together = shared_risk_unknown(profile, sizes, densities, 10_000, records)
     assert (together >= alone).all()
 
 
@@ -118,25 +122,19 @@ def test_belief_decides_about_access_and_the_actual_size_about_the_rest() -> Non
     people, density = 6_018_999, 50.1 / 6_018_999
     expected = float(expected_linked_values(CASE_STUDY, density, people))
     assert 0.9 * expected < 100 < 0.9 * 3 * expected
-    alone = shared_probability_unknown(CASE_STUDY, [53], [density], people)
+    alone = shared_risk_unknown(CASE_STUDY, [53], [density], people)
     assert alone.tolist() == reidentification_probability_unknown(CASE_STUDY, [53], [density], people).tolist() == [0]
-    three = shared_probability_unknown(CASE_STUDY, [20, 53, 54], [density] * 3, people)
+    three = shared_risk_unknown(CASE_STUDY, [20, 53, 54], [density] * 3, people)
     assert three.tolist() == pytest.approx([0.63, 0.63, 0])
 
 
 def test_one_record_is_the_known_group() -> None:
     sizes = np.arange(40, 60)
     for size in sizes:
-        risk = shared_probability(CASE_STUDY, [size])
+        risk = shared_risk(CASE_STUDY, [size])
         assert risk == reidentification_probability(CASE_STUDY, [size])
         access = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [size]))
         assert access.value == pytest.approx(float(access_values(CASE_STUDY, size)))
-
-
-@pytest.mark.parametrize("similar", [0, -1, 1.5, True])
-def test_similar_records_are_counted(similar: int) -> None:
-    with pytest.raises(ParameterError, match="similar"):
-        shared_threshold(CASE_STUDY, similar)
 
 
 @pytest.mark.parametrize(("values", "records"), [([-1.0], 1), ([float("nan")], 1), ([1.0], -1), ([1.0], float("inf"))])

@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tasks.errors import ParameterError, StageFailed
-from tasks.risk import fmdp
-from tasks.risk.planning.belief import as_belief, known_size, truncated_binomial
-from tasks.risk.planning.enumerated import START, enumerate_process, linked, outcome, value_iteration
-from tasks.risk.planning.two_level_lp import Engine, Program, TwoLevelLP, plain_program, plain_value, top_program
+from tasks.adversary import fmdp
+from tasks.adversary.planning.belief import as_belief, known_size, truncated_binomial
+from tasks.adversary.planning.enumerated import START, enumerate_process, linked, outcome, value_iteration
+from tasks.adversary.planning.two_level_lp import Engine, Program, TwoLevelLP, top_program
+from tasks.core.errors import ParameterError, StageFailed
+from tests.reference.plain_lp import plain_program, plain_value
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
+from tests.support.examples import examples
 
 EACH_ENGINE = pytest.mark.parametrize("engine", Engine)
 
@@ -35,7 +37,7 @@ def test_values_of_the_case_study(engine, profile, size, value):
 
 
 @EACH_ENGINE
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(
     profile=profiles(),
     weights=st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any),

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.identity.frontier import frontier
+from tasks.assessments.identity.score import Score, score
+from tasks.core.errors import StageFailed
 from tasks.decision.explain.resolve import Plays, judge
-from tasks.errors import StageFailed
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Table, play
+from tasks.generalization.play import CountIndex, play
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import (
     follower_of,
@@ -22,9 +25,6 @@ from tasks.generalization.setting import (
 )
 from tasks.generalization.shared_follower import SharedFollower
 from tasks.request.model import Measure, Method, ReleaseRequest
-from tasks.risk.frontier import frontier
-from tasks.risk.profile import derive_profile
-from tasks.risk.score import Score, score
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
 PEOPLE = 27
@@ -49,7 +49,7 @@ def fined(document: dict[str, Any]) -> None:
     document["recipients"][0]["agreement"] = FINED
 
 
-def played_and_scored(folder: Path, *changes: Change) -> tuple[ReleaseRequest, Table, Score]:
+def played_and_scored(folder: Path, *changes: Change) -> tuple[ReleaseRequest, CountIndex, Score]:
     loaded = tiny_request(folder, *changes)
     prepared, request = tiny_prepared(loaded), loaded.request
     table, recipient = game_table(request, prepared), request.recipients[0]

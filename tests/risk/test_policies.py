@@ -10,6 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.adversary import exploiting
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.identity.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
+from tasks.assessments.sequential.sequential import external_fact, plan
+from tasks.candidate.groups import recipient_profile
+from tasks.candidate.released import released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -17,11 +23,6 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import Method, Recipient
-from tasks.risk import exploiting
-from tasks.risk.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
-from tasks.risk.profile import derive_profile, recipient_profile
-from tasks.risk.released import released_tuples
-from tasks.risk.sequential import external_fact, plan
 from tests.support.tiny import POPULATION, Change, changed, tiny_prepared, tiny_request
 
 ROOT = Path(__file__).parents[2]

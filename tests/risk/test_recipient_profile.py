@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.generalization.play import Played
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import DerivedProfile, derive_profile
+from tasks.candidate.groups import recipient_profile
+from tasks.generalization.play import Generalization
 from tasks.request.model import Method, ReleaseRequest
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.profile import DerivedProfile, derive_profile, recipient_profile
 from tests.support.tiny import tiny_document
 
 
@@ -150,7 +151,7 @@ def test_a_register_gives_the_share_it_lists_but_never_certainty(listed: int | N
 
 def test_the_prior_is_the_largest_share_of_a_released_group() -> None:
     sizes = {"people": np.array([10, 40, 20]), "effective": np.array([10, 40, 20])}
-    played = Played(
+    played = Generalization(
         Method.COMMON, np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3), **sizes, listed=np.array([9, 10, 12])
     )
     recipient = ReleaseRequest.model_validate(tiny_document()).recipients[0]

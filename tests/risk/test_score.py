@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.errors import StageFailed
+from tasks.assessments.identity.score import Score, score
+from tasks.core.errors import StageFailed
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.zip3 import zip_table
 from tasks.request.model import Measure, Method
-from tasks.risk.score import Score, score
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS
 

@@ -16,16 +16,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.decision.adversary_facts import BeliefFact, ExternalFact
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.planning.terms import Term, with_term
+from tasks.adversary.profile import DerivedProfile
+from tasks.assessments.sequential.curves import curve, exhausted_below, sensitivities, thresholds
+from tasks.assessments.sequential.facts import BeliefFact, ExternalFact
+from tasks.assessments.sequential.sequential import (
+    Planned,
+    _histogram,
+    beliefs,
+    deterrents,
+    gate_figures,
+    is_attacked,
+    plan,
+)
+from tasks.candidate.groups import Groups
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Table, play
+from tasks.generalization.play import CountIndex, play
 from tasks.request.model import Measure, Method
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.adversary_curves import curve, exhausted_below, sensitivities, thresholds
-from tasks.risk.groups import Groups
-from tasks.risk.planning.terms import Term, with_term
-from tasks.risk.profile import DerivedProfile
-from tasks.risk.sequential import Planned, _histogram, beliefs, deterrents, gate_figures, is_attacked, plan
+from tests.support.examples import examples
 from tests.support.explaining import ROWS, table
 
 WORTH = np.array([0, 20, 12.5, 5, 0, 0, 0, 0, 0, 0, 0])
@@ -53,7 +62,9 @@ def believed(density: float) -> float:
     return float(binom.pmf(np.arange(11), 10, density) @ WORTH)
 
 
-def planned(profile: AdversaryProfile, *, on: Table | None = None, kept: tuple[bool, ...] = (True,) * 4) -> Planned:
+def planned(
+    profile: AdversaryProfile, *, on: CountIndex | None = None, kept: tuple[bool, ...] = (True,) * 4
+) -> Planned:
     """The game makes groups of 6 people safe, so a and b are released together: 6, 6, 6 and 8 people."""
     people = table((ROWS,), PEOPLE) if on is None else on
     played = play(people, Method.NO_ATTACK_PARTITION, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(1))
@@ -315,7 +326,7 @@ def drawn(groups: list[tuple[int, float, int]], people: int) -> Groups:
 
 
 @given(terms=TERMS, groups=GROUPS, people=st.integers(60, 400))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_shared_access_is_never_below_the_others(
     terms: dict[str, Any], groups: list[tuple[int, float, int]], people: int
 ) -> None:
@@ -348,7 +359,7 @@ BELIEVED = dict.fromkeys(("penalty", "link_cost", "exploit_cost", "detection_int
 
 @example(terms=BELIEVED, groups=[(2, 0.03125, 19)], people=60)
 @given(terms=TERMS, groups=GROUPS, people=st.integers(60, 400))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_what_deters_is_enough_and_nothing_less_is(
     terms: dict[str, Any], groups: list[tuple[int, float, int]], people: int
 ) -> None:

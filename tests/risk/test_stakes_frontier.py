@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from tasks.errors import StageFailed
+from tasks.assessments.identity.frontier import COARSE, FINE, frontier, with_frontier
+from tasks.assessments.identity.score import score
+from tasks.core.errors import StageFailed
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.model import Measure, Method
-from tasks.risk.frontier import COARSE, FINE, frontier, with_frontier
-from tasks.risk.score import score
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS
 

@@ -5,11 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.generalization.setting import payoffs_of
-from tasks.request.model import Measure, Recipient
-from tasks.risk.profile import derive_profile
-from tasks.risk.uncertain.distributions import (
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.identity.uncertain.distributions import (
     Between,
     Distribution,
     LogUniform,
@@ -18,7 +15,17 @@ from tasks.risk.uncertain.distributions import (
     TruncatedNormal,
     Uniform,
 )
-from tasks.risk.uncertain.terms import Term, check_deterrence, check_ends, influences, is_monotone, with_terms
+from tasks.assessments.identity.uncertain.terms import (
+    Term,
+    check_deterrence,
+    check_ends,
+    influences,
+    is_monotone,
+    with_terms,
+)
+from tasks.core.errors import ParameterError
+from tasks.generalization.setting import payoffs_of
+from tasks.request.model import Measure, Recipient
 from tests.support.explaining import asked
 
 FINED = {"penalty": 1000.0, "detection_rate": 0.1}

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
+from tasks.assessments.identity.score import score
+from tasks.assessments.identity.uncertain.deciding import Deciding
+from tasks.assessments.identity.uncertain.distributions import Between, LogUniform, Points, Uncertain, Uniform
+from tasks.assessments.identity.uncertain.drawn import Case
+from tasks.assessments.identity.uncertain.file import released_file
+from tasks.assessments.identity.uncertain.terms import DEPENDENT, Term
+from tasks.assessments.identity.uncertain.verdict import Uncertainty, assess, chance, estimated
+from tasks.assessments.sequential.sequential import external_fact, gate_figures, plan
+from tasks.candidate.groups import densest_group, recipient_profile
+from tasks.core.errors import ParameterError
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.model import Measure
-from tasks.risk.groups import densest_group
-from tasks.risk.profile import recipient_profile
-from tasks.risk.score import score
-from tasks.risk.sequential import external_fact, gate_figures, plan
-from tasks.risk.uncertain.deciding import Deciding
-from tasks.risk.uncertain.distributions import Between, LogUniform, Points, Uncertain, Uniform
-from tasks.risk.uncertain.drawn import Case
-from tasks.risk.uncertain.file import released_file
-from tasks.risk.uncertain.terms import DEPENDENT, Term
-from tasks.risk.uncertain.verdict import Uncertainty, assess, chance, estimated
+from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, prepared, table
 
 FINED = {"penalty": 1000.0, "detection_rate": 0.1}
@@ -223,7 +223,7 @@ def test_same_seed_same_verdict() -> None:
 MONEY = (Term.LOSS, Term.COST, Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.BENEFIT)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(data=st.data(), limited=st.booleans())
 def test_guaranteed_bounds_hold_of_all_terms_within_their_ends(data: st.DataObject, limited: bool) -> None:
     fixed: dict[str, Any] = {"agreement": {**FINED, "penalty": 30.0, "ends_on_breach": limited}, "gates": EVERY}

@@ -12,7 +12,7 @@ from flows.service.api import requests_router, status_router
 from flows.service.config import Service, service_of
 from flows.service.health import Pulse, health
 from flows.service.metrics import Metrics
-from flows.service.queue import Queue, State
+from flows.service.queue import Queue, RequestState
 from flows.web.app import create_app
 from tasks.ledger.entry import Event
 from tests.support.world import NOW, World
@@ -94,11 +94,11 @@ def test_health_names_what_is_not_well(service: Service) -> None:
     down = client(service, answers=False).get("/health")
     assert (down.status_code, down.json()["prefect"]) == (503, "does not answer")
     stalled = client(service, pulse=Pulse({"queue": time.monotonic() - 200})).get("/health")
-    assert stalled.json()["queue"] == "has not been looked at for two minutes"
+    assert stalled.json()["queue"] == "has not been processed for two minutes"
     silent = Pulse({"queue": time.monotonic()}, {"inbox": "OSError", "news": "WorkspaceError"})
     answer = client(service, pulse=silent).get("/health")
     assert answer.status_code == 503
-    assert (answer.json()["inbox"], answer.json()["news"]) == ("cannot be looked into", "cannot be told")
+    assert (answer.json()["inbox"], answer.json()["news"]) == ("cannot be read", "cannot be announced")
     queue = service.workspace.private / "queue"
     queue.mkdir(exist_ok=True)
     (queue / "told.json").write_text('{"sequence": 2}')
@@ -128,7 +128,7 @@ def test_figures_count_what_is_in_ledger_and_queue(service: Service, world: Worl
     queue = Queue(service.workspace)
     entry = queue.get(name)
     assert entry is not None
-    queue.change(name, entry.token, lambda one: one.model_copy(update={"state": State.DECIDED, "seconds": 20.0}))
+    queue.change(name, entry.token, lambda one: one.model_copy(update={"state": RequestState.DECIDED, "seconds": 20.0}))
     for _ in range(2):
         text = page.get("/metrics").text
     assert 'releasegate_queue_requests{state="accepted"} 0.0' in text

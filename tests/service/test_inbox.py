@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from flows.service.config import Service, service_of
-from flows.service.inbox import Inbox
+from flows.service.inbox import InboxWatcher
 from flows.service.intake import receive
-from flows.service.queue import Queue, State
-from tasks.errors import WorkspaceError
+from flows.service.queue import Queue, RequestState
+from tasks.core.errors import WorkspaceError
 from tests.support.world import World
 
 
@@ -39,9 +39,9 @@ def service(world: World) -> Service:
 
 
 @pytest.fixture
-def inbox(service: Service, clock: Seconds) -> Inbox:
+def inbox(service: Service, clock: Seconds) -> InboxWatcher:
     assert service.inbox is not None
-    made = Inbox(service, service.inbox, monotonic=clock)
+    made = InboxWatcher(service, service.inbox, monotonic=clock)
     made.prepare()
     return made
 
@@ -54,7 +54,7 @@ def drop(world: World, service: Service, name: str = "visits.yaml") -> Path:
 
 
 def test_a_file_is_read_once_its_size_has_been_the_same_for_a_while(
-    world: World, service: Service, inbox: Inbox, clock: Seconds
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds
 ) -> None:
     path = drop(world, service)
     whole = path.read_bytes()
@@ -67,7 +67,7 @@ def test_a_file_is_read_once_its_size_has_been_the_same_for_a_while(
     assert inbox.tick() == []
     clock.now += 0.2
     (received,) = inbox.tick()
-    assert received.entry.state is State.ACCEPTED
+    assert received.entry.state is RequestState.ACCEPTED
     assert not path.exists()
     (moved,) = (path.parent / "accepted").iterdir()
     assert moved.read_bytes() == whole
@@ -77,14 +77,14 @@ def test_a_file_is_read_once_its_size_has_been_the_same_for_a_while(
 
 
 def test_what_cannot_be_used_is_moved_aside_with_its_reason(
-    world: World, service: Service, inbox: Inbox, clock: Seconds
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds
 ) -> None:
     path = drop(world, service, "wrong.yml")
     path.write_text("title: [\n")
     inbox.tick()
     clock.now += 3
     (received,) = inbox.tick()
-    assert received.entry.state is State.REFUSED
+    assert received.entry.state is RequestState.REFUSED
     moved = sorted(one.name for one in (path.parent / "refused").iterdir())
     stem = f"wrong.{received.entry.token[:8]}.yml"
     assert moved == [stem, f"{stem}.reason.txt"]
@@ -94,7 +94,7 @@ def test_what_cannot_be_used_is_moved_aside_with_its_reason(
 
 
 def test_a_file_that_was_taken_in_and_not_moved_counts_once(
-    world: World, service: Service, inbox: Inbox, clock: Seconds, monkeypatch: pytest.MonkeyPatch
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = drop(world, service)
     inbox.tick()
@@ -104,24 +104,24 @@ def test_a_file_that_was_taken_in_and_not_moved_counts_once(
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        patch.setattr(Inbox, "_move", fail)
+        patch.setattr(InboxWatcher, "_move", fail)
         assert inbox.tick() == []
     (entry,) = Queue(service.workspace).open_entries()
     clock.now += 3
-    (received,) = Inbox.tick(inbox)
+    (received,) = InboxWatcher.tick(inbox)
     assert (received.folded, received.entry) == (True, entry)
     assert not path.exists()
 
 
 def test_a_file_that_takes_the_place_of_one_that_is_taken_in_is_taken_in_too(
-    world: World, service: Service, inbox: Inbox, clock: Seconds, monkeypatch: pytest.MonkeyPatch
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = drop(world, service)
     first = path.read_bytes()
     second = world.ask(title="Corrected").read_bytes()
-    taking = Inbox._take
+    taking = InboxWatcher._take
 
-    def replaced_meanwhile(self: Inbox, *given: Any) -> Any:
+    def replaced_meanwhile(self: InboxWatcher, *given: Any) -> Any:
         def receive_slowly(*arguments: Any, **terms: Any) -> Any:
             received = receive(*arguments, **terms)
             path.write_bytes(second)
@@ -134,7 +134,7 @@ def test_a_file_that_takes_the_place_of_one_that_is_taken_in_is_taken_in_too(
     inbox.tick()
     clock.now += 3
     with monkeypatch.context() as patch:
-        patch.setattr(Inbox, "_take", replaced_meanwhile)
+        patch.setattr(InboxWatcher, "_take", replaced_meanwhile)
         inbox.tick()
     assert path.read_bytes() == second
     inbox.tick()
@@ -146,7 +146,7 @@ def test_a_file_that_takes_the_place_of_one_that_is_taken_in_is_taken_in_too(
 
 
 def test_links_folders_hidden_files_and_data_are_left_alone(
-    world: World, service: Service, inbox: Inbox, clock: Seconds
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds
 ) -> None:
     path = drop(world, service, ".hidden.yaml")
     folder = path.parent
@@ -161,7 +161,7 @@ def test_links_folders_hidden_files_and_data_are_left_alone(
 
 
 def test_what_cannot_be_taken_in_now_is_tried_again_later_and_later(
-    world: World, service: Service, inbox: Inbox, clock: Seconds, monkeypatch: pytest.MonkeyPatch
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = drop(world, service)
     tries: list[float] = []

@@ -10,9 +10,9 @@ import pytest
 from flows.identity import code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
-from flows.service.queue import Entry, Queue, State
+from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.workspace import open_workspace
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
 from tests.support.world import ID_MARK, NOW, World
@@ -35,7 +35,7 @@ def test_an_accepted_request_is_named_by_its_release_id(world: World) -> None:
     received = take_in(world)
     loaded = load_request(world.request)
     assert received.entry.id == release_id(loaded, read_inputs(loaded), code_fact())
-    assert received.entry.state is State.ACCEPTED
+    assert received.entry.state is RequestState.ACCEPTED
     assert not received.folded
     assert Queue(world.workspace).document(received.entry.request_sha256).read_bytes() == world.request.read_bytes()
     assert Queue(world.workspace).open_entries() == (received.entry,)
@@ -72,10 +72,10 @@ def test_other_data_are_another_request(world: World) -> None:
 
 def test_a_document_that_is_no_request_is_refused_and_not_kept(world: World) -> None:
     received = take_in(world, content=f"{ID_MARK}: [1, 2".encode(), name="wrong.yaml")
-    assert received.entry.state is State.REFUSED
+    assert received.entry.state is RequestState.REFUSED
     assert received.entry.reason["where"].startswith("wrong.yaml")
     assert refusals(world)[0]["queued"] == received.entry.token
-    assert list(Queue(world.workspace).documents.iterdir()) == []
+    assert list(Queue(world.workspace)._documents.iterdir()) == []
     for path in world.workspace.root.rglob("*"):
         assert not path.is_file() or ID_MARK.encode() not in path.read_bytes()
 
@@ -87,11 +87,11 @@ def test_a_request_for_files_outside_its_folders_is_refused(world: World, tmp_pa
     for path in (str(elsewhere / "data.csv"), "../elsewhere/data.csv", "../../queue/.lock"):
         world.ask(dataset={"path": path})
         received = take_in(world)
-        assert received.entry.state is State.REFUSED
+        assert received.entry.state is RequestState.REFUSED
         assert received.entry.reason["what"] == "a path outside the workspace"
-    assert take_in(world, folders=(world.folder, elsewhere)).entry.state is State.REFUSED
+    assert take_in(world, folders=(world.folder, elsewhere)).entry.state is RequestState.REFUSED
     world.ask()
-    assert take_in(world, folders=(world.folder, elsewhere)).entry.state is State.ACCEPTED
+    assert take_in(world, folders=(world.folder, elsewhere)).entry.state is RequestState.ACCEPTED
 
 
 def test_a_link_leads_nowhere_outside(world: World, tmp_path: Path) -> None:
@@ -106,13 +106,13 @@ def test_one_arrival_is_refused_once_and_the_next_one_anew(world: World) -> None
     rows = world.data.read_bytes()
     world.data.unlink()
     first = take_in(world, content=content, id="1-17")
-    assert first.entry.state is State.REFUSED
+    assert first.entry.state is RequestState.REFUSED
     assert take_in(world, content=content, id="1-17").folded
     assert len(refusals(world)) == 1
     assert not take_in(world, content=content, id="1-18").folded
     assert len(refusals(world)) == 2
     world.data.write_bytes(rows)
-    assert take_in(world, content=content, id="1-19").entry.state is State.ACCEPTED
+    assert take_in(world, content=content, id="1-19").entry.state is RequestState.ACCEPTED
 
 
 def test_a_refusal_that_a_crash_kept_from_the_ledger_is_recorded_later_and_once(
@@ -143,7 +143,7 @@ def test_a_full_queue_takes_no_more_and_forgets_nothing(world: World) -> None:
 
 def test_a_request_that_is_too_large_is_refused(world: World) -> None:
     received = take_in(world, content=b"#" * 1_000_001)
-    assert received.entry.state is State.REFUSED
+    assert received.entry.state is RequestState.REFUSED
     assert received.entry.reason["what"] == "the request is too large"
 
 
@@ -158,7 +158,7 @@ def test_files_that_change_after_acceptance_are_found(world: World) -> None:
 def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
     entry = take_in(world).entry
     queue = Queue(world.workspace)
-    done = queue.change(entry.id, entry.token, lambda one: one.model_copy(update={"state": State.DECIDED}))
+    done = queue.change(entry.id, entry.token, lambda one: one.model_copy(update={"state": RequestState.DECIDED}))
     assert done is not None
     assert queue.open_entries() == ()
     assert queue.done_entries() == (done,)
@@ -215,4 +215,4 @@ def test_entries_hold_no_data_and_are_the_owners_alone(world: World) -> None:
     (path,) = (world.workspace.private / "queue").glob("*.json")
     assert path.stat().st_mode & 0o077 == 0
     assert ID_MARK not in path.read_text()
-    assert Entry.model_validate(json.loads(path.read_text())).accepted_at == NOW
+    assert QueuedRequest.model_validate(json.loads(path.read_text())).accepted_at == NOW

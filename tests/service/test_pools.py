@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.service.backend import Backend
 from flows.service.config import VARIABLE, service_of
+from flows.service.orchestrator import Orchestrator
 from flows.service.pools import check_pool, run_environment
-from tasks.errors import BadInput
+from tasks.core.errors import BadInput
 
 URL = "http://prefect:4200/api"
 
@@ -38,6 +38,6 @@ def test_what_prefect_keeps_of_a_run_says_nothing_of_the_server_or_its_password(
 @pytest.mark.parametrize("given", [None, URL])
 def test_runs_install_nothing(tmp_path: Path, given: str | None) -> None:
     service = service_of(tmp_path / "workspace")
-    kept = run_environment(service, Backend(service, given, {}).settings)
+    kept = run_environment(service, Orchestrator(service, {}, given).settings)
     assert kept["PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES"] == "false"
     assert not any("password" in name.lower() or "AUTH" in name for name in kept)

@@ -5,10 +5,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tasks.errors import RequestError
-from tasks.request.schema import service_schema
+from flows.schemas import service_schema
+from tasks.core.errors import RequestError
 from tasks.service.load import load_settings
-from tasks.service.settings import DEFAULTS, ServiceSettings, Told
+from tasks.service.settings import DEFAULTS, NewsKind, ServiceSettings
 
 SECRET = "https://hooks.example/QJXSECRET"
 
@@ -39,7 +39,7 @@ notifications:
 """,
     )
     assert settings.schedules.expire is None
-    assert settings.notifications[0].events == (Told.BLOCKED, Told.AWAITING_REVIEW)
+    assert settings.notifications[0].events == (NewsKind.BLOCKED, NewsKind.AWAITING_REVIEW)
     jsonschema.validate(settings.model_dump(mode="json", exclude_none=True), service_schema())
 
 
@@ -51,9 +51,9 @@ notifications:
         ("limits: {releases: 0}", "limits.releases", "at least 1"),
         (f"counting: {{dask: '{SECRET}'}}", "counting.dask", "Running Dask scheduler"),
         ("limits: {attempts: 21}", "limits.attempts", "at most 20"),
-        ("limits: {release: 1}", "limits", "releases, solvers, queued, attempts"),
-        ("inbox: {poll_seconds: fast}", "inbox.poll_seconds", "between two looks"),
-        (f"notifications: [{{block: '{SECRET}'}}]", "notifications[0].events", "What to tell"),
+        ("limits: {release: 1}", "limits.<key 1>", "releases, solvers, queued or attempts"),
+        ("inbox: {poll_seconds: fast}", "inbox.poll_seconds", "between two polls"),
+        (f"notifications: [{{block: '{SECRET}'}}]", "notifications[0].events", "Kinds of news"),
         ("notifications: [{events: [blocked]}]", "notifications[0]", "exactly one of block and variable"),
         (f"notifications: [{{variable: '{SECRET}', events: [blocked]}}]", "notifications[0].variable", "environment"),
     ],

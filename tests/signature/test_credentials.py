@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import dsa, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tasks.errors import BadInput, ReleasegateError, WorkspaceError
+from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
 from tasks.signature.credentials import (
     Credentials,
     check_credentials,
@@ -88,7 +88,7 @@ def test_a_key_that_others_may_read_is_refused(files: Path) -> None:
         lambda: read_pkcs12(files / "expert.p12", nobody),
         lambda: read_pem(files / "key.pem", files / "cert.pem", [], nobody),
     ):
-        with pytest.raises(WorkspaceError, match="others may read"):
+        with pytest.raises(WorkspaceError, match="other users may read"):
             read()
 
 

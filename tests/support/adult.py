@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import Played, Table, play
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.problem import Problem
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
@@ -25,7 +25,7 @@ GIBIBYTE = 2**30
 
 
 @cache
-def table(memory_limit: int = GIBIBYTE) -> Table:
+def table(memory_limit: int = GIBIBYTE) -> CountIndex:
     hierarchies = {name: read_arx(name, EXAMPLE / "hierarchies" / f"{name}.csv") for name in NAMES}
     trees = tuple(hierarchies.values())
     records = pd.read_csv(EXAMPLE / "data" / "adult-tn.csv.gz", dtype=str, usecols=list(NAMES))
@@ -36,7 +36,7 @@ def table(memory_limit: int = GIBIBYTE) -> Table:
     axes = tuple(
         safe_harbor_axis(tree, RULES.get(name, SafeHarborRule.NONE), zip_table()) for name, tree in hierarchies.items()
     )
-    return Table(trees, axes, data, population, memory_limit)
+    return CountIndex(trees, axes, data, population, memory_limit)
 
 
 def weights(preset: str = "table7") -> np.ndarray:
@@ -44,7 +44,7 @@ def weights(preset: str = "table7") -> np.ndarray:
 
 
 @cache
-def played(method: Method, cell_weights: str = "population") -> Played:
+def played(method: Method, cell_weights: str = "population") -> Generalization:
     return play(table(), method, PAYOFFS, weights(), cell_weights)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.table import Table
+from tasks.generalization.table import CountIndex
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.arx import read_arx
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
@@ -101,7 +101,7 @@ def _records() -> pd.DataFrame:
     return frame[names].replace({"": "unknown", "?": "unknown"})
 
 
-def table(share: float, records: int | None = None, memory_limit: int = 2**30) -> Table:
+def table(share: float, records: int | None = None, memory_limit: int = 2**30) -> CountIndex:
     """Data and population.
 
     Parameters
@@ -123,7 +123,7 @@ def table(share: float, records: int | None = None, memory_limit: int = 2**30) -
     axes = tuple(
         safe_harbor_axis(tree, _RULES.get(name, SafeHarborRule.NONE), zip_table()) for name, tree in hierarchies.items()
     )
-    return Table(order, axes, data, _population(codes, share), memory_limit)
+    return CountIndex(order, axes, data, _population(codes, share), memory_limit)
 
 
 def _population(records: Codes, share: float) -> Tuples:
@@ -156,9 +156,9 @@ def _donors(people: Codes, donors: Codes, rng: np.random.Generator) -> np.ndarra
     return chosen
 
 
-def first(whole: Table, number: int) -> Table:
+def first(whole: CountIndex, number: int) -> CountIndex:
     """The same people over the first few attributes alone."""
     order = whole.hierarchies[:number]
     data, _ = distinct_tuples(whole.data.codes[:, :number], order, whole.data.counts)
     people, _ = distinct_tuples(whole.population.codes[:, :number], order, whole.population.counts)
-    return Table(order, whole.safe_harbor[:number], data, people, whole.memory_limit)
+    return CountIndex(order, whole.safe_harbor[:number], data, people, whole.memory_limit)

@@ -12,28 +12,26 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from tasks.decision.adversary_facts import (
-    AdversaryFact,
-    BeliefFact,
-    CombinedFact,
-    Contribution,
-    CurvePoint,
-    DeterrentFact,
-    ExternalFact,
-    ScoreFigure,
-    SensitivityFact,
-    SensitivityPoint,
-    SequentialFact,
-)
-from tasks.decision.fact import Bin
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.fmdp import (
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.fmdp import (
     baseline_risk,
     exploits_made,
     known_threshold,
     reidentification_probability,
     sink_probability,
 )
+from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
+from tasks.assessments.sequential.facts import (
+    AdversaryFact,
+    BeliefFact,
+    CurvePoint,
+    DeterrentFact,
+    ExternalFact,
+    SensitivityFact,
+    SensitivityPoint,
+    SequentialFact,
+)
+from tasks.core.fact import Bin
 
 Groups = tuple[tuple[int, int], ...]
 

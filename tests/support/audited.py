@@ -5,15 +5,16 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tasks.audit.build import Verified, audit_report
+from tasks.audit.build import audit_report
 from tasks.audit.history import Period
 from tasks.audit.report import AuditReport
-from tasks.decision.states import Role
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
+from tasks.decision.kept import KeptDecision, kept_decision
 from tasks.decision.votes import Ballot
-from tasks.ledger import bodies
-from tasks.ledger.chain import ChainCheck
-from tasks.ledger.determined import Determined, determined
-from tasks.ledger.entry import GENESIS, Event, Head, Row, Sign, new_row
+from tasks.ledger.chain import ChainCheck, Checkpoints, Examination
+from tasks.ledger.entry import GENESIS, Event, Head, Row, new_row
+from tasks.ledger.signing import Signer
 from tasks.ledger.store import _ENTRY, Ledger
 from tests.support import records
 from tests.support.records import sha
@@ -22,10 +23,10 @@ STEWARD, FIRST, SECOND, OFFICER = "A. Steward", "M. Okafor", "J. Brandt", "P. Of
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 NOW = datetime(2026, 4, 10, 8, 30, tzinfo=UTC)
 QUARTER = Period(date(2026, 1, 1), date(2026, 3, 31))
-_KEPT = determined(records.approved())
+_KEPT = kept_decision(records.approved())
 
 
-def kept(recipient: str = "university", **changes: Any) -> Determined:
+def kept(recipient: str = "university", **changes: Any) -> KeptDecision:
     """What the ledger keeps of an approved release, with some of it changed."""
     own = {
         "requested_by": STEWARD,
@@ -36,7 +37,7 @@ def kept(recipient: str = "university", **changes: Any) -> Determined:
         "valid_until": date(2026, 12, 31),
         "agreement": {"id": f"DUA-{recipient}", "expires": date(2028, 12, 31)},
     }
-    return Determined.model_validate(_KEPT.model_dump() | own | changes)
+    return KeptDecision.model_validate(_KEPT.model_dump() | own | changes)
 
 
 def policy(version: str, content: str = "") -> dict[str, Any]:
@@ -73,7 +74,7 @@ class Chronicle:
         recipient: str | None = None,
         *,
         actor: str = "",
-        sign: Sign | None = None,
+        signer: Signer | None = None,
     ) -> int:
         """One entry; its number."""
         head = Head(self.rows[-1].sequence, self.rows[-1].sha256) if self.rows else Head(0, GENESIS)
@@ -85,8 +86,9 @@ class Chronicle:
             actor=actor or self.actor,
             body=body,
             at=self.now,
-            sign=sign,
         )
+        if signer is not None:
+            row = signer.sign(row)
         self.rows.append(row)
         return row.sequence
 
@@ -114,7 +116,7 @@ class Chronicle:
         recipient: str,
         verdict: str,
         reasons: Sequence[str] = ("All 10 gates passed.",),
-        facts: Determined | None = None,
+        facts: KeptDecision | None = None,
     ) -> int:
         """A decision as versions wrote it that kept the verdict alone, or one with facts."""
         key = (release, recipient)
@@ -152,7 +154,11 @@ class Chronicle:
         return self.add(event, bodies.outcome(self._records[release, recipient]), release, recipient)
 
     def revoke(
-        self, release: str, by: str = STEWARD, role: Role = Role.REQUESTER, recipient: str = "university"
+        self,
+        release: str,
+        by: str = STEWARD,
+        role: WorkflowRole = WorkflowRole.REQUESTER,
+        recipient: str = "university",
     ) -> int:
         return self.add(Event.REVOKED, bodies.revoked(by, role, "Agreement broken"), release, recipient)
 
@@ -167,11 +173,11 @@ class Chronicle:
 
     def audit(self, period: Period = QUARTER, made_at: datetime = NOW) -> AuditReport:
         """The audit of an unbroken ledger with these rows."""
-        check = ChainCheck({})
+        check = ChainCheck(Checkpoints())
         for row in self.rows:
             check.add(row)
-        verified = Verified(len(self.rows), check.head, check.signatures, len(check.keys.keys), 0, None)
-        return audit_report(self.rows, verified, period, made_at=made_at, program="0.1.0")
+        found = Examination(tuple(self.rows), check.head, check.signatures, len(check.keys.keys), None, None)
+        return audit_report(found, period, noted_outside=0, made_at=made_at, program="0.1.0")
 
 
 def busy_quarter() -> Chronicle:

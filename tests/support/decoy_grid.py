@@ -5,9 +5,10 @@ from functools import cache
 
 import numpy as np
 
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_alike, recoded_by_class
+from tasks.decoys.generalized_release import GeneralizedRelease, recoded_by_class
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import Tuples, distinct_tuples
+from tests.support.recoded import recoded_alike
 
 SIDE = 36
 

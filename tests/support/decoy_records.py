@@ -6,6 +6,8 @@ give on such data, and none is computed here.
 
 from typing import Any
 
+from tasks.assessments.identity.facts import RiskFigure
+from tasks.core.fact import Interval
 from tasks.decision.decoy_facts import (
     AttemptFact,
     ChoiceFact,
@@ -16,7 +18,7 @@ from tasks.decision.decoy_facts import (
     StatisticChange,
     StatisticsFact,
 )
-from tasks.decision.record import DecisionRecord, GateResult, Interval, RiskFigure
+from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import Measure
 from tests.support import records
 
@@ -120,7 +122,7 @@ def decoys(**changes: Any) -> DecoyFact:
         planned_probability=1 / 3,
         recipients=8,
         missing=MISSING,
-        choice=ChoiceFact(strategy="optimal", status="optimal", bound=190, worst_missing=190, at_random=541),
+        choice=ChoiceFact(status="optimal", bound=190, worst_missing=190),
         collusion=collusion(),
         detectability=detectability(),
         attempts=AttemptFact(

@@ -7,13 +7,14 @@ import numpy as np
 
 from tasks.decoys.assignment import assign
 from tasks.decoys.class_table import ClassTable
-from tasks.decoys.collusion import Copy, copies
+from tasks.decoys.collusion import Copy
 from tasks.decoys.lineage import Lineage, lineages
 from tasks.decoys.manifest import Manifest, manifest_of
 from tasks.decoys.removal import Assignment, Ground, Wanted, ground
 from tasks.microdata.cube import DenseCube, cells_at, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples, distinct_tuples
+from tests.support.assigned_copies import copies
 from tests.support.decoy_tables import tree
 
 LEVELS = np.array([0, 1, 0], dtype=np.int32)

@@ -66,7 +66,7 @@ def with_decoys(name: str, **terms: Any) -> dict[str, Any]:
 def the_same_decoys() -> Iterator[None]:
     """The system's randomness that decoys are drawn from, the same each time, so that what they show does not vary."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.decoys.task.secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
+        patch.setattr("flows.pipeline.work.secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
         yield
 
 

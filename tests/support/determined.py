@@ -7,14 +7,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from flows.cases import ReleaseAction
 from flows.determination import SignedDetermination, sign_determination
 from flows.ledger import open_ledger
 from flows.workspace import Workspace, open_workspace
 from reports.pdf import Attached, write_pdf
-from tasks.decision.record import DecisionRecord, canonical_json
+from tasks.core.canonical import canonical_json
+from tasks.decision import bodies
+from tasks.decision.record import DecisionRecord
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.verification import BundleReport, verify_bundle
-from tasks.ledger import bodies
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support import records
@@ -60,8 +62,10 @@ class Determined:
         return (self.bundle / "report" / f"{recipient}.pdf").read_bytes()
 
     def sign(self, expert: Issuer | None = None, recipient: str = "university", **options: Any) -> SignedDetermination:
-        given = {"read_credentials": lambda: pki().credentials(expert), "clock": lambda: NOON} | options
-        return sign_determination(NAME, self.workspace, recipient=recipient, **given)
+        read = options.pop("read_credentials", lambda: pki().credentials(expert))
+        return sign_determination(
+            ReleaseAction(NAME, self.workspace, recipient=recipient, **{"clock": lambda: NOON} | options), read
+        )
 
     def verified(self) -> BundleReport:
         with open_ledger(self.workspace) as ledger:

@@ -13,7 +13,7 @@ from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.record import GateResult
 from tasks.generalization.demands import demands_of
-from tasks.generalization.play import Table
+from tasks.generalization.play import CountIndex
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.coded import Column, Prepared
@@ -29,19 +29,19 @@ PEOPLE: People = {("a",): 10, ("b",): 20, ("c",): 30, ("d",): 40}
 RECORDS: People = dict.fromkeys(PEOPLE, 1)
 
 
-def table(rows: tuple[Rows, ...] = (ROWS,), people: People = PEOPLE, records: People = RECORDS) -> Table:
+def table(rows: tuple[Rows, ...] = (ROWS,), people: People = PEOPLE, records: People = RECORDS) -> CountIndex:
     world = World(rows, people, records, payoffs=None, weights=(1.0,) * len(rows))  # type: ignore[arg-type]
     trees = world.hierarchies
     axes = tuple(safe_harbor_axis(tree, SafeHarborRule.NONE, zip_table()) for tree in trees)
-    return Table(trees, axes, count_tuples(records, trees), count_tuples(people, trees), 2**24)
+    return CountIndex(trees, axes, count_tuples(records, trees), count_tuples(people, trees), 2**24)
 
 
-def demanding(of: Table, request: ReleaseRequest) -> Table:
+def demanding(of: CountIndex, request: ReleaseRequest) -> CountIndex:
     """The table under the demands of a request."""
     return of.demanding(demands_of(request, prepared(of, ())))
 
 
-def prepared(of: Table, weights: tuple[float, ...]) -> Prepared:
+def prepared(of: CountIndex, weights: tuple[float, ...]) -> Prepared:
     """The records of a table, each tuple's one after the other, with illnesses of these weights, one a record."""
     return Prepared(
         hierarchies={tree.name: tree for tree in of.hierarchies},

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from tasks.adversary.adversary import AdversaryProfile
 from tasks.generalization.game import Follower, Payoffs
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower
-from tasks.risk.adversary import AdversaryProfile
 from tests.support.worlds import World, stakes, worlds
 
 

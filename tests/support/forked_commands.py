@@ -21,7 +21,7 @@ from tests.support.world import ROOT, command
 _FORKING = """
 import json, os, select, sys, threading
 
-import flows.cli.app, flows.gate, flows.release, flows.reviewing, great_expectations
+import flows.cli.app, flows.gate, flows.pipeline.work, flows.pipeline.sequence, flows.reviewing, great_expectations
 import reports.certificate, reports.determination, reports.validation_page
 import prefect, prefect.context, prefect.events.worker
 from tests.support.brief_reports import brief_reports

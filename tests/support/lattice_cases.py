@@ -1,7 +1,7 @@
 """Small random tables and the slow way to generalize them: every node, record by record, over labels.
 
-The losses are measured by ``tasks.utility.generalization_loss``, which shares nothing with the search; precision,
-which that lacks, by its definition. Distances and ratios are exact fractions.
+The losses are measured by ``tasks.assessments.utility.generalization_loss``, which shares nothing with the search;
+precision, which that lacks, by its definition. Distances and ratios are exact fractions.
 """
 
 from collections import Counter, defaultdict
@@ -14,6 +14,7 @@ from math import log
 import numpy as np
 from hypothesis import strategies as st
 
+from tasks.assessments.utility.generalization_loss import Released, generalization_loss
 from tasks.generalization.kanonymity import (
     Closeness,
     Constraint,
@@ -25,7 +26,6 @@ from tasks.generalization.kanonymity import (
 )
 from tasks.microdata.cube import SparseCube, cells_at, dense_cube
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
-from tasks.utility.generalization_loss import Released, generalization_loss
 from tests.support.worlds import Rows, count_tuples, encode_values, hierarchy_rows
 
 Levels = tuple[int, ...]

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from tasks.linkage.files import Files, files_to_link
-from tasks.masking.microaggregation import Mdav, consecutive_blocks
+from tasks.assessments.linkage.files import Files, files_to_link
+from tasks.masking.microaggregation import Mdav
+from tests.support.blocks import consecutive_blocks
 from tests.support.casc_tables import casc_table
 
 BLOCKS = {

@@ -2,17 +2,17 @@
 
 from functools import cache
 
-from tasks.decision.linkage_facts import (
+from tasks.assessments.linkage.facts import (
     AttackFact,
     LearnedFact,
     LinkageFact,
     LinkFigure,
-    MaskingFact,
     PartialKnowledgeFact,
     PolicyLinkage,
     UntriedAttack,
 )
-from tasks.decision.utility_facts import (
+from tasks.assessments.linkage.figure import wilson
+from tasks.assessments.utility.facts import (
     AssociationFact,
     AttributeLoss,
     ClassificationFact,
@@ -26,7 +26,7 @@ from tasks.decision.utility_facts import (
     NumericChangeFact,
     UtilityFact,
 )
-from tasks.linkage.figure import wilson
+from tasks.masking.fact import MaskingFact
 
 ROWS = 32_561
 SAMPLED = 2_000

@@ -25,14 +25,16 @@ from flows.accounts import Accounts, Duty
 from flows.cases import pending_key
 from flows.ledger import open_ledger
 from flows.signing import create_key
-from flows.web import Settings, create_app
+from flows.web import create_app
 from flows.workspace import Workspace, open_workspace
-from tasks.decision.record import DecisionRecord, Verdict, canonical_json
-from tasks.decision.states import Role
+from tasks.core.canonical import canonical_json
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
+from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.pending import seal_folder
-from tasks.ledger import bodies
 from tasks.ledger.entry import Entry, Event
+from tasks.service.settings import PageSettings
 from tests.support import records
 
 NOW = datetime(2026, 3, 16, 10, 0, tzinfo=UTC)
@@ -118,7 +120,7 @@ class Pages:
     time: Time = field(default_factory=Time)
 
     def app(self, **settings: Any) -> Any:
-        return create_app(self.workspace.root, clock=self.time, settings=Settings(**settings))
+        return create_app(self.workspace.root, clock=self.time, settings=PageSettings(**settings))
 
     def visitor(self, login: str = "", **options: Any) -> Visitor:
         """Somebody at a page of his own, signed in where a login is given."""
@@ -133,10 +135,10 @@ class Pages:
             ledger.verify()
             return ledger.entries(**terms)
 
-    def key(self, name: str, *roles: Role) -> Path:
+    def key(self, name: str, *roles: WorkflowRole) -> Path:
         """Register a key for somebody; its file is his own."""
         path = self.workspace.root.parent / f"{name.split(maxsplit=1)[0]}.pem"
-        create_key(self.workspace, name, roles or (Role.REVIEWER,), path, lambda: PASSPHRASE, clock=self.time)
+        create_key(self.workspace, name, roles or (WorkflowRole.REVIEWER,), path, lambda: PASSPHRASE, clock=self.time)
         return path
 
 

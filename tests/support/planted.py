@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from tasks.decoys.candidates import RiskBand
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_alike
+from tasks.decoys.generalized_release import GeneralizedRelease
 from tasks.decoys.lineage import lineages
 from tasks.decoys.planting import Asked
 from tasks.request.model import DecoyPolicy
 from tests.support.decoy_grid import axis, tuples
+from tests.support.recoded import recoded_alike
 
 TREES = (axis("x", 9), axis("y", 3))
 AXES = lineages(TREES)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tasks.generalization.demands import Demands
-from tasks.generalization.play import Played, Table
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import Method
@@ -22,9 +22,9 @@ def floor_axis(hierarchy: Hierarchy, level: int) -> SafeHarborAxis:
     return SafeHarborAxis(positions, floor, (), np.array([], dtype=np.int64))
 
 
-def table_of(world: World, floors: tuple[int, ...], memory_limit: int, demands: Demands | None = None) -> Table:
+def table_of(world: World, floors: tuple[int, ...], memory_limit: int, demands: Demands | None = None) -> CountIndex:
     hierarchies = world.hierarchies
-    return Table(
+    return CountIndex(
         hierarchies=hierarchies,
         safe_harbor=tuple(floor_axis(tree, level) for tree, level in zip(hierarchies, floors, strict=True)),
         data=world.tuples(world.records),
@@ -59,13 +59,13 @@ def slow_rule(
     return own
 
 
-def values_of(table: Table, codes: Codes) -> list[slow.Values]:
+def values_of(table: CountIndex, codes: Codes) -> list[slow.Values]:
     """Leaf labels of leaf codes."""
     leaves = [tree.labels[0] for tree in table.hierarchies]
     return [tuple(labels[code] for labels, code in zip(leaves, row, strict=True)) for row in codes]
 
 
-def as_sets(table: Table, cells: Codes) -> list[slow.Cell]:
+def as_sets(table: CountIndex, cells: Codes) -> list[slow.Cell]:
     """Cells in axis positions as sets of leaf labels."""
     members = []
     for tree, extra in zip(table.hierarchies, table.safe_harbor, strict=True):
@@ -79,5 +79,5 @@ def as_sets(table: Table, cells: Codes) -> list[slow.Cell]:
     return [tuple(of[int(at)] for of, at in zip(members, cell, strict=True)) for cell in cells]
 
 
-def cells_as_sets(table: Table, played: Played) -> list[slow.Cell]:
+def cells_as_sets(table: CountIndex, played: Generalization) -> list[slow.Cell]:
     return as_sets(table, played.cells)

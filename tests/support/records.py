@@ -9,9 +9,21 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tasks.decision.adversary_facts import SequentialFact
-from tasks.decision.fact import Bin
-from tasks.decision.frontier_fact import FrontierFact, FrontierPoint
+from tasks.assessments.identity.facts import (
+    FieldFact,
+    GameFact,
+    PolicyOutcome,
+    RiskFact,
+    RiskFigure,
+    RiskView,
+    TransparentRisk,
+    ZipTableFact,
+)
+from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
+from tasks.assessments.identity.score import THREATS
+from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.sequential.facts import SequentialFact
+from tasks.core.fact import Bin
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import (
     AgreementFact,
@@ -19,28 +31,18 @@ from tasks.decision.record import (
     CodeFact,
     DatasetFact,
     DecisionRecord,
-    FieldFact,
-    GameFact,
     GateResult,
     NotAssessed,
     ObservedCount,
     PolicyFact,
-    PolicyOutcome,
     PopulationFact,
     RecipientFact,
     Review,
-    RiskFact,
-    RiskFigure,
-    RiskView,
     SkippedCheck,
-    TransparentRisk,
     ValidationFact,
     Verdict,
-    ZipTableFact,
 )
-from tasks.linkage.judged import gate_figures, gate_intervals
 from tasks.request.model import DEFAULT_GATES, Gate, Measure, PatternName
-from tasks.risk.score import THREATS
 from tasks.validation.patterns import PATTERN_TITLES
 from tests.support import adversary_records, linkage_records
 

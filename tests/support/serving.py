@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.service.queue import Entry, Queue
+from flows.service.queue import Queue, QueuedRequest
 from flows.workspace import Workspace
 from tests.support.world import ROOT, command
 
@@ -87,16 +87,16 @@ class Serving:
         return path.read_text() if path.exists() else ""
 
     def wait_until_ready(self) -> None:
-        self.wait(lambda: self.told("the runner of flows was started"), "a runner")
+        self.wait(lambda: self.told("the runner was started"), "a runner")
 
-    def wait_for(self, name: str, *states: str, seconds: float = 400.0) -> Entry:
+    def wait_for(self, name: str, *states: str, seconds: float = 400.0) -> QueuedRequest:
         """A request, once it is in one of some states."""
 
-        def there() -> Entry | None:
+        def there() -> QueuedRequest | None:
             entry = Queue(self.workspace).get(name)
             return entry if entry is not None and entry.state.value in states else None
 
-        found: Entry = self.wait(there, f"{name[:12]} is {' or '.join(states)}", seconds)
+        found: QueuedRequest = self.wait(there, f"{name[:12]} is {' or '.join(states)}", seconds)
         return found
 
     def process_of(self, event: str) -> int:
@@ -111,11 +111,11 @@ class Serving:
 
     def runs(self) -> list[int]:
         """Processes of runs: the children of the runner."""
-        return children_of(self.process_of("the runner of flows was started"))
+        return children_of(self.process_of("the runner was started"))
 
     def run_of(self, name: str) -> list[int]:
         """The process of a request's last run, if it has one."""
-        made = [one["run"] for one in self.logged() if one["event"] == "a run was made" and one["request"] == name]
+        made = [one["run"] for one in self.logged() if one["event"] == "a run was created" and one["request"] == name]
         found = []
         for process in self.runs() if made else ():
             with suppress(OSError):
@@ -130,6 +130,11 @@ class Serving:
         self._process.wait(30)
         self.wait_until_nothing_is_left()
 
+    def wait_for_end(self, seconds: float = 60.0) -> int:
+        """Exit code, once it has ended by itself."""
+        assert self._process is not None
+        return self._process.wait(seconds)
+
     def stop(self) -> int:
         """SIGTERM; its exit code."""
         assert self._process is not None
@@ -137,7 +142,7 @@ class Serving:
         return self._process.wait(60)
 
     def wait_until_nothing_is_left(self) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while left := self.left():
             assert time.monotonic() < deadline, f"processes outlived the service: {left}"
             time.sleep(0.05)
@@ -148,7 +153,7 @@ class Serving:
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 environment = (folder / "environ").read_bytes()
-                if f'"workspace": "{self.workspace.root}"'.encode() in environment:
+                if f'"workspace":"{self.workspace.root}"'.encode() in environment:
                     state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
                     if state != "Z":
                         found.append((folder / "cmdline").read_text().replace("\0", " "))
@@ -170,7 +175,13 @@ class Serving:
             "Content-Type": "application/json",
         }
         content = None if document is None else json.dumps(document).encode()
-        status, _, body = asked(line["address"] + path, headers, content, method)
+        deadline = time.monotonic() + 60
+        while True:
+            status, _, body = asked(line["address"] + path, headers, content, method)
+            # Prefect answers so while its database is busy, and its own client asks again too.
+            if status != 503 or time.monotonic() > deadline:
+                break
+            time.sleep(0.5)
         assert status < 300, body
         return json.loads(body) if body else None
 

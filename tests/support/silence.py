@@ -2,7 +2,7 @@
 
 import traceback
 
-from tasks.errors import ReleasegateError
+from tasks.core.errors import ReleasegateError
 
 CANARY = "Zq7canary88"
 

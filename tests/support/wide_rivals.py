@@ -14,7 +14,7 @@ from tasks.generalization.exact import Rule
 from tasks.generalization.kanonymity import Metric, lift, search
 from tasks.generalization.kanonymity.metrics import Reference, reference, shares
 from tasks.generalization.problem import Problem
-from tasks.generalization.table import Table
+from tasks.generalization.table import CountIndex
 from tasks.generalization.wide_partition.common import common_levels
 from tasks.generalization.wide_partition.members import Division, Members
 from tasks.microdata.cube import cells_at
@@ -39,7 +39,7 @@ class Recoded:
     """Whether the search for the node went to its end."""
 
 
-def one_strategy(problem: Problem, table: Table, rule: Rule) -> float | None:
+def one_strategy(problem: Problem, table: CountIndex, rule: Rule) -> float | None:
     """Mean over the people of what the best strategy for all pays; None where the rule allows none."""
     people = table.population
     if rule is Rule.BASIC:
@@ -53,7 +53,7 @@ def one_strategy(problem: Problem, table: Table, rule: Rule) -> float | None:
     return float(people.counts @ problem.payoffs.publisher(value, groups) / people.total)
 
 
-def recoded(problem: Problem, table: Table, k: int, metric: str, max_nodes: int | None = None) -> Recoded:
+def recoded(problem: Problem, table: CountIndex, k: int, metric: str, max_nodes: int | None = None) -> Recoded:
     """The rival by one k and metric; ``max_nodes`` limits the search and each round of the recoding."""
     people, trees = table.population, table.hierarchies
     codes = np.repeat(people.codes, people.counts, axis=0)

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tasks.errors import ParameterError
-from tasks.linkage.figure import wilson
-from tasks.utility import classification
-from tasks.utility.classification import Classification, classification_accuracy
-from tasks.utility.features import Features, features
-from tasks.utility.naive_bayes import MixedNaiveBayes
+from tasks.assessments.linkage.figure import wilson
+from tasks.assessments.utility import classification
+from tasks.assessments.utility.classification import Classification, classification_accuracy
+from tasks.assessments.utility.features import Features, features
+from tasks.assessments.utility.naive_bayes import MixedNaiveBayes
+from tasks.core.errors import ParameterError
 
 METHODS = ["decision tree", "naive Bayes", "nearest neighbours", "support vector machine"]
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.utility.clustering import PairAgreement, cluster_agreement, pair_agreement
+from tasks.assessments.utility.clustering import PairAgreement, cluster_agreement, pair_agreement
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 
 
 def _blobs(seed: int, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +28,7 @@ def test_pairs_by_hand() -> None:
     assert found.adjusted_rand == pytest.approx(0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(labels=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=12))
 def test_pairs_by_plain_loops(labels: list[tuple[int, int]]) -> None:
     both = only_first = only_second = apart = 0
@@ -43,7 +44,7 @@ def test_pairs_by_plain_loops(labels: list[tuple[int, int]]) -> None:
         assert found.f1 == pytest.approx(2 * both / (2 * both + only_first + only_second))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(labels=st.lists(st.integers(0, 4), min_size=2, max_size=15))
 def test_the_same_partition_agrees_with_itself_however_numbered(labels: list[int]) -> None:
     first = np.array(labels)

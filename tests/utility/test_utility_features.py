@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
-from tasks.utility.features import Pooled, features, sample
+from tasks.assessments.utility.features import Pooled, features, sample
+from tasks.core.errors import ParameterError
+from tests.support.examples import examples
 
 
 def test_numbers_are_standardised_and_categories_become_indicators() -> None:
@@ -34,7 +35,7 @@ def test_rare_categories_share_an_indicator_and_are_counted() -> None:
     assert features({}, {"job": codes}, categories=6).pooled == ()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(codes=st.lists(st.integers(-3, 9), min_size=1, max_size=30), categories=st.integers(2, 6))
 def test_every_record_has_one_indicator_and_no_more_columns_than_allowed(codes: list[int], categories: int) -> None:
     found = features({}, {"job": np.array(codes)}, categories=categories)

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import ParameterError
+from tasks.assessments.utility.generalization_loss import Released, generalization_loss, released
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import ParameterError
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import Method
-from tasks.risk.released import released_tuples
-from tasks.utility.generalization_loss import Released, generalization_loss, released
+from tests.support.examples import examples
 from tests.support.tiny import changed, tiny_prepared, tiny_request
 
 PAIR = hierarchy_from_rows("a", [["a1", "*"], ["a2", "*"]], "a")
@@ -156,7 +157,7 @@ def _files(draw: st.DrawFn, trees: tuple[Hierarchy, ...] = (FOUR, NINE)) -> Rele
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(file=st.one_of(_files(), _files((FOUR, HALVES))))
 def test_as_plain_loops_over_records(file: Released) -> None:
     _same_as_by_record(file)
@@ -168,7 +169,7 @@ def _figures(file: Released) -> list[float]:
     return [0.0 if figure is None else figure for figure in figures]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(file=_files(), data=st.data())
 def test_generalizing_or_leaving_out_one_more_tuple_never_lowers_a_loss(file: Released, data: st.DataObject) -> None:
     row, axis = data.draw(st.integers(0, len(file.records) - 1)), data.draw(st.integers(0, 1))
@@ -184,7 +185,7 @@ def test_generalizing_or_leaving_out_one_more_tuple_never_lowers_a_loss(file: Re
         assert -1e-12 <= before <= 1 + 1e-12
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(file=_files())
 def test_nothing_is_lost_as_collected_and_everything_when_all_is_left_out(file: Released) -> None:
     as_collected = np.column_stack([tree.positions[file.leaves[:, i], 0] for i, tree in enumerate((FOUR, NINE))])
@@ -203,7 +204,7 @@ def test_nothing_is_lost_as_collected_and_everything_when_all_is_left_out(file: 
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(file=_files(), data=st.data())
 def test_merging_classes_never_lowers_discernibility_or_class_size(file: Released, data: st.DataObject) -> None:
     levels = [data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))]
@@ -216,7 +217,7 @@ def test_merging_classes_never_lowers_discernibility_or_class_size(file: Release
 
 
 @pytest.mark.parametrize("method", [Method.SAFE_HARBOR, Method.BASIC, Method.COMMON])
-def test_a_played_file_with_safe_harbors_own_groups(method: Method, tmp_path: Path) -> None:
+def test_a_generalization_file_with_safe_harbors_own_groups(method: Method, tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("policy", "generalization", "minimum_class_size", to=1))
     table = game_table(loaded.request, tiny_prepared(loaded))
     played = play(table, method, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(3))

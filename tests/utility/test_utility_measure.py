@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.assessments.utility.analyses import both_versions
+from tasks.assessments.utility.masking_curve import STRENGTHS, masking_curve
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName, Measure
-from tasks.utility.analyses import both_versions
-from tasks.utility.masking_curve import STRENGTHS, masking_curve
 from tests.support.numeric import STRENGTH, drawn, masking, numeric_request
 from tests.support.stages import Made, made
 from tests.support.tiny import Change, changed, tiny_request
@@ -148,13 +148,13 @@ def test_a_class_that_follows_from_a_number_is_told_before_and_less_so_after(rel
 
 def test_features_are_those_of_the_released_records(release: Release) -> None:
     one = release(SWAP, changes=[smallest(14)])
-    rows = one.case.rows
+    rows = one.candidate.rows
     assert rows.tolist() == np.flatnonzero(one.kept[one.prepared.tuple_of_record]).tolist()
-    before, after = both_versions(one.case, rows)
+    before, after = both_versions(one.candidate, rows)
     assert before.matrix.shape[0] == after.matrix.shape[0] == len(rows)
-    lesser, _ = both_versions(one.case, rows, without="ward")
+    lesser, _ = both_versions(one.candidate, rows, without="ward")
     assert lesser.matrix.shape[1] == before.matrix.shape[1] - 3
-    unmasked, masked = release(changes=[smallest(14)]).case, one.case
+    unmasked, masked = release(changes=[smallest(14)]).candidate, one.candidate
     for side in both_versions(unmasked, rows)[0].matrix, both_versions(masked, rows)[0].matrix:
         assert side == pytest.approx(before.matrix)
 
@@ -163,9 +163,9 @@ def test_a_number_with_a_gap_is_taken_as_a_category(release: Release) -> None:
     frame = drawn(60)
     frame["visits"] = frame["visits"].where(frame["visits"] != "3")
     one = release(frame=frame)
-    before, after = both_versions(one.case, one.case.rows)
+    before, after = both_versions(one.candidate, one.candidate.rows)
     values = frame["visits"].nunique(dropna=False)
-    full, _ = both_versions(release().case, one.case.rows)
+    full, _ = both_versions(release().candidate, one.candidate.rows)
     assert before.matrix.shape[1] == full.matrix.shape[1] - 1 + values
     assert np.isfinite(before.matrix).all()
     assert np.isfinite(after.matrix).all()

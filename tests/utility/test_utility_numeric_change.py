@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats.contingency import association
 
-from tasks.errors import ParameterError
+from tasks.assessments.utility.numeric_change import association_change, cramers_v, marginal_change, numeric_change
+from tasks.core.errors import ParameterError
 from tasks.masking.noise import AdditiveNoise
 from tasks.masking.rank_swapping import RankSwapping
-from tasks.utility.numeric_change import association_change, cramers_v, marginal_change, numeric_change
+from tests.support.examples import examples
 
 
 def test_by_hand() -> None:
@@ -78,7 +79,7 @@ def test_what_masking_methods_promise() -> None:
     assert losses == sorted(losses)  # type: ignore[type-var]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(values=st.lists(st.tuples(*[st.floats(-1e140, 1e140, allow_subnormal=False)] * 4), min_size=1, max_size=12))
 def test_no_figure_is_ever_nan_and_no_warning_comes(values: list[tuple[float, ...]]) -> None:
     table = np.array(values)
@@ -142,7 +143,7 @@ def _bergsma(table: np.ndarray) -> float:
     return float(np.sqrt(corrected / min(r_corrected - 1, c_corrected - 1)))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(cells=st.lists(st.integers(0, 6), min_size=12, max_size=12))
 def test_cramers_v_beside_scipy(cells: list[int]) -> None:
     table = np.array(cells).reshape(3, 4)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from reports.validation_page import render_validation_page
-from tasks.decision.record import canonical_json
-from tasks.errors import StageFailed
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import StageFailed
 from tasks.validation import run, tables
 from tasks.validation.run import validate
 

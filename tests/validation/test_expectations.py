@@ -9,7 +9,7 @@ import warnings
 import pandas as pd
 import pytest
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.validation.expectations import Evaluator
 from tasks.validation.suite import Check, Table
 

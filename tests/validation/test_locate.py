@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.validation.expectations import Evaluator
 from tasks.validation.locate import failing
 from tasks.validation.suite import Check, Table
+from tests.support.examples import examples
 
 
 def check(kind, field, expectation, **arguments):
@@ -65,7 +66,7 @@ def test_an_unknown_type_is_an_error(text):
         failing(check("odd", "text", "ExpectColumnValuesToBeDecreasing"), pd.DataFrame({"text": text(["a"])}))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -16,6 +16,7 @@ from tasks.validation.patterns import (
     WHOLE_NUMBER,
 )
 from tasks.validation.tables import matches
+from tests.support.examples import examples
 
 EVERY_EXPRESSION = [*TEXT_PATTERNS.values(), *NUMBER_PATTERNS.values(), WHOLE_NUMBER, NUMBER, DATE_AND_TIME]
 
@@ -249,7 +250,7 @@ def test_an_expression_stays_with_the_linear_engine(regex, text):
     assert not awkward._needs_python_regex(regex)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(alphabet="0123456789-./:+@() aAbBfFjJmMnNrRwW\n\u00a0–é", max_size=30))
 def test_both_engines_agree(cell):
     import pandas as pd

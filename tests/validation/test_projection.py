@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tasks.decision.record import ValidationFact, canonical_json
+from tasks.core.canonical import canonical_json
+from tasks.decision.record import ValidationFact
 from tasks.validation.projection import CheckResult, evidence_digest, first_positions, project
 from tasks.validation.suite import Check, Observation, Skip, Table
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.validation import run
 from tasks.validation.run import validate
 
@@ -28,6 +28,13 @@ def test_a_clean_file_passes_every_check(request_of, frame_of, everyone_covered)
     columns = next(check for check in outcome.fact.checks if check.id.startswith("release columns"))
     assert (columns.checked, columns.failed) == (7, 0)
     assert {check.checked for check in outcome.fact.checks if check is not columns} == {ROWS}
+
+
+@pytest.mark.parametrize("frame", [{}, {"note": ["a@b.org", "c@d.org", None] * 8, "weight": [None] * 7 + ["70"] * 17}])
+def test_unconfirmed_the_outcome_is_the_same(frame, request_of, frame_of, everyone_covered, monkeypatch):
+    confirmed = validate(frame_of(**frame), request_of(), everyone_covered)
+    monkeypatch.setattr(run, "Evaluator", None)
+    assert validate(frame_of(**frame), request_of(), everyone_covered, confirmed=False) == confirmed
 
 
 def test_results_stand_in_the_order_of_the_suite(request_of, frame_of, everyone_covered):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.errors import RequestError
+from tasks.core.errors import RequestError
 from tasks.request.model import PatternName
 from tasks.validation.suite import Table, derive, is_age
 

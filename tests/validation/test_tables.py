@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from tasks.request.model import ValueType
 from tasks.validation.tables import copied, encode, named, read_ages, read_days, read_numbers
+from tests.support.examples import examples
 
 CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "c d"])), min_size=1, max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(CELLS)
 def test_distinct_values_and_codes_give_the_column_back(cells):
     encoded = encode(pd.Series(pd.array(cells, dtype=pd.StringDtype("pyarrow"))))

@@ -1,4 +1,4 @@
-"""Accounts: kept as hashes, refused where they cannot be relied on, and managed from the command line."""
+"""Accounts: kept as hashes, refused where they cannot be trusted, and managed from the command line."""
 
 import io
 import json
@@ -15,7 +15,7 @@ import flows.cli.account
 from flows.accounts import HASHER, Accounts, Duty
 from flows.cli.app import app
 from flows.workspace import Workspace, open_workspace
-from tasks.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
 from tests.support.search import files_holding
 
 WORDS = "plain horses stack staples"
@@ -133,7 +133,7 @@ def test_what_cannot_be_an_account_is_refused(  # noqa: PLR0917
 
 def test_a_file_that_others_may_read_signs_nobody_in(workspace: Workspace, accounts: Accounts) -> None:
     (workspace.private / "accounts.json").chmod(0o640)
-    with pytest.raises(WorkspaceError, match="cannot be relied on"):
+    with pytest.raises(WorkspaceError, match="cannot be trusted"):
         accounts.check("okafor", WORDS)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from fastapi import APIRouter
 
-from flows.web import Settings, create_app
+from flows.web import create_app
 from flows.web.site import STATIC
+from tasks.service.settings import PageSettings
 from tests.support.pages import WAITING, Pages, Visitor
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "web"
@@ -112,7 +113,7 @@ def extended(pages: Pages) -> Visitor:
     def number(number: int) -> dict[str, int]:
         return {"number": number}
 
-    return Visitor(create_app(pages.workspace.root, clock=pages.time, settings=Settings(), routers=(router,)))
+    return Visitor(create_app(pages.workspace.root, clock=pages.time, settings=PageSettings(), routers=(router,)))
 
 
 def test_a_fault_tells_its_kind_to_the_log_and_nothing_to_anybody(

@@ -10,6 +10,8 @@ from tasks.ledger.entry import Event
 from tests.support.browser import launched, served
 from tests.support.pages import BLOCKED, FIRST, PASSPHRASE, PASSWORD, QUICK, WAITING, Pages, make_pages
 
+pytestmark = pytest.mark.slow
+
 RELEASE = f"/releases/{WAITING}/university"
 VIEWS = [("light", 1280), ("dark", 320)]
 MANY_STEPS = 60

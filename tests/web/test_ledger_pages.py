@@ -13,7 +13,7 @@ import pytest
 from flows.audit import JSON, as_data, audit_of
 from flows.ledger import open_ledger
 from flows.web import ledger_pages
-from flows.web.entries import told
+from flows.web.entry_views import entry_view
 from tasks.ledger.entry import Event
 from tests.support.pages import BLOCKED, DECOY_WORDS, EARLIER, NOW, OFFICER, STEWARD, WAITING, Pages
 
@@ -127,7 +127,7 @@ def test_an_entry_that_was_edited_is_not_shown(pages: Pages) -> None:
 
 def test_every_event_has_words_and_none_quotes_what_is_not_listed(pages: Pages) -> None:
     for entry in pages.entries():
-        shown = told(entry)
+        shown = entry_view(entry)
         assert shown.title
         assert "/srv/" not in shown.text
         assert not any(word in shown.text for word in DECOY_WORDS)
@@ -154,6 +154,7 @@ def test_the_audit_as_json_and_csv(pages: Pages) -> None:
         assert not any(word.encode() in content for word in DECOY_WORDS)
 
 
+@pytest.mark.slow
 def test_the_audit_as_pdf(pages: Pages) -> None:
     answer = audit(pages, "pdf")
     assert answer.headers["content-type"] == "application/pdf"
@@ -173,8 +174,8 @@ def test_audits_are_officers_and_regulators(pages: Pages) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"from": "nonsense"}, "This is no day"),
-        ({"from": "", "to": ""}, "This is no day"),
+        ({"from": "nonsense"}, "This is not a day"),
+        ({"from": "", "to": ""}, "This is not a day"),
         ({"from": "2026-03-20", "to": "2026-03-10"}, "expected"),
         ({"kind": "xml"}, "There is no such format"),
     ],

@@ -3,15 +3,15 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import ValidationError
 
 from flows.accounts import Account, Duty
-from flows.web.limits import Limiter, neighbourhood
+from flows.web.limits import Limiter, subscriber
 from flows.web.sessions import Sessions
-from flows.web.settings import Settings
-from tasks.errors import ParameterError
+from tasks.service.settings import PageSettings
 
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)
-ANA = Account("ana", "Ana Ruiz", frozenset({Duty.OFFICER}), None, NOON)
+ANA = Account(login="ana", name="Ana Ruiz", duties=frozenset({Duty.OFFICER}), password=None, since=NOON)
 
 
 def at(**span: float) -> datetime:
@@ -19,7 +19,7 @@ def at(**span: float) -> datetime:
 
 
 def test_a_session_that_is_not_used_ends() -> None:
-    sessions = Sessions(Settings(idle_minutes=15))
+    sessions = Sessions(PageSettings(idle_minutes=15))
     token, session = sessions.begin(ANA, NOON)
     assert sessions.find(token, at(minutes=14)) is session
     assert sessions.find(token, at(minutes=28)) is session
@@ -28,7 +28,7 @@ def test_a_session_that_is_not_used_ends() -> None:
 
 
 def test_a_session_ends_in_any_case() -> None:
-    sessions = Sessions(Settings(idle_minutes=15, longest_hours=1))
+    sessions = Sessions(PageSettings(idle_minutes=15, longest_hours=1))
     token, _ = sessions.begin(ANA, NOON)
     for minutes in range(0, 60, 10):
         assert sessions.find(token, at(minutes=minutes)) is not None
@@ -36,19 +36,19 @@ def test_a_session_ends_in_any_case() -> None:
 
 
 def test_a_clock_that_is_set_back_ends_sessions() -> None:
-    sessions = Sessions(Settings())
+    sessions = Sessions(PageSettings())
     token, _ = sessions.begin(ANA, NOON)
     assert sessions.find(token, at(seconds=-1)) is None
 
 
 def test_an_account_has_a_bounded_number_of_sessions() -> None:
-    sessions = Sessions(Settings())
+    sessions = Sessions(PageSettings())
     tokens = [sessions.begin(ANA, NOON)[0] for _ in range(10)]
     assert [sessions.find(token, NOON) is None for token in tokens] == [True, True] + [False] * 8
 
 
 def test_a_form_can_be_sent_once() -> None:
-    _, session = Sessions(Settings()).begin(ANA, NOON)
+    _, session = Sessions(PageSettings()).begin(ANA, NOON)
     token = session.issue()
     assert [session.redeem(token), session.redeem(token), session.redeem("other")] == [True, False, False]
     many = [session.issue() for _ in range(65)]
@@ -82,10 +82,10 @@ def test_many_other_keys_do_not_wear_a_limit_down_nor_take_more_room() -> None:
 
 
 def test_a_subscriber_with_many_addresses_is_one() -> None:
-    assert neighbourhood("2001:db8:1:2:3:4:5:6") == neighbourhood("2001:db8:1:2::9") == "2001:db8:1:2::/64"
-    assert neighbourhood("::ffff:192.0.2.7") == "192.0.2.7"
-    assert neighbourhood("192.0.2.7") != neighbourhood("192.0.2.8")
-    assert neighbourhood("nonsense") == "unknown"
+    assert subscriber("2001:db8:1:2:3:4:5:6") == subscriber("2001:db8:1:2::9") == "2001:db8:1:2::/64"
+    assert subscriber("::ffff:192.0.2.7") == "192.0.2.7"
+    assert subscriber("192.0.2.7") != subscriber("192.0.2.8")
+    assert subscriber("nonsense") == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,7 @@ def test_a_subscriber_with_many_addresses_is_one() -> None:
     ],
 )
 def test_settings_that_would_open_the_page_are_refused(settings: dict[str, object], where: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        Settings(**settings)
-    assert caught.value.where == where
+    with pytest.raises(ValidationError) as caught:
+        PageSettings(**settings)
+    (error,) = caught.value.errors()
+    assert where in str(error["loc"]) + error["msg"]

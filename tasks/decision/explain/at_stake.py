@@ -3,7 +3,8 @@
 A record is at stake if its own figure is beyond the gate's threshold; where a gate judges a share or an expectation, if
 it is among those that are counted. Records are counted three ways: by the levels that their quasi-identifiers are
 released at, by the size of the group that they hide in, and by the quasi-identifier that sets them apart most, which is
-the one without which the group would grow most. Counts are exact here; whoever shows them holds the small-cell rule.
+the one without which the group would grow most. Counts are exact here; the caller that shows them applies the
+small-cell rule.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,21 +14,20 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.assessments.identity.score import released_levels
+from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.sequential.sequential import judged_risks
+from tasks.candidate.groups import recipient_profile, released_groups
+from tasks.candidate.released import released_tuples
 from tasks.decision.record import GateResult
-from tasks.generalization.play import Played, Table
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.raised import matching_people
 from tasks.generalization.setting import own_follower
 from tasks.generalization.suppression import class_sizes
-from tasks.linkage.holdings import known_attributes
-from tasks.linkage.transparency import cell_numbers
+from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.request.model import OF_ONE_COPY, Measure, Recipient, ReleaseRequest
-from tasks.risk.groups import released_groups
-from tasks.risk.profile import recipient_profile
-from tasks.risk.released import released_tuples
-from tasks.risk.score import released_levels
-from tasks.risk.sequential import judged_risks
 
 EDGES = (0, 1, 2, 3, 5, 11, 20, 50, 100, 200, 500, *(step * 10**power for power in range(3, 17) for step in (1, 2, 5)))
 """Least group size of each band."""
@@ -50,9 +50,9 @@ _CERTAIN = {Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED}
 BY_CLASS = frozenset(
     _TRANSPARENT | _ATTACKED | _PROSECUTOR | _JOURNALIST | _PLANNED | _PLANNED_ATTACKS | _COMBINED | _LINKED | _CERTAIN
 ) | {Measure.SMALLEST_CLASS}
-"""Measures whose records can be told by class."""
-BESIDE = BY_CLASS - OF_ONE_COPY
-"""Of these, measures that are of copies beside each other as well."""
+"""Measures whose records can be identified by class."""
+POOLED = BY_CLASS - OF_ONE_COPY
+"""Those of the measures by class that coalitions see as well."""
 RISKS = BY_CLASS | {Measure.LINKED_MASKED}
 """Measures of risk; the others say what the file is worth."""
 
@@ -90,9 +90,9 @@ class AtStake:
 
     measure: Measure
     condition: str
-    """What is true of them, in words."""
+    """Condition that holds for these records, in words."""
     counted: str
-    """What the sizes of their groups count."""
+    """Unit that the sizes of their groups count."""
     records: int
     released: int
     """Records of the file."""
@@ -101,22 +101,22 @@ class AtStake:
     bands: tuple[Band, ...]
     """The smallest groups first; from the first band that holds records to the last."""
     attributes: tuple[Separated, ...]
-    """The most records first; empty of records as a hand sees them, whom several copies set apart."""
+    """The most records first; empty of records as a coalition sees them, whom several copies set apart."""
     members: bytes
     """Equal for equal sets of records, and for no others."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """One recipient's release, as it was played."""
+    """One recipient's release, as it was generalized."""
 
     request: ReleaseRequest
     recipient: Recipient
-    table: Table
-    played: Played
+    table: CountIndex
+    played: Generalization
     scored: Scored
     classes: Counts | None = None
-    """Of the records that a hand sees as one class, their number by data tuple; None for the copy alone."""
+    """Number of records that a coalition sees as one class, by data tuple; None for the copy alone."""
 
     @property
     def kept(self) -> Flags:
@@ -124,16 +124,16 @@ class Release:
         return released_tuples(self.table, self.played, self.request.policy.generalization.minimum_class_size)
 
 
-def at_stake(release: Release, gate: GateResult, beside: Sequence[Release] = ()) -> AtStake:
-    """The records that keep a gate closed, by class; of a copy that may be in hands with others, as most are seen.
+def at_stake(release: Release, gate: GateResult, pooled: Sequence[Release] = ()) -> AtStake:
+    """The records that keep a gate closed, by class: of the copy alone and of coalitions, where they are the most.
 
     Parameters
     ----------
     release : Release
     gate : GateResult
         Of a measure in ``BY_CLASS``.
-    beside : sequence of Release
-        The same copy as each hand sees it that may hold it with others.
+    pooled : sequence of Release
+        The same copy as each coalition sees it.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def at_stake(release: Release, gate: GateResult, beside: Sequence[Release] = ())
         If the plan of the recipient cannot be solved.
     """
     measure, kept = Measure(gate.id), release.kept
-    views = (release, *(beside if measure in BESIDE else ()))
+    views = (release, *(pooled if measure in POOLED else ()))
     found_by = [_found(view, kept, measure, gate.threshold) for view in views]
     place = int(np.argmax([one.records.sum() for one in found_by]))
     release, found = views[place], found_by[place]
@@ -151,7 +151,7 @@ def at_stake(release: Release, gate: GateResult, beside: Sequence[Release] = ())
     records, positions = found.records[at], np.flatnonzero(kept)[at]
     return AtStake(
         measure=measure,
-        condition=found.condition + (", laid beside others' copies" if place else ""),
+        condition=found.condition + (", pooled with others' copies" if place else ""),
         counted=found.counted,
         records=int(records.sum()),
         released=int(release.table.data.counts[kept].sum()),
@@ -164,7 +164,7 @@ def at_stake(release: Release, gate: GateResult, beside: Sequence[Release] = ())
 
 @dataclass(frozen=True)
 class _Found:
-    """Of each released tuple: its records at stake, and the size of the group that they hide in."""
+    """Records at stake of each released tuple, and the size of the group that they hide in."""
 
     records: Counts
     sizes: Counts
@@ -202,7 +202,7 @@ def _found(release: Release, kept: Flags, measure: Measure, threshold: float) ->
 def _by_class(
     release: Release, kept: Flags, measure: Measure, threshold: float, of: Callable[[Flags, Counts, str, str], _Found]
 ) -> _Found:
-    """What follows from the classes of the file."""
+    """Findings that follow from the classes of the file."""
     names = release.request.quasi_identifiers
     known = set(known_attributes(release.request)) if measure in _LINKED | _CERTAIN else set(names)
     classes = _classes(release, kept, [axis for axis, name in enumerate(names) if name in known])
@@ -284,7 +284,7 @@ def _attributes(
     return tuple(sorted(found, key=lambda one: -one.records))
 
 
-def _top(table: Table, cells: Codes, axis: int) -> Codes:
+def _top(table: CountIndex, cells: Codes, axis: int) -> Codes:
     """The cells with one attribute withheld."""
     changed = cells.copy()
     hierarchy = table.hierarchies[axis]

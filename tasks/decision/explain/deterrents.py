@@ -1,8 +1,8 @@
-"""The terms that deter a recipient who plans, as levers: their places in the request and the values to try.
+"""The terms that deter a sequential adversary, as levers: their places in the request and the values to try.
 
-Deterred is he by a penalty, by detection, by what access to the external data costs, and by the cost of an attempt
-where the request declares one for him (else it is that of the stakes, which moves the game as well). None of these
-enters the game: the file stays as it is, and only what he does with it changes.
+A penalty, detection, the cost of access to the external data and the cost of an attempt deter the adversary. The cost
+of an attempt counts where the request declares one for the adversary; else it is that of the stakes, which changes the
+game as well. None of these enters the game: the file stays as it is, and only the adversary's use of it changes.
 """
 
 from dataclasses import dataclass, replace
@@ -10,13 +10,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from scipy.special import logit
 
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.planning.terms import Term as Moved
+from tasks.adversary.planning.terms import term_value
 from tasks.decision.explain.result import Change, LogOddsChange
 from tasks.decision.explain.search import FACTORS
 from tasks.decision.explain.terms import Term, recipient_path, rounded
 from tasks.request.model import AdversaryTerms, Recipient, ReleaseRequest
-from tasks.risk.adversary import AdversaryProfile
-from tasks.risk.planning.terms import Term as Moved
-from tasks.risk.planning.terms import term_value
 
 NOT_STATED = "none"
 STATED_DETECTION = 0.01
@@ -45,7 +45,7 @@ class LogOdds(Term):
         return float(Context(prec=_DIGITS, rounding=rounding).plus(Decimal(repr(float(logit(value))))))
 
     def changes(self, value: float) -> tuple[Change, ...]:
-        """What must change for another probability."""
+        """Changes to the request for another probability."""
         return (*self.stated, LogOddsChange(self.where, self.present, self.written(value)))
 
 
@@ -56,7 +56,7 @@ class Deterrent:
     term: Term
     """Its place in the request."""
     moved: Moved
-    """What it is in the adversary's profile."""
+    """Term of the adversary's profile that it moves."""
     unable: str = ""
     """Why no value of it alone can change what the recipient does; empty where one may."""
 
@@ -112,7 +112,7 @@ def tried_beyond(term: Term) -> Term:
 
 
 def _penalty(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Term:
-    """Where the adversary's own is declared, or his detection is, that; else the agreement's, with its detection."""
+    """The adversary's own penalty where it or the detection is declared; else the agreement's, with its detection."""
     lever, own = "penalty for an attempt that is noticed", f"{place}.adversary.penalty"
     if declared.penalty is not None:
         return _money(lever, own, profile.penalty)

@@ -1,23 +1,23 @@
-"""Searching what deters the recipient who plans for the change that turns the verdict; no game is played for it.
+"""Searching the terms that deter the sequential adversary for a change of the verdict; no game is solved for it.
 
-Costs and penalties lower the risk from him and never raise it (``tasks.risk.planning.deterrence``): they are searched
+Costs and penalties lower the risk and never raise it (``tasks.adversary.planning.deterrence``): they are searched
 upwards where the release is blocked and downwards where it passes. So is detection, which may do otherwise where
 penalties are limited; nobody would make it less likely in order to be allowed a release.
 """
 
+from tasks.adversary.profile import derive_profile
+from tasks.core.errors import ParameterError
 from tasks.decision.explain import terms
 from tasks.decision.explain.deterrents import Deterrent, deterrents, tried_around, tried_beyond
 from tasks.decision.explain.measuring import SEQUENTIAL
 from tasks.decision.explain.resolve import Judgement
 from tasks.decision.explain.result import Flip, NoFlip
 from tasks.decision.explain.trial import Trial, unsearched
-from tasks.errors import ParameterError
 from tasks.request.model import Measure
-from tasks.risk.profile import derive_profile
 
 
 def trial_deterrents(trial: Trial) -> tuple[Deterrent, ...]:
-    """The terms that deter, where a gate judges the recipient who plans; else none."""
+    """The terms that deter, where a gate judges the sequential adversary; else none."""
     if not any(gate.measure in SEQUENTIAL for gate in trial.request.policy.gates):
         return ()
     profile = derive_profile(trial.recipient).profile
@@ -25,7 +25,7 @@ def trial_deterrents(trial: Trial) -> tuple[Deterrent, ...]:
 
 
 def search_deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
-    """What comes of each term that deters.
+    """Results of each term that deters.
 
     Parameters
     ----------

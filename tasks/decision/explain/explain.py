@@ -1,8 +1,8 @@
-"""Explaining a verdict: for each lever of a request, the smallest change that turns it, found by re-solving.
+"""Explaining a verdict: for each lever of a request, the smallest change that reverses it, found by re-solving.
 
-What is re-solved is what depends on terms: the game, its risk, the recipient who plans, the combined score, the loss,
-the draws of uncertain terms, the attacks by record linkage, the policy's gates and the agreement's date. Reading the
-written file back belongs to a release itself; “would be approved” therefore means that nothing stands in the way of
+Everything that depends on terms is solved again: the game, its risk, the sequential adversary, the combined score, the
+loss, the draws of uncertain terms, the attacks by record linkage, the policy's gates and the agreement's date. Reading
+the written file back belongs to a release itself; “would be approved” therefore means that nothing stands in the way of
 running it. Takes codes, numbers and a date; reads no file and no clock.
 """
 
@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
+from tasks.assessments.measures import MEASURES
+from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import terms
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake
 from tasks.decision.explain.deterring import search_deterrents, trial_deterrents
@@ -23,13 +25,10 @@ from tasks.decision.explain.resolve import Judgement, Plays
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, NotByClass, Switch
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, flip, unsearched
 from tasks.decision.gates import VALIDATION_PASSED
-from tasks.decision.measures import MEASURES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.errors import ParameterError, RequestError, StageFailed
-from tasks.generalization.play import Table
+from tasks.generalization.play import CountIndex
 from tasks.request.model import (
     BUDGETED,
-    MOST_COLLUDERS_DIVIDED,
     PARTITIONS,
     Gate,
     Measure,
@@ -52,7 +51,7 @@ _OPEN_BY_DECOYS = (
 
 @dataclass(frozen=True)
 class Decided:
-    """What of a decision an explanation starts from."""
+    """Facts of a decision that an explanation starts from."""
 
     verdict: Verdict
     gates: tuple[GateResult, ...]
@@ -68,28 +67,28 @@ class Decided:
 def explain(
     request: ReleaseRequest,
     recipient: Recipient,
-    plays: Plays | Table,
+    plays: Plays | CountIndex,
     decided: Decided,
     progress: Progress = lambda _: None,
 ) -> Explanation:
-    """Find what turns the verdict on one recipient's release.
+    """Find the smallest changes that reverse the verdict on one recipient's release.
 
     1. Solve the recorded terms again; the figures must be the recorded ones, but where the release has decoys: which
        classes a copy misses for them is sealed, so that they count here. What the attacks of record linkage gave is
        taken from the record; under other terms it is estimated (``linking``), with a bound on the work. So is the
        probability under uncertain terms (``passing``).
-    2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term
-       can turn the verdict, and the explanation says so.
+    2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term can
+       change the verdict, and the explanation says so.
     3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
     4. Stakes, minimum class size and the k of k-anonymity are searched outwards, up and down, each alone
        (``search.nearest_flip``).
-    5. Where a gate judges the recipient who plans: what deters him is searched upwards if the release is blocked and
-       downwards if not, each term alone, around the least value that deters him from the whole file
-       (``planning.deterrence``). The game is not played again for it.
+    5. Where a gate judges the sequential adversary: the terms that deter it are searched upwards if the release is
+       blocked and downwards if not, each term alone, around the least value that deters it from the whole file
+       (``planning.deterrence``). The game is not solved again for this.
     6. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
     7. Where a gate judges record linkage: each masking is made stronger if the release is blocked, weaker if not.
-    8. Every other method that the policy has terms for is played; where then only gates on the recipient who plans stay
-       closed, step 5 for it.
+    8. The data are generalized by every other method that the policy has terms for; where then only gates on the
+       sequential adversary stay closed, step 5 for it.
     9. The strongest reasons are ranked (``reasons``), and the records that keep each closed gate on risk closed are
        counted by class (``at_stake``).
 
@@ -99,18 +98,18 @@ def explain(
         As it was decided on.
     recipient : Recipient
         One of its recipients.
-    plays : Plays or Table
+    plays : Plays or CountIndex
         Data and population; ``Plays`` to share games among recipients, and for gates on the combined score and on
         record linkage, which need the records.
     decided : Decided
         The decision.
     progress : callable
-        Told in words what is being tried.
+        Called with words on what is being tried.
 
     Returns
     -------
     Explanation
-        Each change it names was tried and turns the verdict.
+        Each change it names was tried and reverses the verdict.
 
     Raises
     ------
@@ -118,7 +117,7 @@ def explain(
         If the recorded terms now give other figures or another verdict than recorded: data, population or program are
         then not those of the decision.
     """
-    if isinstance(plays, Table):
+    if isinstance(plays, CountIndex):
         plays = Plays(plays)
     return _Inquiry(request, recipient, plays, decided, progress).explanation()
 
@@ -194,7 +193,7 @@ class _Inquiry:
         measurements = self.plays.measurements
         measurements.linking.renew()
         if figures:
-            with suppress(StageFailed):  # told when the recorded terms are judged
+            with suppress(StageFailed):  # reported when the recorded terms are judged
                 played = self.plays.outcome(self.request, self.recipient)
                 measurements.remember(self.request, self.recipient, played, figures)
 
@@ -209,7 +208,7 @@ class _Inquiry:
     # Records at stake
 
     def _at_stake(self) -> tuple[AtStake | NotByClass, ...]:
-        """Of each closed gate on risk, the strongest reason first."""
+        """Records at stake of each closed gate on risk, the strongest reason first."""
         names = {measure.value: measure for measure in RISKS}
         closed = [one.gate for one in strongest_reasons(self.decided.gates, len(self.decided.gates)) if one.failed]
         return tuple(self._of_gate(names[gate.id], gate) for gate in closed if gate.id in names)
@@ -312,9 +311,8 @@ class _Inquiry:
         budget = self.request.policy.generalization.budget
         if budget is not None:
             possible &= BUDGETED if budget.least_records is None else PARTITIONS
-        colluding = self.request.may_collude
-        if len(colluding) > 1 and self.recipient in colluding:
-            possible &= BUDGETED - (PARTITIONS if len(colluding) > MOST_COLLUDERS_DIVIDED else frozenset())
+        if self.request.coalitions(self.recipient):
+            possible.discard(Method.SAFE_HARBOR)
         for method in Method:
             if method in possible and method is not present:
                 try:
@@ -326,10 +324,8 @@ class _Inquiry:
         return tuple(switches), untried
 
     def _alike(self) -> tuple[Recipient, ...]:
-        """Recipients who must have this one's method, himself among them."""
-        sharing = tuple(one for one, _ in self.request.sharing(self.recipient))
-        colluding = self.request.may_collude
-        return sharing or (colluding if self.recipient in colluding else (self.recipient,))
+        """Recipients who must have this recipient's method, this one among them."""
+        return tuple(one for one, _ in self.request.sharing(self.recipient)) or (self.recipient,)
 
     def _switch(self, present: Method, method: Method) -> Switch:
         self.progress(f"method {method.value}")
@@ -341,7 +337,7 @@ class _Inquiry:
         return Switch(method, changes, judgement.verdict, figures, judgement.failure, deterred, estimated)
 
     def _deterred_by(self, changes: tuple[Change, ...], judgement: Judgement) -> tuple[Flip, ...]:
-        """What deters the recipient once the method is another."""
+        """Terms that deter the recipient once the method is another."""
         request = terms.apply(self.request, changes)
         switched = replace(self.trial, request=request, recipient=request.recipient(self.recipient.id))
         flips = [result for result in search_deterrents(switched, judgement) if isinstance(result, Flip)]

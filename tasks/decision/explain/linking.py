@@ -1,10 +1,10 @@
-"""What an intruder who links the file comes to under other terms.
+"""Record linkage by an intruder, as measured or estimated under other terms.
 
 As recorded where nothing changes that the figure depends on; elsewhere estimated by attacking anew. An estimate draws
-other people than a release would and leaves learned distances out. It is made in two steps: attacks in haste on a few
-people, and only if these leave the gates open, thorough ones on as many people as the policy asks for. What haste alone
-shows to be closed is closed, for it is judged by the lower ends of its intervals there. A search stays with the first
-step until it has found something.
+other people than a release would and leaves learned distances out. It is made in two steps: quick attacks on a few
+people, and only if these leave the gates open, thorough ones on as many people as the policy asks for. What a quick
+attack shows to be closed is closed, for it is judged by the lower ends of its intervals there. A search stays with the
+first step until it has found something.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,25 +14,26 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.linkage.judged import gate_figures, least_figures
+from tasks.candidate.candidate import Candidate
 from tasks.decision.gates import judge_gates
-from tasks.generalization.play import Played, Table
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import follower_of, table_under
-from tasks.linkage.attack import Setting, attack
-from tasks.linkage.holdings import known_attributes
-from tasks.linkage.judged import gate_figures, least_figures
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 LINKAGE = frozenset(measure for measure in Measure if measure.value.startswith("linkage."))
-"""What an intruder who holds the original file links."""
+"""Measures of linkage by an intruder who holds the original file."""
 
 MaskedFor = Callable[[ReleaseRequest], MaskedColumns]
 """Gives the masked columns of a request."""
 
 _HASTY_PEOPLE = 200
 _COSTS = {(True, True): 1.0, (True, False): 0.1, (False, True): 10.0, (False, False): 2.0}
-"""Work of an attack on a record, by whether it is made in haste and whether masked numbers are known."""
+"""Work of an attack on a record, by whether it is quick and whether masked numbers are known."""
 _MOST_WORK = 3_000_000
 _FEWEST_ATTACKS = 30
 _SEED = 20_260_309
@@ -62,14 +63,14 @@ class Linking:
 
     Parameters
     ----------
-    table : Table
+    table : CountIndex
     prepared : Prepared or None
         The records; needed where an attack is made.
     masked_for : callable
         Gives the masked columns of a request.
     """
 
-    def __init__(self, table: Table, prepared: Prepared | None, masked_for: MaskedFor) -> None:
+    def __init__(self, table: CountIndex, prepared: Prepared | None, masked_for: MaskedFor) -> None:
         self.table, self.prepared, self.masked_for = table, prepared, masked_for
         self._recorded: dict[_Key, float] = {}
         self._attacked: dict[_Key, tuple[Mapping[Measure, float], Mapping[Measure, float]]] = {}
@@ -83,7 +84,7 @@ class Linking:
         self,
         request: ReleaseRequest,
         recipient: Recipient,
-        played: Played,
+        played: Generalization,
         kept: NDArray[np.bool_],
         outcome: bytes,
         figures: Mapping[Measure, float],
@@ -105,7 +106,7 @@ class Linking:
         self,
         request: ReleaseRequest,
         recipient: Recipient,
-        played: Played,
+        played: Generalization,
         kept: NDArray[np.bool_],
         outcome: bytes,
         *,
@@ -121,8 +122,8 @@ class Linking:
         anew : bool
             Whether attacks may be made; else only those figures are given that take none.
         exact : bool
-            Whether what attacks in haste leave open must be attacked thoroughly. Else the least figures are given that
-            haste allows for.
+            Whether gates that quick attacks leave open must be tested by thorough attacks. Else the least figures are
+            given that quick attacks allow for.
 
         Raises
         ------
@@ -149,8 +150,10 @@ class Linking:
             figures |= {measure: found[measure] for measure in unknown}
         return Linked(figures, unknown)
 
-    def without_numbers(self, request: ReleaseRequest, recipient: Recipient, played: Played) -> Mapping[Measure, float]:
-        """What is linked at least by all that is known but the masked numbers; empty where nothing else is known.
+    def without_numbers(
+        self, request: ReleaseRequest, recipient: Recipient, played: Generalization
+    ) -> Mapping[Measure, float]:
+        """Lowest figures of linkage, from all that is known but the masked numbers; empty where nothing else is known.
 
         Raises
         ------
@@ -164,7 +167,14 @@ class Linking:
         return least
 
     def _estimated(
-        self, request: ReleaseRequest, recipient: Recipient, played: Played, key: _Key, *, alone: bool, exact: bool
+        self,
+        request: ReleaseRequest,
+        recipient: Recipient,
+        played: Generalization,
+        key: _Key,
+        *,
+        alone: bool,
+        exact: bool,
     ) -> Mapping[Measure, float]:
         if alone:
             known = set(known_attributes(request)).intersection(request.masked)
@@ -178,14 +188,14 @@ class Linking:
         return thorough
 
     def _once(
-        self, key: _Key, request: ReleaseRequest, recipient: Recipient, played: Played
+        self, key: _Key, request: ReleaseRequest, recipient: Recipient, played: Generalization
     ) -> tuple[Mapping[Measure, float], Mapping[Measure, float]]:
         if key not in self._attacked:
             self._attacked[key] = self._attack(request, recipient, played, hasty=bool(key[0]))
         return self._attacked[key]
 
     def _attack(
-        self, request: ReleaseRequest, recipient: Recipient, played: Played, *, hasty: bool
+        self, request: ReleaseRequest, recipient: Recipient, played: Generalization, *, hasty: bool
     ) -> tuple[Mapping[Measure, float], Mapping[Measure, float]]:
         """Figures as gates would judge them, and the least that they can be."""
         if self.prepared is None:
@@ -198,8 +208,9 @@ class Linking:
         if hasty:
             request = _linkage_of(request, individuals=min(_HASTY_PEOPLE, request.policy.linkage.individuals))
         columns = self.masked_for(request)
-        setting = Setting(request, recipient, self.prepared, table_under(self.table, request), played, columns)
-        fact = attack(setting, np.random.default_rng(_SEED), quick=True, hasty=hasty).fact
+        table = table_under(self.table, request)
+        candidate = Candidate(request, recipient, self.prepared, table, played, columns)
+        fact = attack(candidate, np.random.default_rng(_SEED), quick=True, hasty=hasty).fact
         return gate_figures(fact), least_figures(fact)
 
 
@@ -220,7 +231,7 @@ def _linkage_of(request: ReleaseRequest, **terms: object) -> ReleaseRequest:
 def _scope(
     request: ReleaseRequest,
     recipient: Recipient,
-    played: Played,
+    played: Generalization,
     kept: NDArray[np.bool_],
     outcome: bytes,
     *,

@@ -1,20 +1,20 @@
-"""Searching how strongly numbers are masked for the change that turns the verdict.
+"""Searching how strongly numbers are masked for the change that reverses the verdict.
 
 Stronger where the release is blocked, weaker where it passes, from a short list of strengths: each is masked and
-attacked, and the nearest that turns the verdict is named. Which attributes an intruder holds is no lever: what others
-know is not the publisher's to choose.
+attacked, and the nearest that changes the verdict is named. The attributes an intruder holds are no lever: the
+publisher does not choose what others know.
 """
 
 from collections.abc import Iterator, Sequence
 
+from tasks.assessments.linkage.holdings import known_attributes
+from tasks.core.errors import DataError, RequestError, StageFailed
 from tasks.decision.explain.linking import LINKAGE, TooManyAttacks
 from tasks.decision.explain.measuring import is_shut
 from tasks.decision.explain.resolve import Judgement
 from tasks.decision.explain.result import Change, Flip, NoFlip
 from tasks.decision.explain.terms import rounded
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial, flip
-from tasks.errors import DataError, RequestError, StageFailed
-from tasks.linkage.holdings import known_attributes
 from tasks.request.model import PARAMETER_OF, Masking, Measure
 
 _STEPS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -29,7 +29,7 @@ _OTHER_GATES = frozenset(measure.value for measure in Measure if measure.value.s
 
 
 def search_masking(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
-    """What comes of each masking's strength, and of all together where none alone turns the verdict.
+    """Results of each masking's strength, and of all together where none alone changes the verdict.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def _beyond_masking(trial: Trial, now: Judgement) -> str:
 
 
 def _searched(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
-    """The nearest strengths of some maskings, all by the same factor, that turn the verdict."""
+    """The nearest strengths of some maskings, all by the same factor, that change the verdict."""
     maskings = [trial.request.masking[number] for number in numbers]
     lever = " and ".join(_lever(masking) for masking in maskings)
     trial.progress(lever)

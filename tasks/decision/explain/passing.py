@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.play import Played, Table
+from tasks.assessments.identity.uncertain.declared import case_of
+from tasks.assessments.identity.uncertain.terms import DEPENDENT
+from tasks.assessments.identity.uncertain.verdict import estimated
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.request.model import Recipient, ReleaseRequest
-from tasks.risk.uncertain.declared import case_of
-from tasks.risk.uncertain.terms import DEPENDENT
-from tasks.risk.uncertain.verdict import estimated
 
 _FEWER = 64
 """Sets of terms that are judged; as few as a policy may ask for."""
@@ -36,10 +36,10 @@ class Passings:
 
     Parameters
     ----------
-    table : Table
+    table : CountIndex
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: CountIndex) -> None:
         self.table = table
         self._found: dict[_Key, Passing] = {}
 
@@ -51,7 +51,7 @@ class Passings:
         self,
         request: ReleaseRequest,
         recipient: Recipient,
-        played: Played,
+        played: Generalization,
         kept: NDArray[np.bool_],
         outcome: _Key,
         *,
@@ -62,7 +62,7 @@ class Passings:
         Parameters
         ----------
         request, recipient, played, kept, outcome
-            What is released, and what tells it, and the copies it may be laid beside, from others.
+            The release, with the facts that distinguish it, and the copies it may be pooled with, from others.
         anew : bool
             Whether terms may be drawn; else only a figure is given that is known.
 

@@ -51,11 +51,6 @@ def strongest_reasons(gates: Sequence[GateResult], most: int = STRONGEST) -> tup
     return tuple(sorted(chosen, key=lambda reason: -reason.beyond)[:most])
 
 
-def failed_gates(gates: Sequence[GateResult]) -> int:
-    """Gates that keep the release from being approved."""
-    return sum(Reason(gate, _beyond(gate)).failed for gate in gates)
-
-
 def _beyond(gate: GateResult) -> float:
     if gate.comparison == "is" or gate.measured is None:
         return -math.inf if gate.passed and gate.measured is not None else math.inf

@@ -2,17 +2,18 @@
 
 What a game's outcome depends on
 --------------------------------
-Cost c and gain G enter a method only through ``Payoffs.attacked(n)``: is a group of n people worth an attempt. That is
-monotone in n, so it is told by one number, the smallest group n* that is not attacked, and of that only whether it is
+Cost c and gain G enter a method only through ``Payoffs.attacked(n)``: is a group of n people worth attacking. That is
+monotone in n, so one number determines it, the smallest group n* that is not attacked, and of that only whether it is
 within the population. Terms with equal n* give the same outcome to the last bit; raising the cost by a factor and
 lowering the gain by it are one game.
 
-No single number tells a recipient who plans, nor several who share a representation: all their terms are compared.
+No single number stands for a sequential adversary, nor for several who share a representation: all their terms are
+compared.
 
-Safe Harbor and k-anonymity play no game and depend on no stakes at all. Where k-anonymity follows a method, what it
+Safe Harbor and k-anonymity solve no game and depend on no stakes at all. Where k-anonymity follows a method, what it
 makes of equal outcomes under equal demands is equal.
 
-Under the two No-Attack rules a strategy that is attacked is never played, and one that is not loses nothing, so its
+Under the two No-Attack rules a strategy that is attacked is never chosen, and one that is not loses nothing, so its
 payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V multiplies every payoff that is
 compared, so it changes no choice, but for payoffs within the tolerance of ties: a billionth of the benefit or less,
 once that is 1 or more. This last step alone is not exact to the bit; it is used to look for changes of such a benefit
@@ -26,14 +27,14 @@ from datetime import date
 
 import numpy as np
 
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.explain.linking import MaskedFor, nothing_masked
 from tasks.decision.explain.measuring import Measurements, is_shut
 from tasks.decision.explain.result import Figures
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
-from tasks.errors import ParameterError, StageFailed
 from tasks.generalization.game import Follower, Payoffs
-from tasks.generalization.play import Played, Table, play
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.setting import follower_of, table_under, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
@@ -49,17 +50,17 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a release would come to under some terms."""
+    """Verdict on a release under some terms, with its figures."""
 
     verdict: Verdict
-    """As the gates have it that depend on terms; a file that would be written is not read back here."""
+    """Verdict of the gates that depend on terms; a file that would be written is not read back here."""
     gates: tuple[GateResult, ...]
     """The policy's gates and that of the agreement."""
     figures: Figures
-    """What was measured before a stage failed; empty where nothing can be released at all."""
+    """Figures measured before a stage failed; empty where nothing can be released at all."""
     failure: str = ""
-    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, the plan of
-    the recipient cannot be solved, or no attack can be made."""
+    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, the
+    adversary's plan cannot be solved, or no attack can be made."""
     estimated: frozenset[Measure] = frozenset()
     """Which figures are estimates: what another draw of people is linked by, or of uncertain terms passes; as in
     ``linking`` and ``passing``."""
@@ -71,7 +72,7 @@ class Judgement:
 
 
 def safe_people(payoffs: Payoffs, population: int) -> int:
-    """Smallest group n* that is not worth an attempt; one more than the population where every group is.
+    """Smallest group n* that is not worth attacking; one more than the population where every group is.
 
     Parameters
     ----------
@@ -84,11 +85,11 @@ def safe_people(payoffs: Payoffs, population: int) -> int:
 
 
 class Plays:
-    """Games already played on one table; the oldest are forgotten past a bound on memory.
+    """Games already solved on one table; the oldest are dropped past a bound on memory.
 
     Parameters
     ----------
-    table : Table
+    table : CountIndex
     prepared : Prepared, optional
         The records; needed where a gate judges the combined score or what is linked.
     masked_for : callable, optional
@@ -99,7 +100,7 @@ class Plays:
 
     def __init__(
         self,
-        table: Table,
+        table: CountIndex,
         prepared: Prepared | None = None,
         masked_for: MaskedFor = nothing_masked,
         *,
@@ -107,16 +108,16 @@ class Plays:
     ) -> None:
         self.table = table
         self.measurements = Measurements(table, prepared, masked_for)
-        """What was measured on them."""
+        """Measurements of the outcomes."""
         bytes_each = 2 * table.data.codes.nbytes + 3 * table.data.counts.nbytes
         self._most_kept = max(_FEWEST_KEPT, kept_bytes // max(1, bytes_each))
         self.count = 0
         """Games solved so far."""
-        self._played: OrderedDict[Key, Played | StageFailed] = OrderedDict()
+        self._played: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
 
-    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Played:
-        """The recipient's method, played under its stakes.
+    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Generalization:
+        """The recipient's method, generalized under its stakes.
 
         Parameters
         ----------
@@ -149,7 +150,7 @@ class Plays:
             raise found.with_traceback(None)
         return found
 
-    def _play(self, request: ReleaseRequest, method: Method, payoffs: Follower) -> Played | StageFailed:
+    def _play(self, request: ReleaseRequest, method: Method, payoffs: Follower) -> Generalization | StageFailed:
         self.count += 1
         try:
             table, cell_weights = table_under(self.table, request), request.policy.generalization.cell_weights
@@ -158,7 +159,7 @@ class Plays:
             return failure
 
     def _keys(self, request: ReleaseRequest, method: Method, payoffs: Follower) -> tuple[Key, Key]:
-        """What the outcome depends on up to ties, and to the last bit."""
+        """Keys of the terms that fix the outcome up to ties, and to the last bit."""
         policy = request.policy.generalization
         k = None if policy.k_anonymity is None else policy.k_anonymity.k
         game: Key = (method, policy.cell_weights, k, *weights_of(request).tolist())

@@ -1,4 +1,4 @@
-"""What an explanation says. A lever that does not turn the verdict is a type of its own, with the reason."""
+"""Results of an explanation. A lever that does not change the verdict is a type of its own, with the reason."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Method
 
 Figures = Mapping[Measure, float]
-"""What the gates judge, by measure; empty where nothing can be released."""
+"""Figures that the gates judge, by measure; empty where nothing can be released."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,17 @@ def _probability(log_odds: float) -> float:
 
 @dataclass(frozen=True)
 class Flip:
-    """A lever that turns the verdict, with the smallest change found to do so."""
+    """A lever that changes the verdict, with the smallest change found to do so."""
 
     lever: str
-    """What is changed, in words."""
+    """Name of the term that is changed, in words."""
     changes: tuple[Change, ...]
     """All that must change together; one, but where several thresholds fail, the agreement has expired or a penalty
     needs the rate of detection beside it. The lever's own comes last."""
     verdict: Verdict
-    """What the release then comes to."""
+    """Verdict on the release after the change."""
     figures: Figures
-    """What is then measured."""
+    """Figures measured after the change."""
     failure: str
     """Why nothing can then be released; empty where something can."""
     deterrent: bool = False
@@ -79,10 +79,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class NoFlip:
-    """A lever that does not turn the verdict within the range that was searched."""
+    """A lever that does not change the verdict within the range that was searched."""
 
     lever: str
-    """What was changed, in words."""
+    """Name of the term that was changed, in words."""
     where: str
     """Path in the request."""
     current: float | str
@@ -102,23 +102,23 @@ class Switch:
     method: Method
     """The other method."""
     changes: tuple[Change, ...]
-    """What must change for it; with a new agreement date where the agreement has expired."""
+    """Changes needed for it; with a new agreement date where the agreement has expired."""
     verdict: Verdict
-    """What the release then comes to."""
+    """Verdict on the release after the change."""
     figures: Figures
-    """What is then measured."""
+    """Figures measured after the change."""
     failure: str
     """Why the method cannot be used at all; empty where it can."""
     deterred: tuple[Flip, ...] = ()
-    """Where a blocked release would still be blocked because of the recipient who plans alone: what deters him then,
-    each with the method's own changes."""
+    """Where a blocked release would still be blocked because of the sequential adversary alone: terms that deter it
+    then, each with the method's own changes."""
     estimated: frozenset[Measure] = frozenset()
-    """As in ``Flip``."""
+    """Estimated figures, as in ``Flip``."""
 
 
 @dataclass(frozen=True)
 class NotByClass:
-    """A closed gate whose records cannot be told by class."""
+    """A closed gate whose records cannot be identified by class."""
 
     measure: Measure
     reason: str
@@ -126,7 +126,7 @@ class NotByClass:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one recipient's release was decided as it was, and what would turn it."""
+    """Why one recipient's release was decided as it was, and what would change the verdict."""
 
     recipient: str
     """Id of the recipient."""
@@ -137,9 +137,9 @@ class Explanation:
     strongest: tuple[Reason, ...]
     """The strongest of them, ranked; of a release that passed, its tightest gates."""
     figures: Figures
-    """What the recorded terms give when solved again; empty where nothing was measured."""
+    """Figures of the recorded terms when solved again; empty where nothing was measured."""
     flips: tuple[Flip, ...]
-    """Levers that turn the verdict, the smallest change first, those whose change has no size last."""
+    """Levers that change the verdict, the smallest change first, those whose change has no size last."""
     no_flips: tuple[NoFlip, ...]
     """Levers that do not."""
     switches: tuple[Switch, ...]
@@ -147,15 +147,15 @@ class Explanation:
     agreement: Flip | NoFlip | None
     """The new agreement date, where the agreement had expired on the day of the decision; else None."""
     fixed: str
-    """Why no term of the request can turn the verdict, such as data that failed validation; empty where some might."""
+    """Why no term of the request can change the verdict, such as data that failed validation; empty where one might."""
     games_played: int
     """Games solved for this explanation."""
     note: str = ""
-    """What to know of all figures; empty for nothing."""
+    """Note that applies to all figures; empty for none."""
     at_stake: tuple[AtStake | NotByClass, ...] = ()
     """The records that keep each closed risk gate closed, in the order of their reasons' strength."""
 
     @property
     def smallest(self) -> Flip | None:
-        """The smallest change that turns the verdict; None where none was found."""
+        """The smallest change that reverses the verdict; None where none was found."""
         return self.flips[0] if self.flips else None

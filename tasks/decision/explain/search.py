@@ -1,7 +1,7 @@
-"""Searching a number outwards from its present value for the first that turns the verdict.
+"""Searching a number outwards from its present value for the first that changes the verdict.
 
-The verdict need not be monotone in a term: a higher cost makes fewer records worth an attempt, and for that reason
-lets smaller groups be released, whose risk may be too high. So nothing is inferred from the ends of a range.
+The verdict need not be monotone in a term: a higher cost makes fewer records worth attacking, and for that reason lets
+smaller groups be released, whose risk may be too high. So nothing is inferred from the ends of a range.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from tasks.decision.explain.terms import Term, rounded
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 """Grid of factors on the present value; its inverses downwards."""
 WIDTH = 0.01
-"""Relative distance at which a change that turns the verdict and one that does not are near enough."""
+"""Relative distance at which a change that reverses the verdict and one that does not are near enough."""
 _NEXT_TO_ZERO = 1e-6
 
 
@@ -26,12 +26,11 @@ def outwards(term: Term, *, up: bool) -> Iterator[float]:
 
 
 def nearest_flip(term: Term, flips: Callable[[float], bool], *, up: bool) -> float | None:
-    """The value nearest to the present one that is found to turn the verdict; None where none that is tried does.
+    """The value nearest to the present one that is found to change the verdict; None where none that is tried does.
 
-    Between the first value that turns the verdict and the last before it that does not, the distance is halved (on a
-    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and turns the verdict. Next to 0 tenths
-    are tried first.
-    What turns and turns back between two neighbouring values is not seen.
+    Between the first value that changes the verdict and the last before it that does not, the distance is halved (on a
+    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and changes the verdict. Next to 0
+    tenths are tried first. A change that is undone between two neighbouring values is not seen.
     """
     kept = term.current
     for value in outwards(term, up=up):

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tasks.core.errors import RequestError
 from tasks.decision.explain.result import Change
-from tasks.errors import RequestError
 from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest
 
 _DIGITS = 4
@@ -24,7 +24,7 @@ class Term:
     """A number in the request that can be changed."""
 
     lever: str
-    """What it is, in words."""
+    """Name of the term, in words."""
     where: str
     """Path in the request."""
     current: float
@@ -38,14 +38,14 @@ class Term:
     also: tuple[float, ...] = ()
     """Values to try beside those of the grid."""
     stated: tuple[Change, ...] = ()
-    """What the request must state with it."""
+    """Changes that the request must state with it."""
 
     def written(self, value: float) -> float:
         """A value as the request holds it."""
         return value
 
     def changes(self, value: float) -> tuple[Change, ...]:
-        """What must change for another value."""
+        """Changes to the request for another value."""
         return (*self.stated, Change(self.where, self.current, value))
 
 

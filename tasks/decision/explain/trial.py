@@ -44,7 +44,7 @@ class Trial:
         return (Change(where, expires.isoformat(), today.isoformat()),)
 
     def judge(self, changes: Sequence[Change], *, exact: bool = True) -> Judgement:
-        """What the release comes to with some changes.
+        """Judge the release after some changes.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Trial:
     def searched(
         self, term: Term, directions: Sequence[bool] = (True, False), *, deterrent: bool = False, why: str = ""
     ) -> list[Flip | NoFlip]:
-        """A term's result in each direction, or one for all where none turns the verdict.
+        """A term's result in each direction, or one for all where none changes the verdict.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Trial:
         deterrent : bool
             As in ``Flip``.
         why : str
-            Why nothing turns the verdict, should nothing do so.
+            Why nothing changes the verdict, should nothing do so.
         """
         found: dict[bool, Flip | None] = {}
         with suppress(TooManyAttacks):
@@ -91,7 +91,7 @@ class Trial:
         return results
 
     def _nearest(self, term: Term, *, up: bool, deterrent: bool) -> Flip | None:
-        """The nearest change that turns the verdict, solved as it stands."""
+        """The nearest change that reverses the verdict, solved as it stands."""
         self.progress(f"{term.lever}, {'upwards' if up else 'downwards'}")
         for exact in (False, True):
             value = nearest_flip(term, partial(self._turns, term, exact=exact), up=up)
@@ -108,7 +108,7 @@ class Trial:
 
 
 def flip(lever: str, changes: tuple[Change, ...], judgement: Judgement, *, deterrent: bool = False) -> Flip:
-    """A lever that turns the verdict."""
+    """A lever that changes the verdict."""
     figures, estimated = judgement.figures, judgement.estimated
     return Flip(lever, changes, judgement.verdict, figures, judgement.failure, deterrent, estimated)
 

@@ -1,4 +1,4 @@
-"""A follower whose risk costs the publisher its prices: what the publisher plays against under a budget.
+"""A follower whose risk costs the publisher its prices: the publisher's opponent under a budget.
 
 At the prices of the relaxation everybody's own strategy maximises payoff − Σ price · use. For limits on risk alone that
 is the game against this follower, which every solver of the game takes.
@@ -15,7 +15,7 @@ from tasks.microdata.tuples import Counts
 
 @dataclass(frozen=True)
 class PricedFollower:
-    """Another follower, with prices on what he does (``tasks.generalization.game.Follower``)."""
+    """Another follower, with prices on its actions (``tasks.generalization.game.Follower``)."""
 
     follower: Follower
     per_reidentification: float

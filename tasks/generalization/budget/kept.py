@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.outcome import BudgetOutcome
 from tasks.generalization.budget.records import Spent
 from tasks.generalization.budget.rounding import within

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats
 
 
@@ -18,11 +17,11 @@ class Vertex:
     at: Floats
     cost: float
     prices: Floats
-    """What the cost falls by for one more of each limit, at least 0."""
+    """Fall in cost for one more unit of each limit, at least 0."""
 
 
 def least_cost(
-    cost: Floats, usage: Floats, limits: Floats, sums: csr_array | NDArray[np.float64], totals: Floats
+    cost: Floats, usage: Floats, limits: Floats, sums: "scipy.sparse.csr_array | NDArray[np.float64]", totals: Floats
 ) -> Vertex | None:
     """Minimise cost·x subject to usage·x ≤ limits, sums·x = totals and x ≥ 0; None where that is infeasible.
 
@@ -31,7 +30,7 @@ def least_cost(
     StageFailed
         If HiGHS ends without an answer.
     """
-    found = linprog(cost, A_ub=usage, b_ub=limits, A_eq=sums, b_eq=totals, method="highs-ds")  # type: ignore[call-overload]
+    found = scipy.optimize.linprog(cost, A_ub=usage, b_ub=limits, A_eq=sums, b_eq=totals, method="highs-ds")  # type: ignore[call-overload]
     if found.status == 2:
         return None
     if not found.success:

@@ -22,13 +22,13 @@ class Options:
     payoffs: Floats
     """Publisher's payoff of one unit at each option, shape (n_options,)."""
     usage: Floats
-    """What one unit at each option uses of each limit, at least 0; shape (n_limits, n_options)."""
+    """Use of each limit by one unit at each option, at least 0; shape (n_limits, n_options)."""
     starts: Places
     """First option of each group, shape (n_groups,)."""
     units: Counts
     """Units of each group, shape (n_groups,)."""
     label: Counts
-    """What each option stands for, shape (n_options,)."""
+    """Label of each option, shape (n_options,)."""
 
     @cached_property
     def group(self) -> Places:
@@ -37,7 +37,7 @@ class Options:
 
     @cached_property
     def regret(self) -> Floats:
-        """What one unit at each option pays less than at the best of its group."""
+        """Payoff lost by one unit at each option against the best of its group."""
         best = np.maximum.reduceat(self.payoffs, self.starts)
         lost: Floats = best[self.group] - self.payoffs
         return lost

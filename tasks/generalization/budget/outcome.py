@@ -1,4 +1,4 @@
-"""How a budget was kept, in the figures that are stored and reported."""
+"""Compliance with a budget, in the figures that are stored and reported."""
 
 from dataclasses import dataclass
 
@@ -16,4 +16,4 @@ class BudgetOutcome:
     bound: float
     """No release of the same kind within the budget pays more."""
     without_budget: float | None
-    """What the method pays without any budget; None where it allows no release."""
+    """Payoff of the method without any budget; None where it allows no release."""

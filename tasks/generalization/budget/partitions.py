@@ -3,7 +3,7 @@
 The relaxation asks for the best partition at given prices (``priced``), which is exact. Its optimum mixes a few
 partitions. These agree on some splits from the top down; below, each region can be taken from any of them, whatever the
 others take, and everybody in a released cell is still released as that cell. So the regions are a knapsack again, which
-``allocate`` solves. Where the whole tree is small, CP-SAT closes the gap over all partitions (``tree``).
+``allocate`` solves.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.allocate import Allocation, allocate
 from tasks.generalization.budget.options import Options
 from tasks.generalization.budget.priced import PricedCells
-from tasks.generalization.budget.records import EFFORT, Spent, spent_of
-from tasks.generalization.budget.relaxation import Answer, infeasible, relax, relax_by
+from tasks.generalization.budget.records import Spent, spent_of
+from tasks.generalization.budget.relaxation import Answer, relax, relax_by
 from tasks.generalization.budget.rounding import within
 from tasks.generalization.budget.strategies import strategies
 from tasks.generalization.budget.terms import Budget, Limit, limits_of, usage_of, usage_of_suppression
-from tasks.generalization.budget.tree import best_tree
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
 from tasks.generalization.partition import Partition, partition
@@ -33,8 +32,7 @@ from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, radix_stride
 _NEAR = 1e-5
 """Share of what the budget costs that the relaxation's bound may be off: each question to it is a whole partition."""
 _KEPT = 2**30
-"""Bytes that may be kept from one price to the next where nobody says."""
-_OPTIMAL = 1e-9
+"""Default number of bytes that may be stored from one price to the next."""
 _ROUNDS = 60
 _SAMPLE = 4_000
 _FACTORS = (1.0, 1.2, 0.9)
@@ -55,7 +53,7 @@ class Weighed:
 
     @property
     def tuples(self) -> Tuples:
-        """Whom the payoff is summed over."""
+        """Tuples that the payoff is summed over."""
         return self.data if self.by_records else self.population
 
     def cube(self, problem: Problem) -> DenseCube | SparseCube:
@@ -74,14 +72,14 @@ class PartitionPlan:
     bound: float
     """No partition within the budget pays more."""
     without_budget: float
-    """What the best partition pays under the rule alone."""
+    """Payoff of the best partition under the rule alone."""
     used: Floats
-    """Of each limit, by the records of the file."""
+    """Use of each limit by the records of the file."""
     prices: Floats
 
     @property
     def gap(self) -> float:
-        """What a better partition could pay more, at most."""
+        """Largest amount by which a better partition could pay more."""
         return max(self.bound - self.payoff, 0.0)
 
     @property
@@ -138,7 +136,6 @@ def plan_partition(
     weighed: Weighed,
     budget: Budget,
     rule: Rule = Rule.BASIC,
-    effort: float = EFFORT,
     *,
     memory_limit: int = _KEPT,
 ) -> PartitionPlan:
@@ -151,8 +148,6 @@ def plan_partition(
     budget : Budget
     rule : Rule
         ``NO_ATTACK`` releases only cells that nobody attacks.
-    effort : float
-        Deterministic time that CP-SAT may spend on closing the gap, about a second each.
     memory_limit : int
         Bytes of what cells pay and use that may be kept from one price to the next. It changes the time, not the plan.
 
@@ -172,22 +167,11 @@ def plan_partition(
     guesses = _guesses(problem, weighed, budget, rule)
     relaxation = relax_by(_oracle(cells, measure, free), limits, _NEAR, _ROUNDS, guesses)
     bound = free.total - relaxation.regret
-    chosen = _mixed(measure, tuple(part for _, part in relaxation.mixture), limits, effort)
+    chosen = _mixed(measure, tuple(part for _, part in relaxation.mixture), limits)
     if chosen is None and relaxation.feasible is not None:
         chosen = _alone(measure, relaxation.feasible)
     payoff, used = (-np.inf, capacity) if chosen is None else measure.of(chosen)
-    if effort > 0 and bound - payoff > _OPTIMAL * max(1.0, abs(bound)):
-        tree = best_tree(cells, weighed.data, weighed.population, limits, effort)
-        if tree is not None:
-            bound = min(bound, tree.bound)
-            if tree.found is not None and (chosen is None or tree.payoff > payoff):
-                better = _alone(measure, tree.found)
-                again, spent = measure.of(better)
-                if within(spent, capacity):
-                    chosen, payoff, used = better, again, spent
     if chosen is None or not within(used, capacity):
-        if bound == -np.inf:
-            raise infeasible(limits)
         raise StageFailed(
             "no partition was found that keeps the budget",
             where="policy.generalization.budget",
@@ -214,7 +198,7 @@ def _reaching_records(problem: Problem, weighed: Weighed) -> tuple[Problem, Weig
 
 @dataclass(frozen=True, eq=False)
 class _Measure:
-    """What partitions pay over the weighed tuples and use over the data."""
+    """Payoff of partitions over the weighed tuples, and their use of the limits over the data."""
 
     problem: Problem
     weighed: Weighed
@@ -234,7 +218,7 @@ class _Measure:
         return payoff
 
     def usage(self, part: "Partition | MixedPartition") -> Floats:
-        """What the records of each data tuple use of each limit, shape (n_limits, n_tuples)."""
+        """Use of each limit by the records of each data tuple, shape (n_limits, n_tuples)."""
         data, follower = self.weighed.data, self.problem.payoffs
         levels, withheld = part.walk(data.codes)
         cells = cells_at(data.codes, levels, self.problem.hierarchies)
@@ -275,9 +259,7 @@ def _guesses(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule) -> 
     return [prices * factor for factor in _FACTORS] if prices.any() else []
 
 
-def _mixed(
-    measure: _Measure, parts: tuple[Partition, ...], limits: tuple[Limit, ...], effort: float
-) -> MixedPartition | None:
+def _mixed(measure: _Measure, parts: tuple[Partition, ...], limits: tuple[Limit, ...]) -> MixedPartition | None:
     """The best choice of a partition for each region; None where the regions leave none within the limits."""
     hierarchies, weighed = measure.problem.hierarchies, measure.weighed
     by_tuple, by_record = (
@@ -302,7 +284,7 @@ def _mixed(
         np.tile(np.arange(n_parts), len(regions)),
     )
     try:
-        allocation: Allocation = allocate(options, limits, effort)
+        allocation: Allocation = allocate(options, limits)
     except StageFailed:
         return None
     taken = options.chosen(allocation.units.astype(np.float64))

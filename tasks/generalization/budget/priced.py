@@ -1,4 +1,4 @@
-"""What cells of a partition pay and use, and the best partition at given prices of the limits.
+"""Payoff and use of the cells of a partition, and the best partition at given prices of the limits.
 
 At prices μ a released cell pays weight · U − Σ μ · records · use; a withheld one pays nothing and uses the limit on
 suppression. The least sizes forbid cells: one of fewer people than ``least_people`` (unless it has neither people nor
@@ -51,7 +51,7 @@ class PricedCells:
     capacity: tuple[float, ...]
     """Of each limit; cells that use more by themselves are forbidden."""
     room: int
-    """Bytes that may be kept from one price to the next; what finds no room is worked out each time."""
+    """Bytes that may be stored from one price to the next; results that do not fit are computed each time."""
     _known: dict[tuple[int, ...], CellTerms] = field(default_factory=dict)
 
     def best(self, prices: Floats, *, paid: bool = True) -> Partition:
@@ -90,7 +90,7 @@ class PricedCells:
         return found
 
     def terms(self, positions: tuple[Codes, ...], people: Counts, weights: Counts, records: Counts) -> CellTerms:
-        """What cells pay and use if they are released.
+        """Payoff of cells and their use of the limits if they are released.
 
         Parameters
         ----------

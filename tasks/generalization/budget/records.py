@@ -1,18 +1,12 @@
-"""A strategy for each record, under a budget over the whole file.
-
-Records of one distinct tuple may be given different strategies: the unknowns are how many of the tuple's records are
-at each strategy. Which records these are is drawn (``place_records``), as the order of a file may tell something that
-must not leave.
-"""
+"""A strategy for each distinct tuple, under a budget over the whole file."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
-from tasks.generalization.budget.allocate import Allocation, allocate, whole_units
+from tasks.core.errors import ParameterError
+from tasks.generalization.budget.allocate import Allocation, whole_units
 from tasks.generalization.budget.options import Options
 from tasks.generalization.budget.strategies import strategies
 from tasks.generalization.budget.terms import LOST, Budget, Limit, limits_of
@@ -22,13 +16,10 @@ from tasks.generalization.problem import Problem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
 
-EFFORT = 0.5
-"""Deterministic time for closing the gap, about a second each."""
-
 
 @dataclass(frozen=True)
 class Spent:
-    """One limit of a budget: what there is of it, what is used, and what more of it would bring."""
+    """One limit of a budget: its size, its use, and the value of raising it."""
 
     name: str
     limit: float
@@ -51,7 +42,7 @@ def spent_of(limits: tuple[Limit, ...], used: Floats, prices: Floats) -> tuple[S
 
 @dataclass(frozen=True, eq=False)
 class RecordPlan:
-    """How many records of each distinct tuple are released by each strategy."""
+    """The strategy by which the records of each distinct tuple are released."""
 
     options: Options
     """One group a tuple; labels are lattice nodes, −1 for suppression."""
@@ -76,14 +67,8 @@ class RecordPlan:
         return spent_of(self.limits, self.allocation.used, self.allocation.prices)
 
     @cached_property
-    def split(self) -> NDArray[np.intp]:
-        """Tuples whose records are given different strategies."""
-        taken = self.allocation.units > 0
-        return np.flatnonzero(np.bincount(self.options.group[taken], minlength=len(self.options.starts)) > 1)
-
-    @cached_property
     def nodes(self) -> Counts:
-        """Strategy of each tuple, −1 where it is suppressed; of a split tuple that of most of its records."""
+        """Strategy of each tuple, −1 where it is suppressed."""
         most = self.options.chosen(self.allocation.units.astype(np.float64))
         return self.options.label[most]
 
@@ -94,9 +79,6 @@ def plan_records(
     budget: Budget,
     rule: Rule = Rule.BASIC,
     floor: Codes | None = None,
-    *,
-    split: bool = True,
-    effort: float = EFFORT,
 ) -> RecordPlan:
     """Give the records of a file the strategies that pay most in sum within a budget.
 
@@ -111,17 +93,13 @@ def plan_records(
         ``NO_ATTACK`` allows only strategies nobody attacks.
     floor : array of shape (n_tuples, n_attributes), optional
         Least level of each attribute (SH-Friendly).
-    split : bool
-        Whether records of one tuple may have different strategies.
-    effort : float
-        Deterministic time that CP-SAT may spend on closing the gap, about a second each.
 
     Raises
     ------
     ParameterError
         If the budget demands records of a cell, or a floor that no attribute can have.
     StageFailed
-        If no release of the file keeps the budget.
+        If no release of the file keeps the budget, or none was found that does.
     """
     if budget.least_records is not None:
         raise ParameterError(
@@ -133,31 +111,6 @@ def plan_records(
         )
     limits = limits_of(budget, problem.hierarchies, data.total)
     options = strategies(problem, data, budget, rule, floor)
-    allocation = (allocate if split else whole_units)(options, limits, effort)
+    allocation = whole_units(options, limits)
     _, alone = solve(problem, data.codes, rule, floor)
     return RecordPlan(options, allocation, limits, float(data.counts @ alone))
-
-
-def place_records(plan: RecordPlan, tuple_of_record: NDArray[np.integer], random: np.random.Generator) -> Counts:
-    """Strategy of each record, −1 where it is suppressed.
-
-    Of a split tuple it is drawn which records have which strategy: neither their order in the file nor anything else
-    that they say decides it.
-
-    Parameters
-    ----------
-    plan : RecordPlan
-    tuple_of_record : array of shape (n_records,)
-    random : numpy.random.Generator
-
-    Returns
-    -------
-    array of shape (n_records,)
-    """
-    nodes: Counts = plan.nodes[tuple_of_record]
-    ends = np.append(plan.options.starts[1:], len(plan.options.payoffs))
-    for tuple_ in plan.split:
-        here = slice(plan.options.starts[tuple_], ends[tuple_])
-        labels = np.repeat(plan.options.label[here], plan.allocation.units[here])
-        nodes[np.flatnonzero(tuple_of_record == tuple_)] = random.permutation(labels)
-    return nodes

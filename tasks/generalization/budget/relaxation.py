@@ -1,4 +1,4 @@
-"""The linear relaxation: a proven bound, the price of each limit, and what the optimum is mixed from.
+"""The linear relaxation: a proven bound, the price of each limit, and the assignments that the optimum mixes.
 
 The Lagrangian dual, max over prices μ ≥ 0 of min over assignments of regret + μ·(use − capacity), is solved by column
 generation: a small master programme mixes the assignments found so far, and its prices are answered by the best
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.linear import Vertex, least_cost
 from tasks.generalization.budget.options import Options, Places
 from tasks.generalization.budget.terms import Limit
@@ -32,9 +32,9 @@ class Answer(Generic[Assignment]):
 
     assignment: Assignment
     regret: float
-    """What it pays less than the best without limits, in sum."""
+    """Payoff lost against the best without limits, in sum."""
     used: Floats
-    """In sum, of each limit."""
+    """Total use of each limit."""
     value: float
     """Its regret (where that counts) and the prices times its use; no assignment has less."""
 

@@ -1,7 +1,7 @@
 """From the relaxation's mixture to whole units: a vertex rounded down, repaired where needed, filled up greedily."""
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from tasks.generalization.budget.linear import least_cost
 from tasks.generalization.budget.options import Options, Places
@@ -50,7 +50,9 @@ def _vertex(part: Options, left: Floats) -> Floats:
         part.regret,
         part.usage / scale[:, None],
         np.where(left > 0, 1.0, 0.0) + SLACK,
-        csr_array((np.ones(n_options), (part.group, np.arange(n_options))), shape=(len(part.starts), n_options)),
+        scipy.sparse.csr_array(
+            (np.ones(n_options), (part.group, np.arange(n_options))), shape=(len(part.starts), n_options)
+        ),
         part.units.astype(np.float64),
     )
     if vertex is not None:

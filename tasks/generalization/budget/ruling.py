@@ -1,9 +1,9 @@
-"""What a method makes of data and population under a budget, so that everybody has a cell of his own.
+"""Generalization of data and population by a method under a budget, so that each person has their own cell.
 
 The prices of the limits are part of the rule: whoever is not in the file has the strategy that pays most at these
-prices (where whole cells are divided, the cell that holds him). The distinct tuples of the file have what the plan gave
-them, all records of a tuple alike; that differs from the prices' answer for the few that spend the rest of a limit.
-Transparency is so measured as if the recipient knew the prices and which these few are, though neither is told.
+prices (where whole cells are divided, the cell that holds them). The distinct tuples of the file have the strategy of
+the plan, all records of a tuple alike; it differs from the prices' answer for the few that spend the rest of a limit.
+Transparency is therefore measured as if the recipient knew the prices and these few, though neither is disclosed.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.follower import PricedFollower
 from tasks.generalization.budget.outcome import BudgetOutcome
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
@@ -25,7 +25,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
 
 _DECIMALS = 9
-"""At the prices strategies often pay the same: what differs by less is rounding, and the first of them is played."""
+"""Decimals at which payoffs are compared: at the prices strategies often tie, and the first of them is chosen."""
 
 Bools = NDArray[np.bool_]
 
@@ -85,7 +85,7 @@ def ruled_records(
         If no release within the budget exists, or none was found.
     """
     of_data, of_people = (None, None) if floors is None else floors
-    plan = plan_records(problem, data, budget, rule, of_data, split=False)
+    plan = plan_records(problem, data, budget, rule, of_data)
     outcome = _outcome(plan, data.total, data.total)
     own = _at_prices(problem, population, budget, rule, floor=of_people, plan=plan)
     there = data.find(population.keys)

@@ -1,4 +1,4 @@
-"""The strategies that are worth playing for each distinct tuple under a budget.
+"""The undominated strategies of each distinct tuple under a budget.
 
 Of a tuple's strategies those are left out that another one beats in everything: one nobody attacks is beaten by every
 more specific one that nobody attacks either, and so is any attacked one above it, as more specific groups lose less.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.budget.options import Options, Places
 from tasks.generalization.budget.terms import Budget, usage_of, usage_of_suppression
 from tasks.generalization.exact import Rule
@@ -34,7 +34,7 @@ Bools = NDArray[np.bool_]
 def strategies(
     problem: Problem, data: Tuples, budget: Budget, rule: Rule = Rule.BASIC, floor: Codes | None = None
 ) -> Options:
-    """Options of every distinct tuple: payoff and use of the budget of one record at each strategy worth playing.
+    """Options of every distinct tuple: payoff and use of the budget of one record at each undominated strategy.
 
     Parameters
     ----------

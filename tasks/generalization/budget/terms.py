@@ -1,4 +1,4 @@
-"""What a whole file may use: limits on risk, on suppression and on what each attribute loses.
+"""Budget of a whole file: limits on risk, on suppression and on the information loss of each attribute.
 
 Every limit is written as a packing constraint: each record uses some of it, never less than nothing, and the sum over
 the file may not exceed its capacity. A floor on what an attribute keeps is a limit on what it loses.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats, InformationLoss
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
@@ -119,7 +119,7 @@ def lost_share(hierarchy: Hierarchy) -> Floats:
 
 
 def usage_of(budget: Budget, loss: InformationLoss, reidentified: Floats, attacked: Floats, cells: Codes) -> Floats:
-    """What one record at each of some cells uses of each limit, shape (n_limits, n_cells).
+    """Use of each limit by one record at each of some cells, shape (n_limits, n_cells).
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def usage_of(budget: Budget, loss: InformationLoss, reidentified: Floats, attack
 
 
 def usage_of_suppression(budget: Budget) -> Floats:
-    """What a suppressed record uses of each limit, shape (n_limits,)."""
+    """Use of each limit by a suppressed record, shape (n_limits,)."""
     used: list[float] = []
     if budget.reidentifications is not None:
         used.append(0.0)

@@ -1,4 +1,4 @@
-"""What the search checks of what it is given; nothing it says holds a data value."""
+"""Checks of the search's inputs; no message holds a data value."""
 
 from collections.abc import Sequence
 from math import floor, prod
@@ -6,7 +6,7 @@ from math import floor, prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.errors import ParameterError, row_positions
+from tasks.core.errors import ParameterError, row_positions
 from tasks.microdata.hierarchy import Hierarchy, check_trees
 
 Ints = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Equivalence classes of lattice nodes, counted from classes already counted, never from records.
 
 The attributes are split into two halves and a distinct tuple is a pair of half tuples, so that the class numbers of a
-node are two lookups in small tables and one sum. A node is counted from the coarsest node below it that is at hand
+node are two lookups in small tables and one sum. A node is counted from the coarsest node below it that is stored
 (its classes are unions of that node's), into an array with one place a cell where that array is small, else by hash.
 The count cube over all nodes (``tasks.microdata.cube``) would need every cell of every node: with eight attributes
 there are hundreds of millions, of which the tuples reach a few thousand a node.
@@ -179,7 +179,7 @@ class Tally:
         return cells, n_left * n_right
 
     def _source(self, levels: Levels) -> Classes:
-        """The smallest table at hand; that of the left half's levels alone is made, since many nodes share it."""
+        """The smallest stored table; the left half's levels get their own table, since many nodes share it."""
         middle = len(self.left.hierarchies)
         if any(levels[:middle]) and any(levels[middle:]):
             self.classes((*levels[:middle], *(0 for _ in levels[middle:])))

@@ -1,4 +1,4 @@
-"""What a class must satisfy beyond its size: k-map, ℓ-diversity, t-closeness.
+"""Constraints on a class beyond its size: k-map, ℓ-diversity, t-closeness.
 
 ==================  ==============================================================  ===============================
 constraint          a class is kept iff                                             source

@@ -30,7 +30,7 @@ class Cost(Protocol):
 
     @property
     def ranked(self) -> bool:
-        """Whether ``floor`` tells nodes apart before anything is counted."""
+        """Whether ``floor`` distinguishes nodes before anything is counted."""
 
     def floor(self, heights: Levels) -> Floats:
         """Bound from below on the cost of every node, an array with one axis an attribute."""
@@ -52,7 +52,7 @@ class AdditiveCost:
     tally: Tally
     whole: Reference
     spent: Floats
-    """What records of the file that are not in ``tally`` cost already, by attribute that counts."""
+    """Cost of the file's records that are not in ``tally``, by attribute that counts."""
     ranked = True
 
     @cached_property
@@ -122,7 +122,7 @@ class DiscernibilityCost:
     tally: Tally
     whole: Reference
     spent: float
-    """What records of the file that are not in ``tally`` cost already."""
+    """Cost of the file's records that are not in ``tally``."""
     k: int
     ranked = False
 

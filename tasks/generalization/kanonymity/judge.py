@@ -1,4 +1,4 @@
-"""Which classes of a node are suppressed."""
+"""Suppressed classes of a node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _COUNTS_AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is suppressed at a node."""
+    """Records suppressed at a node."""
 
     classes: Classes
     firm: Bools
@@ -64,7 +64,7 @@ class Judge:
     sensitive: tuple[SensitiveCounts, ...]
 
     def verdict(self, levels: Levels, limit: int) -> Verdict:
-        """Judge a node; once firm constraints suppress more than ``limit`` records, no further."""
+        """Evaluate a node; stop once firm constraints suppress more than ``limit`` records."""
         classes = self.tally.classes(levels)
         firm = classes.records < self.k
         for kmap in self.people:
@@ -116,7 +116,7 @@ def judge(
     n_records : int
         Records of the whole file.
     rows : array of int, optional
-        Records that are judged; all where not given. Distances are to the whole file's distribution even so.
+        Records to evaluate; all where not given. Distances are to the whole file's distribution even so.
     """
     people = tuple(_fitting(constraint, hierarchies) for constraint in constraints if isinstance(constraint, KMap))
     sensitive = tuple(

@@ -7,7 +7,7 @@ them: the remaining classes stay as large as they were, but more records are lef
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.microdata.tuples import Counts
 

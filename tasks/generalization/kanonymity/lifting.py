@@ -7,8 +7,8 @@ released file. ARX's local transformation rests on the same idea.
 
 A lifted record shares its released cell with at least k records, and where such a cell equals one that is released
 already the two classes are one, which keeps every constraint (``constraints``). A recipient who knows the method can
-tell more: the records in a lifted cell come from classes that were too small at the optimal node. People who match the
-cell but would have been released at that node are not among them (see ``tasks.linkage.transparency``).
+infer more: the records in a lifted cell come from classes that were too small at the optimal node. People who match the
+cell but would have been released at that node are not among them (see ``tasks.generalization.transparency``).
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class Round:
     levels: Levels
     records: int
     value: float
-    """What the file loses after the round, by the search's metric."""
+    """Loss of the file after the round, by the search's metric."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Lifted:
     class_sizes: Ints
     metric: Metric
     value: float
-    """What the file loses, measured on it."""
+    """Loss of the file, measured on it."""
     value_before: float
-    """What the optimal node alone loses."""
+    """Loss of the optimal node alone."""
     rounds: tuple[Round, ...]
 
     @property
@@ -149,7 +149,7 @@ class _File:
         return classes, np.bincount(numbers)
 
     def spent(self, levels: Codes, suppressed: NDArray[np.bool_]) -> Floats:
-        """What the released records cost."""
+        """Cost of the released records."""
         _, sizes = self.classes(levels, suppressed)
         return self.whole.released(self.codes[~suppressed], levels[~suppressed], sizes)
 

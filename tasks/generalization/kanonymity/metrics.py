@@ -1,8 +1,8 @@
-"""What a generalized file loses by the metric that the search minimises.
+"""Information loss of a generalized file, by the metric that the search minimises.
 
 Every metric is a loss: 0 is the file as collected (for discernibility, Σ size² of its distinct records), and a
 suppressed record counts as released with every attribute withheld. All but precision are measures of
-``tasks.utility.generalization_loss`` too; N records, m attributes.
+``tasks.assessments.utility.generalization_loss`` too; N records, m attributes.
 
 ====================  ========================================================  ======================================
 metric                definition                                                source
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 class Metric(StrEnum):
-    """What the search minimises."""
+    """Metric that the search minimises."""
 
     PRECISION = "precision"
     NON_UNIFORM_ENTROPY = "non-uniform entropy"
@@ -63,17 +63,17 @@ class Metric(StrEnum):
 
 @dataclass(frozen=True)
 class AxisCost:
-    """What records cost in one attribute; 1 in all for a file with everything withheld."""
+    """Cost of records in one attribute; 1 in total for a file with everything withheld."""
 
     released: Floats
     """Cost of a record by leaf and level, shape (n_leaves, n_levels); never falls with the level."""
     more: Floats
-    """What it costs more when suppressed; never grows with the level."""
+    """Extra cost of a suppressed record; never grows with the level."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a metric refers to in the whole file, whichever of its records are generalized."""
+    """Reference figures of a metric over the whole file, whichever of its records are generalized."""
 
     metric: Metric
     axes: tuple[AxisCost | None, ...]
@@ -86,7 +86,7 @@ class Reference:
         return tuple((number, costs) for number, costs in enumerate(self.axes) if costs is not None)
 
     def released(self, codes: Ints, levels: Codes, class_sizes: Ints) -> Floats:
-        """What released records cost, by attribute that counts; for discernibility one number.
+        """Cost of released records, by attribute that counts; for discernibility one number.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Reference:
         return np.array([costs.released[codes[:, i], levels[:, i]].sum() for i, costs in self.used])
 
     def withheld(self, codes: Ints) -> Floats:
-        """What suppressed records cost, in the form of ``released``."""
+        """Cost of suppressed records, in the form of ``released``."""
         if self.metric is Metric.DISCERNIBILITY:
             return np.array([float(self.n_records) * len(codes)])
         return np.array([(costs.released + costs.more)[codes[:, i], 0].sum() for i, costs in self.used])

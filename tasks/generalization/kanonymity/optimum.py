@@ -17,7 +17,8 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
+from tasks.core.one_thread import one_thread
 from tasks.generalization.kanonymity.checks import (
     Ints,
     checked_budget,
@@ -33,7 +34,6 @@ from tasks.generalization.kanonymity.frontier import Frontier, beyond
 from tasks.generalization.kanonymity.judge import Judge, Verdict, judge
 from tasks.generalization.kanonymity.metrics import Metric, Reference, reference
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.utility.one_thread import one_thread
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Optimum:
     those the first in lexicographic order (where all records are suppressed at all of them: one of them)."""
     metric: Metric
     value: float
-    """What the node loses by the metric, suppressed records included: 0 to 1, or squared records for
+    """Loss of the node by the metric, suppressed records included: 0 to 1, or squared records for
     discernibility."""
     suppressed: NDArray[np.bool_]
     """Whether each record is suppressed, shape (n_records,)."""
@@ -179,7 +179,7 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
 
 
 def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: Verdict, limit: int) -> None:
-    """Close nodes and raise bounds by what a node tells of those below and above it."""
+    """Close nodes and raise bounds by what a node implies for those below and above it."""
     unmet = verdict.firm_records > limit or (limit == 0 and verdict.records > 0)
     if unmet or verdict.firm.all():
         frontier.close_below(levels)

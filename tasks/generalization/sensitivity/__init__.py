@@ -1,1 +1,1 @@
-"""What the game's outcome would be under other stakes, over whole maps of them at once."""
+"""Outcomes of the game under other stakes, over whole maps of stakes at once."""

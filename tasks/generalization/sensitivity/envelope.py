@@ -1,7 +1,7 @@
-"""Which attacked strategy is best at each ratio of benefit to loss: the upper envelope of a staircase's lines.
+"""Best attacked strategy at each ratio of benefit to loss: the upper envelope of a staircase's lines.
 
 An attacked step pays (V/L)·kept − 1/people in units of L, a line over V/L. A step under the envelope of all steps is
-never played: of the two steps that beat it as attacked ones, one that is not attacked pays more still. For the same
+never chosen: of the two steps that beat it as attacked ones, one that is not attacked pays more still. For the same
 reason the envelope need not know who is attacked: where its step is not, the best step that is not attacked is best.
 """
 
@@ -27,13 +27,13 @@ class Envelopes:
     steps: NDArray[np.intp]
     """Step of each entry, in falling order of what it keeps."""
     breaks: Floats
-    """Ratio V/L below which the next entry of the staircase is played instead; −1 for the last entry."""
+    """Ratio V/L below which the next entry of the staircase is chosen instead; −1 for the last entry."""
 
 
 def envelopes(stairs: Staircases) -> Envelopes:
     """Envelopes of some staircases.
 
-    Of steps that pay the same at a ratio, the one that comes first in the lattice is played there.
+    Of steps that pay the same at a ratio, the one that comes first in the lattice is chosen there.
     """
     heights = -1.0 / stairs.people
     lengths = np.diff(stairs.starts)

@@ -1,10 +1,10 @@
-"""A file as it was made, under other stakes: its cells stay, and only who attacks and what is paid change."""
+"""A file as it was made, under other stakes: its cells stay the same; only attacks and payoffs change."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats
 from tasks.generalization.sensitivity.sweep import Means
 from tasks.generalization.sensitivity.terms import Stakes
@@ -27,7 +27,7 @@ class Made:
     """Share of the records released in full detail."""
 
     def means(self, stakes: Stakes) -> Means:
-        """What the file is under some stakes, as ``sweep`` gives it for a game."""
+        """Figures of the file under some stakes, as ``sweep`` gives them for a game."""
         upto = np.searchsorted(self.sizes, stakes.safe, side="left")
         attacked = np.concatenate([[0.0], np.cumsum(self.shares)])
         reidentified = np.concatenate([[0.0], np.cumsum(self.shares / self.sizes)])

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
 from tasks.generalization.partition import Partition, partition

@@ -1,8 +1,8 @@
-"""How far one stake may move before the release, or what would be played instead, is another one.
+"""Range of one stake within which the release, or the best strategy, does not change.
 
 A file is made for declared stakes. Had they been others, the same file would be attacked elsewhere, and another file
-would have paid more: the difference is the *regret* of having played for the declared ones. Stakes are moved one at a
-time, outward from the declared, until a figure leaves its tolerance; nothing is concluded of what lies further out.
+would have paid more: the difference is the *regret* of having solved for the declared ones. Stakes are moved one at a
+time, outward from the declared, until a figure leaves its tolerance; no conclusion is drawn about values further out.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.sensitivity.made import Made
 from tasks.generalization.sensitivity.sweep import Means
@@ -23,7 +23,7 @@ _EVEN = 1e-9
 
 
 class Stake(StrEnum):
-    """What is moved; the recipient's gain moves with the loss."""
+    """Stake that is varied; the recipient's gain moves with the loss."""
 
     BENEFIT = "benefit"
     LOSS = "loss"
@@ -31,25 +31,25 @@ class Stake(StrEnum):
 
 
 class Figure(StrEnum):
-    """What may change."""
+    """Figures that may change."""
 
     ATTACKED = "attacked_share"
-    """Share of the records of the file as made that are worth an attempt."""
+    """Share of the records of the file as made that are worth attacking."""
     REGRET = "regret"
-    """What the publisher loses by the file as made against the best one for the moved stakes, over V."""
+    """Publisher's loss from the file as made, against the best file for the moved stakes, over V."""
     INTENSITY = "mean_generalization"
     """Mean generalization intensity GI of the best file for the moved stakes."""
     BEST_ATTACKED = "best_attacked_share"
-    """Share of the records of that file that are worth an attempt."""
+    """Share of the records of that file that are worth attacking."""
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """How much each figure may differ from that under the declared stakes; all shares."""
+    """Tolerance of each figure against its value under the declared stakes; all shares."""
 
     attacked: float = 0.01
     regret: float = 0.01
-    """Of V, the most the regret may be."""
+    """Largest regret, as a share of V."""
     intensity: float = 0.01
 
 
@@ -93,14 +93,14 @@ def robustness(
     *,
     informed: Made | None = None,
 ) -> tuple[Reach, ...]:
-    """How far each stake may move, for each figure.
+    """Range within which each stake may move, for each figure.
 
     Parameters
     ----------
     file : Made
         With the group sizes that ``best`` goes by.
     best : callable or None
-        Outcome of the game that made the file, played again at some stakes; without one, attacks on the file alone are
+        Outcome of the game that made the file, solved again at some stakes; without one, attacks on the file alone are
         looked at.
     payoffs : Payoffs
         The declared stakes.

@@ -1,7 +1,7 @@
-"""What each tuple can be released as, under any stakes: its staircase of strategies.
+"""Possible releases of each tuple under any stakes: its staircase of strategies.
 
-Of all strategies only those can ever be played that no other beats in both the information kept and the group: in
-falling order of what they keep, those whose group is larger than all before them. A staircase ends at the first group
+Only strategies that no other beats in both the information kept and the group can ever be optimal: in falling order of
+the information kept, those whose group is larger than all before them. A staircase ends at the first group
 that is safe under all the stakes that are asked about; how much larger that one is does not matter, so most tuples
 share their staircase with others, and only distinct ones are kept.
 """

@@ -38,7 +38,7 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Outcomes as one stake is moved and the others stay."""
+    """Outcomes as one stake varies and the others are fixed."""
 
     factors: Floats
     """Over the declared stake, ascending, 1 among them."""

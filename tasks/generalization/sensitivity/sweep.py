@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
 from tasks.generalization.sensitivity.envelope import Envelopes, envelopes
@@ -38,7 +38,7 @@ class Means:
     reidentified: Floats
     """Probability of re-identification, 0 where a record is not attacked."""
     attacked: Floats
-    """Share of the records worth an attempt."""
+    """Share of the records that are worth attacking."""
     intensity: Floats
     """Generalization intensity GI, 0 to 1."""
     specific: Floats
@@ -81,18 +81,6 @@ def sweep(stairs: Staircases, stakes: Stakes, rule: Rule = Rule.BASIC) -> Means:
     return Means(*(sums[:, place] / stairs.total))
 
 
-def chosen_nodes(stairs: Staircases, stakes: Stakes, rule: Rule = Rule.BASIC) -> Nodes:
-    """Lattice node of each tuple at each point, shape (n_points, n_tuples); −1 where there is none.
-
-    Parameters and errors are those of ``sweep``; meant for few points.
-    """
-    ratios, safe, place = _distinct_points(stairs, stakes, rule)
-    nodes = np.empty((len(ratios), len(stairs)), dtype=np.intp)
-    for part in _parts(stairs, envelopes(stairs), ratios, safe, rule):
-        nodes[part.points, part.owners] = part.nodes()
-    return nodes[place][:, stairs.of_tuple]
-
-
 def _distinct_points(stairs: Staircases, stakes: Stakes, rule: Rule) -> tuple[Floats, Counts, NDArray[np.intp]]:
     """Distinct pairs of V/L and safe group, by safe group, and the pair of each point."""
     if len(stakes) and stakes.safe.max() > stairs.largest_safe:
@@ -120,7 +108,7 @@ class _Part:
     """Best step that is not attacked, shape (n_owners,)."""
     has_safe: NDArray[np.bool_]
     attacked: NDArray[np.bool_]
-    """Whether the attacked step is played."""
+    """Whether the attacked step is chosen."""
     attacked_step: NDArray[np.intp]
     possible: NDArray[np.bool_]
     """Whether there is a strategy, shape (n_owners,)."""

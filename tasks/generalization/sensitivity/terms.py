@@ -1,7 +1,7 @@
 """Many sets of stakes at once, and the two ratios that the game depends on.
 
 A strategy pays V·kept − L/n where c·n < G and V·kept where not. Multiplying all stakes by one number changes no choice,
-and c matters only to who attacks: what is played depends on V/L and on the smallest safe group, the ceiling of G/c.
+and c matters only to who attacks. The chosen strategy depends on V/L and the smallest safe group, the ceiling of G/c.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.errors import ParameterError
+from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats, Payoffs
 from tasks.microdata.tuples import Counts
 

@@ -1,4 +1,4 @@
-"""How the groups of one attribute can be divided: trees, and hierarchies whose levels cross.
+"""Divisions of the groups of one attribute: trees, and hierarchies whose levels cross.
 
 Levels cross where a group of one level is not inside one group of the next (five-year bands and *minor, adult*). A
 group can then be divided into the groups of any lower level that lie wholly inside it; ``meets`` adds levels for those

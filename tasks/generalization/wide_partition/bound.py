@@ -1,4 +1,4 @@
-"""What no division can exceed: every tuple at the best that any cell with its people could pay.
+"""Upper bound on every division: each tuple at the best that any cell with its people could pay.
 
 A tuple released in some cell adds the cell's released value and what the size of its group adds, so no division pays
 more than Σ weight · max over cells that hold the tuple. That maximum is found by branch and bound over boxes of

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats
 from tasks.generalization.kanonymity.classes import Classes, Levels, Tally, tally
 from tasks.generalization.kanonymity.judge import judge

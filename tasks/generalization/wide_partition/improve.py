@@ -10,7 +10,6 @@ from tasks.generalization.wide_partition.graph import Cells, Explorer, Ints
 from tasks.generalization.wide_partition.members import Division
 from tasks.generalization.wide_partition.tree import RELEASED, Tree, best_tree
 
-_OF_NODE = ("positions", "leaves", "people", "axis", "level", "value")
 _GAIN = 1e-9
 """Relative: parts that pay this little more are left as they are."""
 

@@ -1,4 +1,4 @@
-"""What lets a group be divided into those of a level that crosses its own: the ones inside it, and finer ones beside.
+"""Division of a group into those of a level that crosses its own: the groups inside it, and finer ones for the rest.
 
 Adults cannot be divided into five-year bands, as one band holds minors too. They can be divided into the bands that
 hold adults only and, for the rest, ages in years. Such a *meet* of two levels is a level like any other: each of its

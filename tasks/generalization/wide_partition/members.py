@@ -1,4 +1,4 @@
-"""The people, tuple by tuple, whom a partition divides, and what each counts."""
+"""The people that a partition divides, tuple by tuple, and the weight of each."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
 
 LARGEST_TABLE = 2**24
-"""Group sizes up to which the follower is asked for each; a size beyond is judged by the best of all."""
+"""Largest group size for which the follower is evaluated size by size; larger sizes take the best of all."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Members:
     """Leaf codes, shape (n_tuples, n_attributes)."""
     people: Counts
     weights: Counts
-    """What the payoff of a tuple is multiplied by: its people or its records."""
+    """Factor of each tuple's payoff: its people or its records."""
 
     def __len__(self) -> int:
         return len(self.people)
@@ -44,7 +44,7 @@ class Members:
 
 @dataclass(frozen=True)
 class Division:
-    """The game that a division of the members plays: who they are, how groups divide, and what cells pay."""
+    """The game that a division of the members solves: the members, how groups divide, and what cells pay."""
 
     problem: Problem
     members: Members
@@ -79,7 +79,7 @@ class Division:
 
     @cached_property
     def added(self) -> Floats:
-        """What a group of n people, n = 0, 1, …, adds to its released value; −inf where the rule forbids it.
+        """Amount that a group of n people, n = 0, 1, …, adds to its released value; −inf where the rule forbids it.
 
         Rests on the payoff being the released value less what the group size costs, as every follower has it.
         """

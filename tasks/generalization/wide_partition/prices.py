@@ -24,7 +24,7 @@ from tasks.generalization.wide_partition.graph import Ints
 from tasks.generalization.wide_partition.members import Division
 
 _FURTHER = 2.5
-"""What prices are lowered by, in what a pass finds to spare."""
+"""Step by which prices are lowered, as a multiple of the slack that a pass finds."""
 _WORTH = 0.004
 """Share of the bound that a pass must gain for another one."""
 _ROWS_A_NODE = 500

@@ -23,7 +23,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
 
 _BYTES = 64
-"""A member of a cell that waits, with what is worked out beside it."""
+"""A member of a waiting cell, with the values computed for it."""
 _ROOM_AT_LEAST = 2**20
 _ROOM_A_TUPLE = 2
 _PASSES = ((2, 4), (8, 16))
@@ -32,7 +32,7 @@ _COUNTED = 2**26
 """Tuples times strategies that are counted for the bound."""
 _STRATEGIES = 1000
 _ENTRY_BYTES = 32
-"""A tuple in an open box of the bound, with what is worked out beside it."""
+"""A tuple in an open box of the bound, with the values computed for it."""
 _PRICED = 6
 """Passes over all cells that lower the prices of the tuples, for the bound where groups must be large."""
 _PRICED_ROWS = 2**26
@@ -53,7 +53,7 @@ class WidePartition:
     complete: bool
     """Whether every recursive division was looked at, so that this is the best of them."""
     common: float | None
-    """What the best common strategy that nobody attacks pays; None where there is none."""
+    """Payoff of the best common strategy that nobody attacks; None where there is none."""
 
     def levels(self, codes: Codes) -> Codes:
         """Levels at which leaf codes are released; both of shape (n_tuples, n_attributes)."""

@@ -10,11 +10,10 @@ from tasks.generalization.game import Floats
 from tasks.generalization.wide_partition.axes import Axis
 from tasks.generalization.wide_partition.graph import Graph, Ints, Round, runs
 from tasks.generalization.wide_partition.members import Division
-from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 
 _TIE = 1e-12
-"""Relative: sums over millions of people are compared. Equal sums are split, which tells the recipient more."""
+"""Relative: sums over millions of people are compared. Equal sums are split, which gives the recipient more detail."""
 
 RELEASED = -1
 _NOBODY = -1
@@ -190,8 +189,3 @@ def _best(division: Division, graph: Graph) -> tuple[Floats, Ints]:
             better = first[sums[first] >= value[parents] - _TIE * np.abs(sums[first])]
             value[one.parents[better]], chosen[one.parents[better]] = sums[better], better
     return value, chosen
-
-
-def released(tree: Tree, codes: Codes) -> Codes:
-    """Axis positions of the cells that leaf codes are released as."""
-    return cells_at(codes, tree.levels(codes), tuple(axis.hierarchy for axis in tree.axes))

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tasks.errors import BadInput, DataError, StageFailed
+from tasks.core.errors import BadInput, DataError, StageFailed
 from tasks.microdata.counting.wire import Order, Refusal, pack_answer, pack_order, unpack_answer, unpack_order
 from tasks.microdata.parts import Part, code_part
 from tasks.microdata.row_groups import piece_sha256, read_piece
@@ -79,7 +79,7 @@ def code_by_dask(address: str, orders: Sequence[Order]) -> list[Part] | None:
 
 
 def code_order(content: bytes) -> bytes:
-    """Code one piece, on a worker. Whatever goes wrong is told in one word: an exception may quote a value."""
+    """Code one piece, on a worker. Any failure is reported in one word: an exception may quote a value."""
     try:
         return pack_answer(_coded(unpack_order(content)))
     except DataError:

@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.tuples import Tuples, leaf_codes, radix_strides
 
@@ -68,6 +67,8 @@ def count_by_duckdb(
     trees = list(hierarchies.values())
     strides = radix_strides([tree.n_leaves for tree in trees]).tolist()
     failure = ""
+    import duckdb  # noqa: PLC0415  only large files need it
+
     with _private(folder), duckdb.connect(config=_settings(folder, memory_limit_mb)) as connection:
         try:
             for axis, tree in enumerate(trees):

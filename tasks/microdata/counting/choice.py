@@ -1,4 +1,4 @@
-"""Which of the ways of counting a file takes, and the coded file that all of them give alike.
+"""Choice of the counting method for a file; every method gives the same coded file.
 
 ==========================  ==========================================================================================
 file                        how its records are coded and counted
@@ -10,11 +10,11 @@ Parquet, with a scheduler   piece by piece on the workers of a Dask cluster, the
 ==========================  ==========================================================================================
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.errors import DataError
+from tasks.core.errors import DataError
 from tasks.microdata.counting.by_dask import code_by_dask, not_whole, program
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
 from tasks.microdata.counting.wire import Order
@@ -31,7 +31,7 @@ DUCKDB_MEMORY_MB = 4096
 
 @dataclass(frozen=True)
 class Counting:
-    """Where and how the records of a Parquet file are counted; the result does not depend on it."""
+    """Place and method of counting the records of a Parquet file; the result does not depend on it."""
 
     scratch: Path
     """Private folder for what does not fit in memory; made when it is needed, and removed."""
@@ -47,22 +47,6 @@ class Counted:
 
     parts: list[Part]
     tuples: Tuples
-
-
-def count_tuples(
-    path: Path, request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy], cut: Sequence[Piece], counting: Counting
-) -> Tuples | None:
-    """Distinct tuples of a Parquet file; None where a quasi-identifier is missing or outside its hierarchy.
-
-    Raises
-    ------
-    BadInput, StageFailed
-        As the ways of counting raise.
-    """
-    names = list(hierarchies)
-    if counting.dask is None and _past_memory(path, names, cut, counting):
-        return _by_duckdb(path, request, hierarchies, counting)
-    return _added_up(_coded(path, request, hierarchies, names, None, cut, counting), list(hierarchies.values()))
 
 
 def count_file(  # noqa: PLR0917
@@ -159,17 +143,3 @@ def _orders(  # noqa: PLR0917
         )
         for piece in cut
     ]
-
-
-def _added_up(parts: Iterable[Part | None], trees: Sequence[Hierarchy]) -> Tuples | None:
-    """Tuples of all parts, added up as they come, so that no more than two are held at a time."""
-    total: Part | None = None
-    for part in parts:
-        if part is None:
-            return None
-        if total is None:
-            total = part
-            continue
-        both = joined_tuples([total, part], trees)
-        total = Part(both.keys, both.counts, part.tuple_of_record, {})
-    return None if total is None else joined_tuples([total], trees)

@@ -1,4 +1,4 @@
-"""What goes to workers and comes back: arrays and JSON in one block of bytes, without pickled objects.
+"""Messages to and from workers: arrays and JSON in one block of bytes, without pickled objects.
 
 An order says which piece of which file is to be coded, how, and which bytes and which program are meant. An answer
 holds the coded part, or one word for why there is none.
@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.errors import StageFailed
+from tasks.core.errors import StageFailed
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import Part, Values
 
@@ -44,7 +44,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a piece was not coded."""
+    """Reason why a piece was not coded."""
 
     why: str
     """``values``, ``bytes``, ``program``, or the name of a kind of error."""
@@ -60,7 +60,7 @@ def pack_order(order: Order) -> bytes:
 
 
 def unpack_order(content: bytes) -> Order:
-    """What ``pack_order`` packed."""
+    """The order in bytes from ``pack_order``."""
     about, arrays = _unpacked(content)
     labels = about.pop("labels")
     hierarchies = {
@@ -86,7 +86,7 @@ def pack_answer(answer: Part | Refusal) -> bytes:
 
 
 def unpack_answer(content: object) -> Part | Refusal:
-    """What ``pack_answer`` packed.
+    """The answer in bytes from ``pack_answer``.
 
     Raises
     ------

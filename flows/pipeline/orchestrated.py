@@ -1,0 +1,79 @@
+"""The release as a Prefect flow: the one place where stages become tasks.
+
+Parameters and results of flows and tasks are paths, ids and hashes. Results are kept as plain JSON, so that a run that
+was killed does not repeat the stages that it had finished.
+"""
+
+import contextvars
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from prefect import flow, task
+from prefect.cache_policies import INPUTS, TASK_SOURCE
+
+from flows.pipeline.run import Asked, Run
+from flows.pipeline.sequence import take
+from flows.pipeline.stages import Inputs, Stage
+from flows.pipeline.workers import Workers
+from tasks.core.artifact import Artifact, is_intact
+
+_workers: contextvars.ContextVar[Workers] = contextvars.ContextVar("workers")
+
+
+@task(
+    name="stage",
+    task_run_name="{stage} {recipient}",
+    persist_result=True,
+    cache_policy=INPUTS + TASK_SOURCE,
+    result_serializer="json",
+)
+def stage_task(stage: str, work: str, run: dict[str, Any], inputs: dict[str, Any], recipient: str) -> Any:
+    """Do the work of a stage."""
+    return _workers.get().perform(Stage(stage, work), Run.of(run), inputs, recipient or None)
+
+
+@flow(name="release", persist_result=False, validate_parameters=False)
+def release(run: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """Take a request to one decision record and its reports for each recipient, as ``sequence.take`` says."""
+    return take(Run.of(run), Asked.of(asked), Orchestrated())
+
+
+def take_with(workers: Workers, run: Run, asked: Asked) -> dict[str, Any]:
+    """Run the flow, its stages in worker processes."""
+    token = _workers.set(workers)
+    try:
+        return release(run.document(), asked.document())
+    finally:
+        _workers.reset(token)
+
+
+class Orchestrated:
+    """Runs every stage as a Prefect task, and recipients at the same time."""
+
+    def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
+        """Result of a stage; made again where a kept result names files that are gone or changed."""
+        again = stage_task.with_options(refresh_cache=True)
+        arguments = stage.name, stage.work, run.document(), dict(inputs), recipient or ""
+        if stage.repeatable:
+            return again(*arguments)
+        result = stage_task(*arguments)
+        return result if _intact(result) else again(*arguments)
+
+    def for_each(self, recipients: Sequence[str], work: Callable[[str], Any]) -> dict[str, Any]:
+        """Result of some work for each recipient, all at the same time; the first error ends the run."""
+        contexts = [contextvars.copy_context() for _ in recipients]
+        with ThreadPoolExecutor(len(recipients) or 1) as threads:
+            futures = [
+                threads.submit(context.run, work, recipient)
+                for context, recipient in zip(contexts, recipients, strict=True)
+            ]
+            return {recipient: future.result() for recipient, future in zip(recipients, futures, strict=True)}
+
+
+def _intact(result: Any) -> bool:
+    if not isinstance(result, Mapping):
+        return True
+    if result.keys() >= Artifact.__annotations__.keys():
+        return is_intact(Artifact(path=result["path"], sha256=result["sha256"]))
+    return all(_intact(part) for part in result.values())

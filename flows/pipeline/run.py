@@ -1,0 +1,76 @@
+"""One release under way, and what it is to come to: paths, ids and hashes, so that whatever runs it may show them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.workspace import INPUTS
+
+
+@dataclass(frozen=True)
+class Run:
+    """One release under way."""
+
+    release_id: str
+    """Names every input's bytes, and the overrides that the release rests on."""
+    inputs_id: str
+    """The same without overrides: what measurements draw at random follows from it, so that figures that an officer
+    answered for come out again."""
+    folder: str
+    """Private folder of the run's files, the snapshot of its inputs among them."""
+    key_file: str
+    """File of the workspace's key; the key itself is never passed on."""
+    dask: str | None = None
+    """Address of a Dask scheduler whose workers code and count the records."""
+
+    @property
+    def path(self) -> Path:
+        """The private folder."""
+        return Path(self.folder)
+
+    @property
+    def key(self) -> Path:
+        """The file of the workspace's key."""
+        return Path(self.key_file)
+
+    @property
+    def snapshot(self) -> Path:
+        """Folder of the inputs' private copies."""
+        return self.path / INPUTS
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Run":
+        """From JSON."""
+        return cls(**document)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Recipients, decoys and context of the decisions that a run is to make."""
+
+    recipients: tuple[str, ...]
+    """Ids of the recipients."""
+    decided: tuple[str, ...]
+    """Those to decide for: all of them, but under overrides those whose gates were overridden."""
+    decoys: Mapping[str, str] | None
+    """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
+    context: Mapping[str, Any]
+    """The decision's context as JSON: identity, program, time and ledger head."""
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Asked":
+        """From JSON."""
+        return cls(**{**document, "recipients": tuple(document["recipients"]), "decided": tuple(document["decided"])})
+
+
+Take = Callable[[Run, Asked], dict[str, Any]]
+"""Takes a request to its decision records; see ``sequence.take``."""

@@ -1,0 +1,51 @@
+"""The stages of a release as data. Importing this module imports none of their methods."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flows.pipeline.run import Run
+from tasks.core.guard import guarded
+
+Inputs = Mapping[str, Any]
+"""Artifacts and plain values by name; what a stage's result depends on, the run apart."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a release."""
+
+    name: str
+    """In messages and in records."""
+    work: str
+    """Function of ``work`` that does it."""
+    repeatable: bool = False
+    """Whether it is done again when a run is resumed, since it depends on more than its inputs."""
+
+
+PREPARE = Stage("preparation", "prepare")
+VALIDATE = Stage("validation", "validate")
+MASK = Stage("masking", "mask")
+SCORE_COLLECTED = Stage("combined risk", "score_collected")
+GENERALIZE = Stage("generalization", "generalize")
+PLACE_DECOYS = Stage("decoys", "place_decoys")
+ASSESS = Stage("assessment", "assess")
+WRITE = Stage("delivery", "write")
+JUDGE = Stage("gates", "judge", repeatable=True)
+DECIDE = Stage("decision", "decide", repeatable=True)
+REPORT = Stage("report", "report")
+
+
+def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
+    """Do a stage's work in this process; whatever goes wrong leaves as one of the gate's errors.
+
+    Raises
+    ------
+    ReleasegateError
+        If the stage fails.
+    """
+    with guarded(stage.name):
+        from flows.pipeline import work  # noqa: PLC0415  imports the methods
+        from flows.pipeline.workbench import workbench  # noqa: PLC0415
+
+        return getattr(work, stage.work)(workbench(run), inputs, recipient)

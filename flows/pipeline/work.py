@@ -1,0 +1,257 @@
+"""The work of each stage: artifacts in, artifacts out. No orchestrator is known here.
+
+Every function takes the workbench, the stage's inputs and the recipient, where the stage is of one, and returns plain
+JSON. Slow libraries are imported where a stage needs them.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flows.pipeline.stages import Inputs
+from flows.pipeline.workbench import Workbench
+from tasks.assessments.combined.combined_score import score_collected as collected_score
+from tasks.assessments.registry import ASSESSMENTS
+from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
+from tasks.candidate.released import released_tuples
+from tasks.core.artifact import Artifact, artifact, checked, written
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import ParameterError, StageCrashed, StageFailed
+from tasks.core.guard import guarded
+from tasks.core.seed import masking_generator
+from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
+from tasks.decision.context import CONTEXT
+from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
+from tasks.delivery.stage import delivered_name
+from tasks.generalization.generalization_file import save_generalization
+from tasks.generalization.play import Generalization
+from tasks.generalization.setting import follower_of, played_against
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
+from tasks.masking.masked_file import save_masked
+from tasks.microdata.counting.choice import Counting
+from tasks.microdata.prepared import prepare_file, save
+
+
+def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Artifact:
+    """Write a file of the run."""
+    target = bench.run.path / name
+    with written(target) as unfinished:
+        write(unfinished)
+    return artifact(target)
+
+
+def _json(document: object) -> Callable[[Path], object]:
+    return _bytes(canonical_json(document))
+
+
+def _bytes(content: bytes) -> Callable[[Path], object]:
+    def write_bytes(path: Path) -> int:
+        return path.write_bytes(content)
+
+    return write_bytes
+
+
+def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
+    """Read, check and code the microdata and the population."""
+    counting = Counting(bench.run.path / "counting", bench.run.dask)
+    prepared = prepare_file(bench.loaded, bench.data_path, counting)
+    return _stored(bench, "prepared.npz", partial(save, prepared))
+
+
+def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
+    """Check the microdata against the suite derived from the request."""
+    from tasks.validation.run import validate as run_suite  # noqa: PLC0415  Great Expectations takes seconds to import
+
+    outcome = run_suite(bench.frame(), bench.request, bench.prepared(inputs["prepared"]).covered)
+    rows = {name: [row + 1 for row in positions] for name, positions in outcome.positions.items()}
+    documents = {"fact": outcome.fact, "positions": rows}
+    stored = {name: _stored(bench, f"validation-{name}.json", _json(one)) for name, one in documents.items()}
+    return {"passed": outcome.fact.passed, **stored}
+
+
+def mask(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
+    """The same masked values for all recipients, so that copies cannot be averaged."""
+    columns = NOTHING_MASKED
+    if bench.request.masking:
+        columns = mask_columns(bench.request, bench.frame(), partial(masking_generator, bench.run.key))
+    return _stored(bench, "masked.npz", partial(save_masked, columns))
+
+
+def score_collected(bench: Workbench, inputs: Inputs, _recipient: str | None) -> Artifact:
+    """The combined score of the records as collected."""
+    prepared = inputs["prepared"]
+    figure = collected_score(bench.request, bench.prepared(prepared), bench.index(prepared))
+    return _stored(bench, "collected.json", partial(save_figure, figure))
+
+
+def generalize(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """The released cell of every distinct tuple, by the recipient's method."""
+    whom, index = bench.request.recipient(str(recipient)), bench.index(inputs["prepared"])
+    generalization = played_against(
+        index, bench.request, whom, follower_of(bench.request, whom, index.population.total)
+    )
+    return _stored(bench, f"generalization-{recipient}.npz", partial(save_generalization, generalization))
+
+
+def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
+    """Decoys for all recipients, the manifest sealed in the workspace; every copy lacks what others alone keep.
+
+    Decoys are drawn from the system's randomness, unlike anything else: nobody who has the workspace's key can draw
+    them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
+    """
+    from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
+    from tasks.decoys.stage import Copies, plant, without  # noqa: PLC0415
+    from tasks.decoys.vault import Vault  # noqa: PLC0415
+
+    run, table, continues = bench.run, bench.index(inputs["prepared"]), inputs["continues"]
+    outcomes = {name: bench.generalization(one) for name, one in inputs["generalizations"].items()}
+    releasing = {name: one for name, one in outcomes.items() if _releases(bench, inputs["prepared"], one)}
+    copies = Copies(
+        request=bench.request,
+        prepared=bench.prepared(inputs["prepared"]),
+        table=table,
+        frame=bench.frame(),
+        masked=bench.masked(inputs["masked"]),
+        played=releasing,
+    )
+    vault = Vault.beside(run.key)
+    try:
+        before = vault.open(continues["release"], continues["commitment"]) if continues else None
+        planted = plant(copies, run.release_id, before, _system_generators())
+    except ParameterError as error:
+        raise StageFailed(**error.fields()) from None
+    sealed = seal(planted.manifest, vault.keys(), secrets.token_bytes(NONCE_BYTES))
+    manifest = artifact(vault.write(run.release_id, sealed.content))
+    made: dict[str, Any] = {
+        name: {"generalization": one, "fact": None}
+        for name, one in inputs["generalizations"].items()
+        if name not in releasing
+    }
+    for name, outcome in releasing.items():
+        withheld = replace(outcome, withheld=without(outcome, planted.missing[name]))
+        fact = planted.facts.get(name)
+        told = None if fact is None else fact.model_copy(update={"commitment_sha256": sealed.commitment})
+        made[name] = {
+            "generalization": _stored(
+                bench, f"generalization-{name}-with-decoys.npz", partial(save_generalization, withheld)
+            ),
+            "fact": None if told is None else _stored(bench, f"decoys-{name}.json", partial(save_figure, told)),
+        }
+    return {"manifest": manifest, "copies": made}
+
+
+def _releases(bench: Workbench, prepared: Artifact, played: Generalization) -> bool:
+    """Whether anything is left to release; where not, the assessment says so."""
+    try:
+        released_tuples(bench.index(prepared), played, bench.request.policy.generalization.minimum_class_size)
+    except StageFailed:
+        return False
+    return True
+
+
+def _system_generators() -> Callable[[str], np.random.Generator]:
+    secret = secrets.token_bytes(32)
+
+    def generator(purpose: str) -> np.random.Generator:
+        return np.random.default_rng(int.from_bytes(hmac.digest(secret, purpose.encode(), "sha256")))
+
+    return generator
+
+
+def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
+    """Every assessment of one copy; one that fails blocks its recipient, and those after it are not made."""
+    candidate = bench.candidate(str(recipient), inputs)
+    findings: dict[str, Artifact] = {}
+    for assessment in ASSESSMENTS:
+        try:
+            with guarded(assessment.stage):
+                found = assessment.assess(candidate)
+        except StageCrashed:
+            raise
+        except (StageFailed, ParameterError) as error:
+            failed = StageFailed(**error.fields())
+            return {"findings": findings, "failure": {"stage": assessment.stage, "reason": failed.in_one_line()}}
+        findings[assessment.id] = _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
+    return {"findings": findings, "failure": None}
+
+
+def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
+    """Write the released file, read it back and score it again."""
+    from tasks.delivery.write import write_release  # noqa: PLC0415  imports encryption
+
+    candidate = bench.candidate(str(recipient), inputs)
+    decoys = load_figure(checked(inputs["decoys"]), DecoyFact) if inputs["decoys"] else None
+    run = bench.run
+    made = write_release(candidate, bench.loaded, decoys, release_id=run.release_id, key_file=run.key, folder=run.path)
+    return dict(made)
+
+
+def judge(bench: Workbench, inputs: Inputs, recipient: str | None) -> bool:
+    """Whether every gate that can be judged before a file is written is open."""
+    request = bench.request
+    whom, context = request.recipient(str(recipient)), CONTEXT.validate_python(inputs["context"])
+    return are_open(gates_before_writing(request, whom, _findings(bench, inputs), context))
+
+
+def decide(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """The decision record."""
+    request = bench.request
+    whom, context = request.recipient(str(recipient)), CONTEXT.validate_python(inputs["context"])
+    record = assemble(request, whom, _findings(bench, inputs), context)
+    return _stored(bench, f"decision-{recipient}.json", _json(record))
+
+
+def _findings(bench: Workbench, inputs: Inputs) -> Findings:
+    found, output = inputs["found"], inputs["found"]["written"]
+    return Findings(
+        prepared=bench.prepared(found["prepared"]),
+        validation=ValidationFact.model_validate(json.loads(checked(found["validation"]).read_bytes())),
+        findings={
+            assessment.id: load_finding(checked(found["findings"][assessment.id]), assessment)
+            for assessment in ASSESSMENTS
+            if assessment.id in found["findings"]
+        },
+        masking=bench.masked(found["masked"]).facts if found["masked"] else (),
+        decoys=load_figure(checked(found["decoys"]), DecoyFact) if found["decoys"] else None,
+        output=_output(output) if output else None,
+        failures=tuple(NotAssessed(**failure) for failure in found["failures"]),
+    )
+
+
+def _output(output: Mapping[str, Any]) -> Output:
+    delivery = {
+        "file": delivered_name(output["form"], encrypted=bool(output["keys"])),
+        "format": output["form"],
+        "sha256": output["file"]["sha256"],
+        "encrypted_to": output["keys"],
+    }
+    return Output(
+        sha256=output["clear_sha256"],
+        rows=output["rows"],
+        figures=output["figures"],
+        statistics=load_figure(checked(output["statistics"]), StatisticsFact),
+        delivery=DeliveryFact.model_validate(delivery),
+    )
+
+
+def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Artifact | None]:
+    """The determination and, for an approved release, the recipient's certificate."""
+    from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
+    from reports.determination import render_determination  # noqa: PLC0415
+
+    record = DecisionRecord.model_validate_json(checked(inputs["record"]).read_bytes())
+    pages = {"report": render_determination(record)}
+    if record.decision is Verdict.APPROVED:
+        pages["certificate"] = render_certificate(record)
+    stored: dict[str, Artifact | None] = {"report": None, "certificate": None}
+    for name, content in pages.items():
+        stored[name] = _stored(bench, f"{name}-{recipient}.pdf", _bytes(content))
+    return stored

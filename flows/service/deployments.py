@@ -1,0 +1,262 @@
+"""The flows of a service and their deployments: each run has a process of its own, and only ids or names as parameters.
+
+Flows sequence the actions that commands offer. Their results are in the queue and the ledger before they end; a flow
+that dies is run again, and finds what was done.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prefect import flow, suspend_flow_run
+from prefect.client.schemas.objects import State as RunState
+from prefect.concurrency.sync import concurrency
+from prefect.deployments.runner import RunnerDeployment
+from prefect.events import DeploymentEventTrigger
+from prefect.runtime import flow_run
+from prefect.schedules import Cron
+from prefect.settings import temporary_settings
+from prefect.states import Completed
+from prefect.types.entrypoint import EntrypointType
+
+from flows.actor import utc_now
+from flows.audit import run_audit
+from flows.engine import discard_foreign_results
+from flows.gate import Engine
+from flows.pipeline.run import Take
+from flows.pipeline.workers import working
+from flows.progress import listening
+from flows.server_process import end_with
+from flows.service import artifacts
+from flows.service.config import Service, of_environment
+from flows.service.intake import Arrival, Received, receive
+from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
+from flows.service.worker import decide, expire_all
+from flows.solving import solving_within
+from tasks.core.errors import WorkspaceError
+from tasks.core.guard import guarded
+from tasks.request.document import MAXIMUM_BYTES
+
+if TYPE_CHECKING:
+    from flows.reassessing_copy import Options
+
+RUNNER = "RELEASEGATE_RUNNER"
+"""Environment variable with the process id of the runner; runs end with it."""
+REQUESTED = "releasegate.release.requested"
+"""The event that requests a release; its payload names a request below one of the roots."""
+_LONGEST_WAIT = 60.0
+"""Seconds to wait for a process that is about to end."""
+_PAUSES = (5.0, 15.0, 60.0, 300.0)
+"""Seconds between attempts to take in the request of an event."""
+_LEASE_SECONDS = 60.0
+"""For which a dead run keeps its solver slot."""
+
+
+def deployments(service: Service) -> list[RunnerDeployment]:
+    """The deployments of a service, with their schedules and triggers."""
+    schedules = service.settings.schedules
+    trigger = DeploymentEventTrigger(
+        name=f"{REQUESTED} → {service.name}",
+        expect={REQUESTED},
+        parameters={"request": "{{ event.payload.request }}"},
+    )
+    return [
+        _deployment(release_request, service),
+        _deployment(receive_request, service, triggers=[trigger]),
+        _deployment(reassess, service, cron=schedules.reassess, timezone=schedules.timezone),
+        _deployment(expire, service, cron=schedules.expire, timezone=schedules.timezone),
+        # Audits cover days in UTC: by a clock ahead of UTC the month would not have ended yet.
+        _deployment(audit, service, cron=schedules.audit),
+    ]
+
+
+def _deployment(
+    made: Any, service: Service, *, cron: str | None = None, timezone: str = "UTC", **terms: Any
+) -> RunnerDeployment:
+    schedule = None if cron is None else Cron(cron, timezone=timezone)
+    deployment: RunnerDeployment = made.to_deployment(
+        service.name,
+        schedules=[] if schedule is None else [schedule],
+        entrypoint_type=EntrypointType.MODULE_PATH,
+        tags=["releasegate", service.name],
+        **terms,
+    )
+    return deployment
+
+
+@flow(name="release-request", flow_run_name="{request}", persist_result=False, retries=0)
+def release_request(request: str) -> RunState[None]:
+    """Take an accepted request to its verdict; the run is suspended while it awaits review.
+
+    Parameters
+    ----------
+    request : str
+        Its id in the queue.
+    """
+    with _run() as service, guarded("service"):
+        queue = Queue(service.workspace)
+        # Held until the run is suspended or its outcome is written, which shows that the run is alive.
+        with queue.working(request, wait_seconds=_LONGEST_WAIT) as alone:
+            entry = queue.get(request)
+            if not alone or entry is None or not entry.is_open:
+                return Completed(message="nothing to do")
+            name = f"release-{request[:12]}"
+            with artifacts.progress(name) as step, listening(step):
+                ended, outcome = decide(queue, service, entry, _engine(service))
+            if outcome is not None:
+                artifacts.show_outcome(name, outcome)
+            if ended.state is RequestState.AWAITING_REVIEW:
+                suspend_flow_run(key=new_token())
+            return _final_state(ended)
+
+
+@flow(name="receive-request", persist_result=False, retries=0)
+def receive_request(request: str) -> RunState[None]:
+    """Take in a request that an event names.
+
+    Parameters
+    ----------
+    request : str
+        Its path below one of the service's roots.
+    """
+    with _run() as service, guarded("service"):
+        path = _below_roots(service, request)
+        if path is None:
+            return Completed(message="the event names no request below the roots", name="Refused")
+        with path.open("rb") as stream:
+            content = stream.read(MAXIMUM_BYTES + 1)
+        folders = (path.parent, *service.roots)
+        received = receive_with_retries(
+            service, Arrival(content, "event", path.name, folders, f"event-{flow_run.get_id()}")
+        )
+        earlier = " earlier" if received.folded else ""
+        return Completed(message=f"{received.entry.state.value}{earlier} as {received.entry.id}")
+
+
+@flow(name="reassess", persist_result=False, retries=0)
+def reassess() -> RunState[None]:
+    """Assess earlier releases again that are due by their policy."""
+    with _run() as service, guarded("service"):
+        from flows.reassessing import reassess_all  # noqa: PLC0415 - imports every method
+
+        made = reassess_all(service.workspace, options=todays_terms(service), due_only=True)
+        changed = sum(one.changed for one in made)
+        return Completed(message=f"{len(made)} assessed again, {changed} with a changed verdict")
+
+
+def todays_terms(service: Service) -> "Options":
+    """Terms of the scheduled re-assessment in place of those in requests.
+
+    The service stores each request under its hash, so that no current version lies at the place of the old one.
+    """
+    from flows.reassessing_copy import Options  # noqa: PLC0415 - imports every method
+
+    policy = service.settings.reassessment.policy
+    return Options(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
+
+
+@flow(name="expire", persist_result=False, retries=0)
+def expire() -> RunState[None]:
+    """Record releases that have expired in the ledger."""
+    with _run() as service, guarded("service"):
+        opened, failed = expire_all(service.workspace)
+        name = "Failed" if failed else "Completed"
+        return Completed(message=f"{opened} releases checked, {failed} not as recorded", name=name)
+
+
+@flow(name="audit", persist_result=False, retries=0)
+def audit() -> RunState[None]:
+    """Audit the month before the one in which this run was due."""
+    with _run() as service, guarded("service"):
+        due = flow_run.get_scheduled_start_time()
+        first, last = month_before(min(due.date(), utc_now().date()))
+        output = service.workspace.root / "audits"
+        output.mkdir(mode=0o750, exist_ok=True)
+        if (output / f"audit-{first}-{last}").exists():
+            return Completed(message="this month was audited earlier")
+        try:
+            audited = run_audit(service.workspace, str(first), str(last), output)
+        except WorkspaceError as error:
+            return Completed(message=error.in_one_line(), name="Refused")
+        intact = audited.report.chain.intact
+        artifacts.show_audit(f"audit-{first}", audited)
+        return Completed(
+            message="the ledger is intact" if intact else "THE LEDGER HAS BEEN ALTERED",
+            name="Completed" if intact else "Broken",
+        )
+
+
+def receive_with_retries(service: Service, arrival: Arrival) -> Received:
+    """Take in a request that nobody submits again; retry while the queue is full or something is locked."""
+    for pause in _PAUSES:
+        with suppress(WorkspaceError):
+            return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+        time.sleep(pause)
+    return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+
+
+def month_before(day: date) -> tuple[date, date]:
+    """First and last day of the month before a day's."""
+    last = day.replace(day=1) - timedelta(days=1)
+    return last.replace(day=1), last
+
+
+@contextmanager
+def _run() -> Iterator[Service]:
+    """Tie the run to its runner, read its service, and show that it is alive."""
+    runner = os.environ.get(RUNNER)
+    if runner is not None and sys.platform == "linux":
+        end_with(int(runner))
+    service = of_environment()
+    with Queue(service.workspace).running(str(flow_run.get_id())):
+        yield service
+
+
+def _engine(service: Service) -> Engine:
+    """The engine of a release within a run: the server runs already, and results lie with the release's other files."""
+
+    @contextmanager
+    def engine(_home: Path, results: Path) -> Iterator[Take]:
+        from prefect.settings import PREFECT_RESULTS_LOCAL_STORAGE_PATH  # noqa: PLC0415
+
+        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415
+
+        discard_foreign_results(results)
+
+        def slot() -> Any:
+            return concurrency(service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
+
+        settings = temporary_settings(updates={PREFECT_RESULTS_LOCAL_STORAGE_PATH: results})
+        with working() as workers, settings, solving_within(slot):
+            yield partial(take_with, workers)
+
+    return engine
+
+
+def _below_roots(service: Service, name: str) -> Path | None:
+    """The file of a name below a root, links followed; None if it leads elsewhere."""
+    for root in service.roots:
+        try:
+            path = (root / name).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return path
+        except (OSError, RuntimeError, ValueError):
+            continue
+    return None
+
+
+def _final_state(entry: QueuedRequest) -> RunState[None]:
+    names = {
+        RequestState.REFUSED: "Refused",
+        RequestState.FAILED: "NotDecided",
+        RequestState.ACCEPTED: "ToBeRepeated",
+    }
+    verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
+    message = verdicts or entry.reason.get("what", "") or entry.state.value
+    return Completed(message=message, name=names.get(entry.state, "Completed"))

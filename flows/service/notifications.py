@@ -1,0 +1,224 @@
+"""Notifications of changes in the ledger: Prefect events for programs, messages for people.
+
+The ledger is read from the last entry that was announced, so that every decision, vote or revocation is announced at
+least once, whoever made it and from wherever, also after a restart. An announcement names releases, recipients and
+verdicts; no figure.
+"""
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.ledger import has_ledger, open_ledger
+from flows.service.config import Service
+from flows.service.logs import log, log_problem
+from flows.workspace import Workspace
+from tasks.core.errors import WorkspaceError
+from tasks.core.files import write_whole
+from tasks.decision.overrides import is_gate_override
+from tasks.ledger.entry import Entry, Event
+from tasks.service.settings import NewsKind, Notification
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+
+_NAMESPACE = uuid.UUID("6f0c3f0e-63f8-4f5e-9a55-0d7a6b0f2d11")
+_MOST_AT_ONCE = 50
+_BY_DECISION = {one.value: one for one in NewsKind}
+_BY_EVENT = {
+    Event.REJECTED: NewsKind.REJECTED,
+    Event.RELEASED: NewsKind.RELEASED,
+    Event.REVOKED: NewsKind.REVOKED,
+    Event.EXPIRED: NewsKind.EXPIRED,
+    Event.SUPERSEDED: NewsKind.SUPERSEDED,
+    Event.REFUSED: NewsKind.REFUSED,
+    Event.FAILED: NewsKind.FAILED,
+}
+
+
+@dataclass(frozen=True)
+class News:
+    """The news in one entry of the ledger."""
+
+    kind: NewsKind
+    release_id: str | None
+    recipient: str | None
+    at: datetime
+    sequence: int
+    sha256: str
+
+    @property
+    def sentence(self) -> str:
+        """Text for people."""
+        name = "A request" if self.release_id is None else f"Release {self.release_id[:12]}"
+        whom = "" if self.recipient is None else f" to {self.recipient}"
+        return f"{name}{whom}: {self.kind.value}, {self.at:%Y-%m-%d %H:%M} UTC (entry {self.sequence} of the ledger)."
+
+
+def news_of(entry: Entry) -> News | None:
+    """The news in an entry; None if it changes no verdict."""
+    if entry.event is Event.DECIDED:
+        kind = _BY_DECISION.get(str(entry.body.get("decision")))
+    elif entry.event is Event.REASSESSED:
+        kind = None if entry.body.get("verdict") == entry.body.get("before") else NewsKind.REASSESSED
+    elif entry.event is Event.OVERRIDDEN:
+        kind = None if is_gate_override(entry) else NewsKind.AWAITING_REVIEW
+    else:
+        kind = _BY_EVENT.get(entry.event)
+    if kind is None:
+        return None
+    return News(kind, entry.release_id, entry.recipient, entry.at, entry.sequence, entry.sha256)
+
+
+class Notifier:
+    """Announces news of the ledger."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def prepare(self) -> None:
+        """Note where the ledger ends, the first time: entries from before the first service are not announced."""
+        if announced_to(self._service.workspace) is None:
+            self._note(self._head())
+
+    def is_due(self) -> bool:
+        """Whether the ledger has entries that were not announced.
+
+        Raises
+        ------
+        ReleasegateError
+            If the ledger cannot be read.
+        """
+        announced = announced_to(self._service.workspace)
+        return announced is not None and self._head() > announced
+
+    def tick(self, client: "SyncPrefectClient") -> None:
+        """Announce what is new.
+
+        Raises
+        ------
+        ReleasegateError
+            If the ledger cannot be read.
+        Exception
+            As raised by Prefect's client; what was not announced then is announced at the next tick.
+        """
+        if not self.is_due():
+            return
+        with open_ledger(self._service.workspace) as ledger:
+            entries = ledger.entries(after=announced_to(self._service.workspace))[:_MOST_AT_ONCE]
+        for entry in entries:
+            news = news_of(entry)
+            if news is not None:
+                self._announce(client, news)
+            self._note(entry.sequence)
+
+    def _announce(self, client: "SyncPrefectClient", news: News) -> None:
+        client.request("POST", "/events", json=[prefect_event(news, self._service.name)])
+        log("announced", what=news.kind.value, release=news.release_id, recipient=news.recipient, entry=news.sequence)
+        for one in self._service.settings.notifications:
+            if news.kind in one.events:
+                try:
+                    notify(one, f"releasegate: {news.kind.value}", news.sentence)
+                except Exception as error:
+                    name = one.block or one.variable
+                    log_problem("a notification could not be sent", error, by=name, entry=news.sequence)
+
+    def _head(self) -> int:
+        if not has_ledger(self._service.workspace):
+            return 0
+        with open_ledger(self._service.workspace) as ledger:
+            return ledger.head().sequence
+
+    def _note(self, sequence: int) -> None:
+        write_whole(_note_of(self._service.workspace), json.dumps({"sequence": sequence}).encode())
+
+
+def announced_to(workspace: Workspace) -> int | None:
+    """Sequence number of the last announced entry of the ledger; None before the first service.
+
+    Raises
+    ------
+    WorkspaceError
+        If the note of it is damaged.
+    """
+    place = _note_of(workspace)
+    try:
+        return int(json.loads(place.read_bytes())["sequence"])
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError):
+        raise WorkspaceError(
+            "the note of the last announced entry is damaged",
+            where=str(place),
+            expected="the number of an entry of the ledger",
+            got="a file of another form",
+            fix="remove the file; earlier entries are not announced then",
+        ) from None
+
+
+def _note_of(workspace: Workspace) -> Path:
+    return workspace.private / "queue" / "told.json"
+
+
+def prefect_event(news: News, service: str) -> dict[str, Any]:
+    """The Prefect event of a piece of news; announced twice it is the same event."""
+    resource = {
+        "prefect.resource.id": f"releasegate.release.{news.release_id or 'none'}",
+        "prefect.resource.name": (news.release_id or "refused")[:12],
+        "releasegate.service": service,
+    }
+    return {
+        "id": str(uuid.uuid5(_NAMESPACE, news.sha256)),
+        "occurred": news.at.isoformat(),
+        "event": f"releasegate.release.{news.kind.value.replace(' ', '-')}",
+        "resource": resource,
+        "related": [],
+        "payload": {"recipient": news.recipient, "state": news.kind.value, "entry": news.sequence},
+    }
+
+
+def notify(notification: Notification, subject: str, body: str, environment: Mapping[str, str] | None = None) -> None:
+    """Send a notification.
+
+    Raises
+    ------
+    WorkspaceError
+        If its variable is not set, or holds no address.
+    Exception
+        As raised by Prefect or the receiver; a message may hold the secret address, so show its type alone.
+    """
+    if notification.block is not None:
+        from prefect.blocks.abstract import NotificationBlock  # noqa: PLC0415
+        from prefect.blocks.core import Block  # noqa: PLC0415
+
+        block: Any = Block.load(notification.block)
+        if not isinstance(block, NotificationBlock):
+            raise _not_sent("a notification block", "a block of another type")
+        sender: Any = block
+        with sender.raise_on_failure():
+            sender.notify(body, subject)
+        return
+    import apprise  # noqa: PLC0415
+
+    address = (os.environ if environment is None else environment).get(str(notification.variable))
+    messenger = apprise.Apprise()
+    if not address or not messenger.add(address):
+        got = "a text that is no address" if address else "no value"
+        raise _not_sent(f"an Apprise address in {notification.variable}", got)
+    if not messenger.notify(body=body, title=subject):
+        raise _not_sent("a server that accepts it", "a refusal, or no answer")
+
+
+def _not_sent(expected: str, got: str) -> WorkspaceError:
+    return WorkspaceError(
+        "a notification could not be sent",
+        where="notifications",
+        expected=expected,
+        got=got,
+        fix="correct the settings, the block or the variable",
+    )

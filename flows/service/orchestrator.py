@@ -1,0 +1,277 @@
+"""The service's orchestrator: a Prefect server and a runner as child processes, or an external server.
+
+Neither child is restarted here. When one ends, the service ends too, and its supervisor (systemd or the container
+runtime) starts everything again; queue and ledger say where to continue. With a work pool there is no runner: the
+pool's workers run the flows.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from flows.engine import start_from_template
+from flows.identity import ROOT
+from flows.service import pools
+from flows.service.config import Service
+from flows.service.logs import log
+from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
+
+_FLOWS = Path(__file__).resolve().parent.parent
+_HEALTH_SECONDS = 5.0
+_UNRESPONSIVE_SECONDS = 300.0
+_STOP_SECONDS = 10.0
+_EXTERNAL_SERVER_VARIABLES = (
+    "PREFECT_API_KEY",
+    "PREFECT_API_AUTH_STRING",
+    "PREFECT_API_TLS_INSECURE_SKIP_VERIFY",
+    "PREFECT_API_SSL_CERT_FILE",
+)
+_UNUSED_SERVICES = ("CANCELLATION_CLEANUP", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS")
+"""Prefect services that would poll every few seconds for objects the service does not have: workers, expiring pauses,
+subflows of cancelled runs; and for late runs, which they only rename."""
+
+_NOT_FOR_CHILDREN = ("PREFECT_", "RELEASEGATE_API_TOKEN", "RELEASEGATE_NOTIFY_")
+"""Variables that child processes must not inherit: they have their own, or have no use for them."""
+
+
+class OrchestratorEnded(ReleasegateError):
+    """A process that the service depends on has ended."""
+
+
+class Orchestrator:
+    """Starts server and runner and watches them; used from one thread that lives as long as the service.
+
+    Parameters
+    ----------
+    service : Service
+    environment : mapping of str to str
+        Environment of the service.
+    external_server : str, optional
+        API address of a Prefect server; the service starts its own if omitted.
+    pool : str, optional
+        Work pool whose workers run the flows.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        environment: Mapping[str, str],
+        external_server: str | None = None,
+        pool: str | None = None,
+    ) -> None:
+        self._service = service
+        self._environment = environment
+        self._pool = pool
+        self._socket = None if external_server is not None else _bound(service.settings.orchestrator.port)
+        self.settings = self._client_settings(external_server)
+        """Prefect's variables for this process and for runs."""
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._last_answer: float | None = None
+        self._last_asked = 0.0
+        self._started_at = time.monotonic()
+        self.is_ready = False
+        """Whether deployments are registered and runs can be made."""
+
+    @property
+    def api_url(self) -> str:
+        """API address of the Prefect server."""
+        return self.settings["PREFECT_API_URL"]
+
+    @property
+    def runs_flows(self) -> bool:
+        """Whether flows can run now: the runner has started, or a worker of the pool is online."""
+        return self.is_ready and (self._pool is None or pools.is_served(self._pool))
+
+    def start_flows(self) -> None:
+        """Start the runner, or register the deployments for the pool; call it once the server answers."""
+        if self._pool is not None:
+            pools.register(self._service, self._pool, self.settings)
+        else:
+            self._spawn("runner", "runner.log", "service/runner.py")
+        self.is_ready = True
+
+    def check(self) -> bool:
+        """Start the service's own server, at the first call; check that everything still runs.
+
+        Returns
+        -------
+        bool
+            Whether the server has answered, now or lately.
+
+        Raises
+        ------
+        OrchestratorEnded
+            If a child has ended, or the service's own server has not answered for five minutes.
+        """
+        if self._socket is not None and not self._children:
+            start_from_template(self._service.home)
+            self._spawn("Prefect server", "server.log", "server_process.py", self._socket.fileno())
+        for name, process in self._children.items():
+            if process.poll() is not None:
+                raise _ended(f"the {name} has ended", f"exit code {process.returncode}", self._service)
+        now = time.monotonic()
+        if self._last_answer is None or now - self._last_asked > _HEALTH_SECONDS:
+            self._last_asked = now
+            if is_healthy(self.api_url, self.settings):
+                if self._last_answer is None:
+                    server = self._children.get("Prefect server")
+                    log("the Prefect server answers", address=self.api_url, process=server and server.pid)
+                self._last_answer = now
+            elif self._socket is not None and now - (self._last_answer or self._started_at) > _UNRESPONSIVE_SECONDS:
+                raise _ended("the Prefect server does not answer", "no answer for five minutes", self._service)
+        return self._last_answer is not None
+
+    def stop(self) -> None:
+        """End the children, and every process that they have started."""
+        self.is_ready = False
+        for name, process in reversed(self._children.items()):
+            if name != "runner":  # the runner's runs are continued after the next start
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_STOP_SECONDS)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _spawn(self, name: str, log_file: str, script: str, *descriptors: int) -> None:
+        """Start a child in a session of its own, with a pipe that closes when this process ends."""
+        environment = self.child_environment() | (self.server_settings() if descriptors else {})
+        arguments = [str(one) for one in (*descriptors, os.getpid())]
+        path = self._service.home / log_file
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and files
+                [sys.executable, "-P", str(_FLOWS / script), *arguments],
+                env=environment,
+                cwd=self._service.home,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=descriptors,
+                start_new_session=True,
+            )
+        self._children[name] = process
+        log(f"the {name} was started", process=process.pid)
+
+    def child_environment(self) -> dict[str, str]:
+        """Environment of the runner and of runs: no secret that they have no use for."""
+        others = {name: value for name, value in self._environment.items() if not name.startswith(_NOT_FOR_CHILDREN)}
+        paths: Sequence[str] = [str(ROOT), *filter(None, [others.get("PYTHONPATH")])]
+        return others | self.settings | self._service.environment() | {"PYTHONPATH": os.pathsep.join(paths)}
+
+    def _client_settings(self, external_server: str | None) -> dict[str, str]:
+        home = self._service.home
+        if self._socket is None:
+            own = {name: self._environment[name] for name in _EXTERNAL_SERVER_VARIABLES if name in self._environment}
+            url = str(external_server).rstrip("/")
+        else:
+            password = self._environment.get("PREFECT_API_AUTH_STRING") or f"releasegate:{secrets.token_urlsafe(24)}"
+            own = {"PREFECT_API_AUTH_STRING": password}
+            url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/api"
+        return own | {
+            "DO_NOT_TRACK": "1",
+            "PREFECT_HOME": str(home),
+            "PREFECT_API_URL": url,
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_LOGGING_TO_API_ENABLED": "false",
+            "PREFECT_LOGGING_SETTINGS_PATH": str(_FLOWS / "logging.yml"),
+            "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
+            "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
+            "PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES": "false",
+        }
+
+    def server_settings(self) -> dict[str, str]:
+        """Further variables of the service's own server."""
+        home = self._service.home
+        url = "PREFECT_SERVER_DATABASE_CONNECTION_URL"
+        return {
+            "PREFECT_SERVER_API_AUTH_STRING": self.settings["PREFECT_API_AUTH_STRING"],
+            url: self._environment.get(url) or f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+            "PREFECT_SERVER_UI_ENABLED": "true" if self._service.settings.orchestrator.ui else "false",
+            "PREFECT_UI_API_URL": self.api_url,
+            "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+            # Leases outlive the server, so that slots held by dead runs are known after a restart.
+            "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+            "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+            **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _UNUSED_SERVICES},
+            "PREFECT__SERVER_FINAL": "1",
+        }
+
+
+def external_address(option: str | None, environment: Mapping[str, str]) -> str | None:
+    """Address of an external Prefect server from option or environment; None if the service starts its own.
+
+    Raises
+    ------
+    BadInput
+        If it is not an HTTP address.
+    """
+    url = option or environment.get("PREFECT_API_URL") or None
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise BadInput(
+            "the address of the Prefect server is not valid",
+            where="--prefect or PREFECT_API_URL",
+            expected="an address such as http://host:4200/api",
+            got="no HTTP address",
+            fix="correct it, or omit it to let the service start its own server",
+        )
+    return url
+
+
+def is_healthy(api_url: str, settings: Mapping[str, str]) -> bool:
+    """Whether a Prefect server answers."""
+    request = urllib.request.Request(f"{api_url}/health", headers=_credentials(settings))  # noqa: S310 - checked
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - checked by external_address
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError, ValueError):
+        return False
+
+
+def _credentials(settings: Mapping[str, str]) -> dict[str, str]:
+    if "PREFECT_API_KEY" in settings:
+        return {"Authorization": f"Bearer {settings['PREFECT_API_KEY']}"}
+    if "PREFECT_API_AUTH_STRING" in settings:
+        return {"Authorization": "Basic " + b64encode(settings["PREFECT_API_AUTH_STRING"].encode()).decode()}
+    return {}
+
+
+def _bound(port: int | None) -> socket.socket:
+    """Bind a socket on the loopback interface for the server."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port or 0))
+    except OSError as error:
+        listening.close()
+        raise WorkspaceError(
+            "the Prefect server's port cannot be used",
+            where=f"orchestrator.port: {port}",
+            expected="a free port of the loopback interface",
+            got=error.strerror or "a refusal by the system",
+            fix="end the program that uses it, or set another port",
+        ) from None
+    return listening
+
+
+def _ended(what: str, got: str, service: Service) -> OrchestratorEnded:
+    return OrchestratorEnded(
+        what,
+        where=str(service.home),
+        expected="a server and a runner that run as long as the service",
+        got=got,
+        fix="let its supervisor start the service again; if this repeats, read server.log and runner.log there",
+    )

@@ -1,0 +1,147 @@
+"""An index of all releases, from the ledger alone.
+
+States are those that ``tasks.audit`` derives from the entries. Entries stay in memory and only new ones are read; if
+the ledger's end is not where it was, all of it is read again.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from flows.ledger import has_ledger, open_ledger
+from flows.workspace import Workspace
+from tasks.audit.cases import AuditCase, case_of
+from tasks.audit.history import ReleaseEntries, text
+from tasks.core.people import same_person
+from tasks.decision.overrides import is_gate_override
+from tasks.decision.states import State
+from tasks.ledger.entry import GENESIS, Entry, Event
+from tasks.ledger.store import Ledger
+
+
+@dataclass(frozen=True)
+class IndexedRelease:
+    """One recipient's release as listed in the queue."""
+
+    case: AuditCase
+
+    @property
+    def release_id(self) -> str:
+        """Id of the release."""
+        return self.case.release_id
+
+    @property
+    def recipient(self) -> str:
+        """Id of the recipient."""
+        return self.case.recipient
+
+    @property
+    def state(self) -> str:
+        """Its state."""
+        return self.case.outcome.state
+
+    @property
+    def title(self) -> str:
+        """Title of the request, or of its data if the ledger has no request."""
+        title = text(self.case.requested, "title") if self.case.requested else None
+        return title or (self.case.kept.dataset if self.case.kept is not None else "not recorded")
+
+    @property
+    def organisation(self) -> str:
+        """Organization of the recipient."""
+        return self.case.kept.organisation if self.case.kept is not None else self.case.recipient
+
+    @property
+    def requested_by(self) -> str:
+        """The requester."""
+        return self.case.requested_by or "not recorded"
+
+    @property
+    def awaits(self) -> bool:
+        """Whether votes are missing."""
+        return self.state == State.AWAITING_REVIEW
+
+    @property
+    def voted(self) -> tuple[str, ...]:
+        """Reviewers who have voted in this round."""
+        names: dict[str, None] = {}
+        for entry in self.case.entries:
+            if entry.event is Event.DECIDED or (entry.event is Event.OVERRIDDEN and not is_gate_override(entry)):
+                names = {}
+            elif entry.event is Event.VOTED:
+                names[text(entry, "reviewer") or ""] = None
+        return tuple(names)
+
+    def is_by(self, name: str) -> bool:
+        """Whether somebody is its requester."""
+        return self.case.requested_by is not None and same_person(self.case.requested_by, name)
+
+    def needs_vote_of(self, name: str) -> bool:
+        """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
+        if not self.awaits or self.case.kept is None or self.is_by(name):
+            return False
+        named = any(same_person(name, one) for one in self.case.kept.reviewers)
+        return named and not any(same_person(name, one) for one in self.voted)
+
+
+class ReleaseIndex:
+    """All releases of a workspace, up to date at every call."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = threading.Lock()
+        self._head, self._last = GENESIS, 0
+        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        self._indexed: dict[str, list[IndexedRelease]] = {}
+        self._day: date | None = None
+
+    def all(self, today: date) -> tuple[IndexedRelease, ...]:
+        """Every decided release by recipient, the newest decision first.
+
+        Raises
+        ------
+        TamperingFound
+            If an entry of the ledger was edited.
+        WorkspaceError
+            If the ledger cannot be used.
+        """
+        if not has_ledger(self._workspace):
+            return ()
+        with self._lock:
+            with open_ledger(self._workspace) as ledger:
+                self._add(self._new_entries(ledger))
+            if self._day != today:
+                self._day, self._indexed = today, {}
+            for name in self._entries:
+                if name not in self._indexed:
+                    release = ReleaseEntries(name, tuple(self._entries[name]))
+                    self._indexed[name] = [IndexedRelease(case_of(release, one, today)) for one in release.recipients]
+            found = [one for listing in self._indexed.values() for one in listing]
+        return tuple(sorted(found, key=lambda one: one.case.decided.sequence, reverse=True))
+
+    def find(self, release_id: str, recipient: str, today: date) -> IndexedRelease | None:
+        """One recipient's release; None if there is none."""
+        return next(
+            (one for one in self.all(today) if one.release_id == release_id and one.recipient == recipient), None
+        )
+
+    def _new_entries(self, ledger: Ledger) -> tuple[Entry, ...]:
+        if not self._last:
+            return ledger.entries()
+        entries = ledger.entries(after=self._last - 1)
+        if entries and entries[0].sha256 == self._head:
+            return entries[1:]
+        # Reset first: if reading fails, the next call starts from the beginning too.
+        self._head, self._last = GENESIS, 0
+        self._entries.clear()
+        self._indexed.clear()
+        return ledger.entries()
+
+    def _add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._head, self._last = entry.sha256, entry.sequence
+            if entry.release_id is not None:
+                self._entries[entry.release_id].append(entry)
+                self._indexed.pop(entry.release_id, None)

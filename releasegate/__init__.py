@@ -1,0 +1,61 @@
+"""The public interface of releasegate: the methods, one assessment of a frame, and the gate itself.
+
+The names on this page are the only thing promised to stay: they follow semantic versioning, ``flows``, ``tasks`` and
+``reports`` do not. Modules are imported when they are first used.
+
+>>> import releasegate
+>>> releasegate.game.Payoffs(benefit=1200, loss=300, gain=300, cost=4).safe_group
+75.0
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flows.gate import Outcome
+    from releasegate import combined, fmdp, game, kanonymity, linkage, masking, microdata
+    from releasegate._assess import assess
+    from releasegate._release import release
+    from tasks.assessments.assessment import Finding
+    from tasks.core.errors import ReleasegateError
+    from tasks.request.model import ReleaseRequest as Request
+
+__all__ = [
+    "Finding",
+    "Outcome",
+    "ReleasegateError",
+    "Request",
+    "assess",
+    "combined",
+    "fmdp",
+    "game",
+    "kanonymity",
+    "linkage",
+    "masking",
+    "microdata",
+    "release",
+]
+
+_HOMES = {
+    "Finding": ("tasks.assessments.assessment", "Finding"),
+    "Outcome": ("flows.gate", "Outcome"),
+    "ReleasegateError": ("tasks.core.errors", "ReleasegateError"),
+    "Request": ("tasks.request.model", "ReleaseRequest"),
+    "assess": ("releasegate._assess", "assess"),
+    "release": ("releasegate._release", "release"),
+}
+"""Module and name of what is not a module of this package."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, wanted = _HOMES.get(name, (f"{__name__}.{name}", None))
+    found = import_module(module)
+    value = found if wanted is None else getattr(found, wanted)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,33 @@
+"""Optimal full-domain k-anonymity with suppression, and further constraints on classes.
+
+Three people of one age each, in classes of two: ages are released as ranges, and the third record is suppressed.
+
+>>> from releasegate.kanonymity import search
+>>> from releasegate.microdata import hierarchy_from_rows
+>>> age = hierarchy_from_rows("age", [["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"]], "example")
+>>> optimum = search([[0], [1], [2]], [age], k=2, suppression_limit=0.4, metric="loss")
+>>> optimum.levels, optimum.suppressed.tolist(), optimum.proven_optimal
+((1,), [False, False, True], True)
+"""
+
+from tasks.generalization.kanonymity import (
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    KMap,
+    Metric,
+    Optimum,
+    RecursiveDiversity,
+    search,
+)
+
+__all__ = [
+    "Closeness",
+    "DistinctDiversity",
+    "EntropyDiversity",
+    "KMap",
+    "Metric",
+    "Optimum",
+    "RecursiveDiversity",
+    "search",
+]

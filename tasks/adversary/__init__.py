@@ -1,0 +1,1 @@
+"""The sequential adversary as a factored Markov decision process (Xia et al. 2015): a table over group sizes."""

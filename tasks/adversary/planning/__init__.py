@@ -1,0 +1,1 @@
+"""The sequential adversary: independent solvers of the model, and its extensions."""

@@ -1,0 +1,1 @@
+"""The ways to measure a candidate, one folder each; ``registry`` lists them."""

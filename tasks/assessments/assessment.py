@@ -1,0 +1,55 @@
+"""Interface and result of every assessment."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Generic, TypeVar
+
+from tasks.candidate.candidate import Candidate
+from tasks.core.fact import Fact, Interval
+from tasks.request.model import Measure
+
+FactT = TypeVar("FactT", bound=Fact)
+
+
+class Effort(StrEnum):
+    """Extent of measurement beyond the gate figures."""
+
+    FULL = "full"
+    """Everything that the determination shows, other generalizations included."""
+    OWN = "own"
+    """The same of the candidate's own generalization alone."""
+
+
+@dataclass(frozen=True)
+class Finding(Generic[FactT]):
+    """Result of an assessment: a fact for the record, and measures for the gates."""
+
+    fact: FactT
+    measures: Mapping[Measure, float]
+
+
+class Assessment(ABC, Generic[FactT]):
+    """One way to measure a candidate."""
+
+    id: ClassVar[str]
+    """Short name, for files and options."""
+    stage: ClassVar[str]
+    """Name in messages and in the record's list of stages."""
+    fact: type[FactT]
+    """Model of the fact."""
+
+    @abstractmethod
+    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[FactT]:
+        """Measure a candidate.
+
+        Raises
+        ------
+        StageFailed, ParameterError
+            If it cannot be measured; the candidate is then blocked.
+        """
+
+    def intervals(self, fact: FactT) -> Mapping[Measure, tuple[Interval, int | None]]:  # noqa: ARG002
+        """Intervals of the measures that are estimates, and the people each rests on; from the fact alone."""
+        return {}

@@ -1,0 +1,1 @@
+"""Identity disclosure, the outcome of the game, and both under other terms."""

@@ -1,0 +1,282 @@
+"""Comparison of all policies for one request: payoff, information kept, claimed and actual risk, and time.
+
+Safe Harbor, k-anonymity and every method of the game are applied as the policy states. The partitions are also solved
+against the recipient as a sequential adversary, whichever adversary the policy names. A policy's claim is against the
+adversary of its own game, by the people who match its cells. All policies are then evaluated alike: against the
+recipient of the policy and against the sequential adversary, both of which know the rule.
+
+The time of each policy is measured, so it differs between any two comparisons; no decision record holds it.
+"""
+
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass, field
+from math import ceil
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import PolicyOutcome
+from tasks.assessments.identity.identity import transparent_risk
+from tasks.assessments.identity.outcome import division_fact, policy_outcome
+from tasks.assessments.identity.score import adversary_of
+from tasks.assessments.sequential.facts import BeliefFact
+from tasks.assessments.sequential.sequential import beliefs, judged_risks
+from tasks.candidate.groups import recipient_profile, released_groups
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import BadInput, ParameterError, StageFailed
+from tasks.core.fact import Fact
+from tasks.generalization.demands import plain_demands
+from tasks.generalization.game import Floats, Follower
+from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.setting import follower_of, own_follower, weights_of
+from tasks.microdata.coded import Prepared
+from tasks.request.model import Method, Recipient, ReleaseRequest
+
+_EXACT = 1 - 1e-12
+"""A safe group is a quotient of decimals, rounded: one this near to a whole number is it."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A way to generalize a file that is compared with others."""
+
+    name: str
+    method: Method
+    plans: bool = False
+    """Whether its game is against the recipient as a sequential adversary, whatever the request's policy says."""
+
+
+POLICIES = (
+    *(
+        Policy(method.value, method)
+        for method in (
+            Method.SAFE_HARBOR,
+            Method.K_ANONYMITY,
+            Method.COMMON,
+            Method.BASIC,
+            Method.NO_ATTACK,
+            Method.SH_FRIENDLY,
+            Method.BASIC_PARTITION,
+            Method.NO_ATTACK_PARTITION,
+        )
+    ),
+    Policy("fmdp-partition-basic", Method.BASIC_PARTITION, plans=True),
+    Policy("fmdp-partition", Method.NO_ATTACK_PARTITION, plans=True),
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Risk of the released records from a sequential adversary that knows the method."""
+
+    beliefs: tuple[BeliefFact, ...]
+    """P_reid: the group known, believed, and access paid once for the file."""
+    payoff: float
+    """Publisher's mean payoff a record, access paid once; records that are left out pay nothing."""
+
+
+@dataclass(frozen=True)
+class PolicyFigures:
+    """Figures of the file under a policy that could be applied; unrounded."""
+
+    outcome: PolicyOutcome
+    """Payoffs, information kept and risks against the recipient of the policy, over all records."""
+    claimed: PolicyOutcome
+    """The same against the adversary of the policy's own game."""
+    claimed_maximum: float
+    """Highest risk of a released record by the people who match its cell."""
+    informed_maximum: float
+    """Highest risk of a released record once the method is known."""
+    planned: Planned | None
+    """Against the sequential adversary; None where its plan cannot be solved."""
+    unplanned: str
+    """Reason why it cannot be solved."""
+    seconds: float
+    """Time to apply it, the first time."""
+    left_out: float
+    """Share of the records that are not released."""
+    played: Generalization
+    division: DivisionFact | None
+    """Quality of a partition; None for other policies, and within a budget."""
+
+
+@dataclass(frozen=True)
+class ComparedPolicy:
+    """One row of the comparison."""
+
+    policy: str
+    method: Method
+    chosen: bool
+    """Whether it is the recipient's."""
+    against: str
+    """Adversary of its game: one attempt a record, or sequential, with its belief."""
+    k: int | None
+    """k where the comparison chose it, as the size of the groups that nobody attacks; else None."""
+    figures: PolicyFigures | None
+    """None where it cannot be applied."""
+    because: str = ""
+    """Reason why it cannot be applied."""
+
+    def document(self) -> dict[str, Any]:
+        """All of it for programs."""
+        told: dict[str, Any] = {
+            "policy": self.policy,
+            "method": self.method.value,
+            "chosen": self.chosen,
+            "against": self.against,
+            "k_from_safe_group": self.k,
+            "not_played": self.because or None,
+        }
+        if self.figures is None:
+            return told
+        found = self.figures
+        return {
+            **_dumped(found.outcome),
+            **told,
+            "claimed": {
+                "publisher_payoff": found.claimed.publisher_payoff,
+                "adversary_payoff": found.claimed.adversary_payoff,
+                "attacked_share": found.claimed.naive_attacked_share,
+                "expected_reidentifications": found.claimed.naive_expected_reidentifications,
+            },
+            "claimed_maximum_risk": found.claimed_maximum,
+            "transparent_maximum_risk": found.informed_maximum,
+            "p_reid": None if found.planned is None else [_dumped(one) for one in found.planned.beliefs],
+            "planned_payoff": None if found.planned is None else found.planned.payoff,
+            "not_planned": found.unplanned or None,
+            "left_out": found.left_out,
+            "seconds": found.seconds,
+            "division": None if found.division is None else _dumped(found.division),
+            "budget": None if found.played.budget is None else asdict(found.played.budget),
+            "k_anonymity": _recoded(found.played),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison on one request's data, for one recipient after another."""
+
+    request: ReleaseRequest
+    prepared: Prepared
+    table: CountIndex
+    _tables: dict[int, CountIndex] = field(default_factory=dict, repr=False)
+    """The table under each k that the policy does not demand."""
+    _seconds: dict[Hashable, float] = field(default_factory=dict, repr=False)
+    """Time of each outcome; recipients with equal stakes share the outcome and its time."""
+
+    def of(self, recipient: Recipient) -> tuple[ComparedPolicy, ...]:
+        """Every policy for a recipient; one that cannot be applied gives the reason."""
+        self._count()
+        return tuple(self._compared(policy, recipient) for policy in POLICIES)
+
+    def _count(self) -> None:
+        """Count people and records, so that no policy is charged with it."""
+        _ = self.table.people
+        if self.request.policy.generalization.cell_weights == "data":
+            _ = self.table.records
+
+    def _compared(self, policy: Policy, recipient: Recipient) -> ComparedPolicy:
+        request, people = self.request, self.table.population.total
+        asked = _planning(request) if policy.plans else request
+        k, figures, because = None, None, ""
+        try:
+            game = follower_of(asked, recipient, people)
+            table = self.table
+            if policy.method is Method.K_ANONYMITY and table.demands is None:
+                k = self._safe_k(game)
+                table = self._demanding(k)
+            claims = own_follower(asked, recipient, people)
+            figures = self._figures(table, policy.method, game, claims, recipient)
+        except (StageFailed, BadInput) as error:
+            because = _reason(error)
+        chosen = policy.method is request.method_for(recipient) and not policy.plans
+        return ComparedPolicy(policy.name, policy.method, chosen, adversary_of(asked), k, figures, because)
+
+    def _figures(
+        self, table: CountIndex, method: Method, game: Follower, claims: Follower, recipient: Recipient
+    ) -> PolicyFigures:
+        request, weights = self.request, weights_of(self.request)
+        payoffs = own_follower(request, recipient, table.population.total)
+        played, seconds = self._played(table, method, game, weights)
+        kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+        records, total = table.data.counts, table.data.total
+        risk = transparent_risk(played.people[kept], played.effective[kept], records[kept], payoffs)
+        planned, unplanned = None, ""
+        try:
+            planned = _planned(table, played, kept, recipient)
+        except ParameterError as error:
+            unplanned = _reason(error)
+        return PolicyFigures(
+            outcome=policy_outcome(table, played, payoffs),
+            claimed=policy_outcome(table, played, claims),
+            claimed_maximum=risk.naive_maximum_risk,
+            informed_maximum=risk.maximum_risk,
+            planned=planned,
+            unplanned=unplanned,
+            seconds=seconds,
+            left_out=float(records[~kept].sum() / total),
+            played=played,
+            division=division_fact(table, played, request.policy.generalization.cell_weights),
+        )
+
+    def _played(
+        self, table: CountIndex, method: Method, game: Follower, weights: Floats
+    ) -> tuple[Generalization, float]:
+        cell_weights = self.request.policy.generalization.cell_weights
+        start = perf_counter()
+        played = play(table, method, game, weights, cell_weights)
+        took = perf_counter() - start
+        key = method, game, None if table.demands is None else table.demands.k
+        return played, self._seconds.setdefault(key, took)
+
+    def _safe_k(self, game: Follower) -> int:
+        safe, records = game.safe_group, self.table.data.total
+        if not np.isfinite(safe):
+            raise StageFailed("the policy has no k, and no group is so large that this recipient attempts nothing")
+        k = max(ceil(safe * _EXACT), 1)
+        if k > records:
+            raise StageFailed(
+                "the policy has no k, and groups that this recipient leaves alone are larger than the file",
+                expected=f"at most {records:,} records",
+                got=f"{k:,}",
+            )
+        return k
+
+    def _demanding(self, k: int) -> CountIndex:
+        if k not in self._tables:
+            self._tables[k] = self.table.demanding(plain_demands(k, self.prepared))
+        return self._tables[k]
+
+
+def _planning(request: ReleaseRequest) -> ReleaseRequest:
+    """The request with a sequential adversary in its game."""
+    terms = request.policy.generalization.model_copy(update={"adversary": "sequential"})
+    return request.model_copy(update={"policy": request.policy.model_copy(update={"generalization": terms})})
+
+
+def _planned(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], recipient: Recipient) -> Planned:
+    profile = recipient_profile(recipient, played, kept).profile
+    groups = released_groups(table, played, kept, profile.prior)
+    stakes, records = recipient.stakes, table.data.counts[kept]
+    payoffs = stakes.benefit * played.kept[kept] - stakes.loss * judged_risks(profile, groups)
+    return Planned(beliefs(profile, groups), float(records @ payoffs / table.data.total))
+
+
+def _dumped(fact: Fact) -> dict[str, Any]:
+    return fact.model_dump(mode="json")
+
+
+def _recoded(played: Generalization) -> dict[str, Any] | None:
+    if played.k_anonymity is None:
+        return None
+    return asdict(played.k_anonymity) | {"levels": dict(played.k_anonymity.levels)}
+
+
+def _reason(error: StageFailed | BadInput) -> str:
+    """The error, with what was expected and got, in one clause."""
+    parts = error.fields()
+    got = [f"{name} {parts[name]}" for name in ("expected", "got") if name in parts]
+    return f"{error.what} ({', '.join(got)})" if got else error.what

@@ -1,0 +1,356 @@
+"""All figures of one recipient's release: risk before and after, the game, the fields, and the gate figures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.facts import (
+    FieldFact,
+    GameFact,
+    PolicyOutcome,
+    RiskFact,
+    RiskView,
+    TransparentRisk,
+    ZipTableFact,
+)
+from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.outcome import division_fact, policy_outcome
+from tasks.assessments.identity.pooled import coalition_fact
+from tasks.assessments.identity.sharing import sharing_fact
+from tasks.candidate.coalition import Coalition, coalitions_of, worst
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import StageFailed
+from tasks.generalization.budget.kept import of_copy
+from tasks.generalization.demands import in_words
+from tasks.generalization.game import Floats, Follower
+from tasks.generalization.kanonymity.kept import check_copy
+from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.sequential_follower import Belief
+from tasks.generalization.setting import follower_of, own_follower, weights_of
+from tasks.generalization.suppression import class_sizes
+from tasks.generalization.transparency import cell_numbers
+from tasks.generalization.zip3 import zip_table
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Measure, Method, Policy, Recipient, ReleaseRequest, Role, SafeHarborRule
+
+THREATS = (
+    "Prosecutor: knows that the target is in the file.",
+    "Journalist: picks any target in the population.",
+    "Marketer: links as many records as possible.",
+    "Informed recipient: knows the hierarchies, the rule and the stakes, and has the population's counts.",
+    "Recipient who plans: tries one candidate after another for as long as it pays, at the risk of a penalty.",
+    "Acquaintance: knows that a person is in the file, and some of its attributes, and learns the rest.",
+    "Holder of the original file: links it to the release, with or without the rule and the maskings known.",
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Score of one recipient's generalized file."""
+
+    risk: RiskFact
+    fields: tuple[FieldFact, ...]
+    figures: dict[Measure, float]
+
+
+def residual_risk(
+    table: CountIndex,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    payoffs: Follower,
+    threshold: float,
+    *,
+    small_cell: int,
+    classes: Counts | None = None,
+) -> tuple[RiskView, TransparentRisk]:
+    """Risk of the records that are released; ``classes`` by data tuple, where they are not those of the file alone."""
+    records = table.data.counts[kept]
+    people, effective = played.people[kept], played.effective[kept]
+    if classes is None:
+        classes = class_sizes(cell_numbers(played.cells[kept], table.axis_sizes), records)
+    else:
+        classes = classes[kept]
+    return (
+        risk_view(classes, people, records, threshold, small_cell),
+        transparent_risk(people, effective, records, payoffs),
+    )
+
+
+def gate_figures(
+    table: CountIndex,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    payoffs: Follower,
+    risk: tuple[RiskView, TransparentRisk],
+) -> dict[Measure, float]:
+    """Every figure of one copy that a gate can use; payoff and information count suppressed records as nothing."""
+    residual, transparent = risk
+    records, total = table.data.counts, table.data.total
+    informed = payoffs.publisher(payoffs.benefit * played.kept, played.effective)
+    return {
+        Measure.TRANSPARENT_MAXIMUM: transparent.maximum_risk,
+        Measure.TRANSPARENT_MEAN: transparent.mean_risk,
+        Measure.TRANSPARENT_ATTACKED: transparent.attacked_share,
+        Measure.TRANSPARENT_EXPECTED: transparent.expected_reidentifications,
+        Measure.PROSECUTOR_MAXIMUM: residual.prosecutor.maximum,
+        Measure.PROSECUTOR_MEAN: residual.prosecutor.mean,
+        Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
+        Measure.JOURNALIST_MEAN: residual.journalist.mean,
+        Measure.SMALLEST_CLASS: float(residual.smallest_class),
+        Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
+        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
+        Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
+    }
+
+
+def identity_figures(  # noqa: PLR0917
+    table: CountIndex,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    payoffs: Follower,
+    risk: tuple[RiskView, TransparentRisk],
+    coalitions: Sequence[Coalition],
+    policy: Policy,
+) -> dict[Measure, float]:
+    """Gate figures of identity disclosure: for each, the worst of the copy alone and of every coalition.
+
+    ``risk`` is that of the copy alone.
+    """
+    pooled = []
+    for one in coalitions:
+        seen = residual_risk(
+            table,
+            one.copy,
+            kept,
+            payoffs,
+            policy.risk_threshold,
+            small_cell=policy.small_cell,
+            classes=one.classes,
+        )
+        pooled.append(gate_figures(table, one.copy, kept, payoffs, seen))
+    return worst(gate_figures(table, played, kept, payoffs, risk), pooled)
+
+
+def score(
+    table: CountIndex,
+    played: Generalization,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    distinct_values: Mapping[str, int],
+    *,
+    compare: Sequence[Method] = tuple(Method),
+) -> Score:
+    """Score a generalization for one recipient.
+
+    Parameters
+    ----------
+    table : CountIndex
+    played : Generalization
+        The method chosen for the recipient.
+    request : ReleaseRequest
+    recipient : Recipient
+    distinct_values : mapping of str to int
+        Distinct values of each column of the microdata.
+    compare : sequence of Method
+        Methods to report beside the chosen one; those that leave a record without a strategy are omitted.
+
+    Raises
+    ------
+    StageFailed
+        If nothing is left to release, or a copy goes without more than a budget or k-anonymity allows.
+    """
+    policy, weights, people = request.policy, weights_of(request), table.population.total
+    payoffs, game = own_follower(request, recipient, people), follower_of(request, recipient, people)
+    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
+    residual = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    coalitions = coalitions_of(table, played, kept, request, recipient)
+    records = table.data.counts
+    place = table.population.find(table.data.keys)
+    own_people = np.where(place >= 0, table.population.counts[place], 0)
+    zips = any(attribute.safe_harbor is SafeHarborRule.ZIP for attribute in request.attributes.values())
+    risk = RiskFact(
+        threats=THREATS,
+        threshold=policy.risk_threshold,
+        initial=risk_view(records, own_people, records, policy.risk_threshold, policy.small_cell),
+        residual=residual[0],
+        transparent=residual[1],
+        game=GameFact(
+            method=played.method.value,
+            weights=dict(zip(request.quasi_identifiers, weights.tolist(), strict=True)),
+            lattice_nodes=int(np.prod([hierarchy.n_levels for hierarchy in table.hierarchies])),
+            cube_cells=table.cube_cells,
+            cube_form=table.people.form,
+            distinct_tuples=len(table.data),
+            cell_weights=policy.generalization.cell_weights,
+            minimum_class_size=policy.generalization.minimum_class_size,
+            suppressed_records=int(records[~kept].sum()),
+            outcomes=compare_methods(
+                table,
+                played,
+                payoffs,
+                weights,
+                cell_weights=policy.generalization.cell_weights,
+                methods=compare,
+                game=game,
+            ),
+            k_anonymity=_k_anonymity(table, request, played),
+            budget=_budget(table, request, played, kept),
+            adversary=adversary_of(request),
+            sharing=sharing_fact(table, played, request, recipient),
+            division=division_fact(table, played, policy.generalization.cell_weights),
+        ),
+        zip_table=_zip_fact() if zips else None,
+        coalitions=tuple(coalition_fact(table, played, kept, one, payoffs) for one in coalitions),
+    )
+    return Score(
+        risk=risk,
+        fields=_fields(table, played, kept, request, distinct_values),
+        figures=identity_figures(table, played, kept, payoffs, residual, coalitions, policy),
+    )
+
+
+def compare_methods(
+    table: CountIndex,
+    chosen: Generalization,
+    payoffs: Follower,
+    weights: Floats,
+    *,
+    cell_weights: str,
+    methods: Sequence[Method],
+    game: Follower | None = None,
+) -> tuple[PolicyOutcome, ...]:
+    """Outcomes of several methods under the same stakes, the chosen one marked.
+
+    ``game`` is the follower of the methods' game where it is not the recipient alone; ``payoffs``, the recipient's own,
+    give the outcomes.
+    """
+    outcomes = []
+    for method in methods:
+        if method is chosen.method:
+            outcomes.append(policy_outcome(table, chosen, payoffs, chosen=True))
+            continue
+        try:
+            other = play(table, method, payoffs if game is None else game, weights, cell_weights)
+        except StageFailed:
+            continue
+        outcomes.append(policy_outcome(table, other, payoffs))
+    return tuple(outcomes)
+
+
+def adversary_of(request: ReleaseRequest) -> str:
+    """The adversary in the game of a request, in the words of the record."""
+    policy = request.policy.generalization
+    if policy.adversary == "one-shot":
+        return policy.adversary
+    return f"{policy.adversary}, {policy.adversary_belief or Belief.SUNK.value}"
+
+
+def _k_anonymity(table: CountIndex, request: ReleaseRequest, played: Generalization) -> KAnonymityFact | None:
+    terms, outcome = request.policy.generalization.k_anonymity, played.k_anonymity
+    if terms is None or outcome is None:
+        return None
+    check_copy(table.data.counts, played.withheld, terms.suppression_limit)
+    return KAnonymityFact(
+        k=terms.k,
+        suppression_limit=terms.suppression_limit,
+        people=terms.people,
+        demands=in_words(terms),
+        kinds=(*(("diversity",) if terms.diversity else ()), *(("closeness",) if terms.closeness else ())),
+        local_recoding=terms.local_recoding,
+        **{**asdict(outcome), "levels": dict(outcome.levels)},
+    )
+
+
+def _budget(
+    table: CountIndex, request: ReleaseRequest, played: Generalization, kept: NDArray[np.bool_]
+) -> BudgetFact | None:
+    terms = request.policy.generalization.budget
+    if terms is None or played.budget is None:
+        return None
+    outcome = of_copy(played.budget, table.hierarchies, table.data, played.cells, kept)
+    return BudgetFact(
+        limits=tuple(
+            LimitFact(**asdict(one), kept=share) for one, share in zip(outcome.limits, outcome.kept, strict=True)
+        ),
+        least_people=terms.least_people,
+        least_records=terms.least_records,
+        payoff=outcome.payoff,
+        bound=outcome.bound,
+        without_budget=outcome.without_budget,
+        suppressed_records=0 if played.withheld is None else int(table.data.counts[played.withheld].sum()),
+    )
+
+
+def _zip_fact() -> ZipTableFact:
+    table = zip_table()
+    return ZipTableFact(census=table.census, sha256=table.sha256, restricted_prefixes=tuple(sorted(table.restricted)))
+
+
+def _fields(
+    table: CountIndex,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    request: ReleaseRequest,
+    distinct_values: Mapping[str, int],
+) -> tuple[FieldFact, ...]:
+    axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
+    masked_by = {name: masking.method.value for masking in request.masking for name in masking.attributes}
+    fields = []
+    for name, attribute in request.attributes.items():
+        details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
+        crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
+        fields.append(
+            FieldFact(
+                name=name,
+                role=attribute.role.value,
+                type=attribute.type.value,
+                description=attribute.description or "",
+                safe_harbor=attribute.safe_harbor.value,
+                known_probability=attribute.known_probability,
+                distinct_values=distinct_values[name],
+                treatment=_treatment(attribute.role, played, masked_by.get(name), crossing=crossing),
+                **details,
+            )
+        )
+    return tuple(fields)
+
+
+def _treatment(role: Role, played: Generalization, masked_by: str | None, *, crossing: bool) -> str:
+    if role is Role.DIRECT:
+        return "removed"
+    if role is Role.QUASI:
+        after = ", then k-anonymity" if played.k_anonymity and played.method is not Method.K_ANONYMITY else ""
+        return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"
+    if masked_by:
+        return f"masked ({masked_by})"
+    return "released as collected"
+
+
+def _generalized(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], axis: int) -> dict[str, object]:
+    hierarchy = table.hierarchies[axis]
+    cells, records = played.cells[kept, axis], table.data.counts[kept]
+    levels = released_levels(table, played.levels[kept, axis], cells, axis)
+    per_level = np.bincount(levels, weights=records, minlength=hierarchy.n_levels)
+    sizes = np.concatenate([hierarchy.sizes, table.safe_harbor[axis].extra_sizes])
+    lost = np.log(sizes[cells]) / max(np.log(hierarchy.n_leaves), 1e-12)
+    return {
+        "levels": tuple(
+            "as collected" if level == 0 else "withheld" if level == hierarchy.n_levels - 1 else f"level {level}"
+            for level in range(hierarchy.n_levels)
+        ),
+        "groups_per_level": tuple(len(labels) for labels in hierarchy.labels),
+        "records_per_level": tuple(int(count) for count in per_level),
+        "information_kept": float(1.0 - records @ lost / records.sum()),
+    }
+
+
+def released_levels(table: CountIndex, played: Codes, cells: Codes, axis: int) -> Codes:
+    """Level of each released group; a group that only Safe Harbor has counts as its covering level."""
+    hierarchy = table.hierarchies[axis]
+    own = cells < hierarchy.axis_length
+    return np.where(own, hierarchy.axis_levels[np.where(own, cells, 0)], played)

@@ -1,0 +1,191 @@
+"""The terms of a recipient that may be uncertain, and the recipient with some of them set.
+
+What the request does not declare follows from a set term as it does from a declared one: the recipient's gain from the
+loss, the cost of an exploit from the cost of an attempt (see ``tasks.adversary.profile``).
+"""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+from scipy.special import logit
+
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.core.errors import ParameterError
+from tasks.request.model import AdversaryTerms, Measure, Recipient, ReleaseRequest
+
+
+class Term(StrEnum):
+    """A term that may be uncertain."""
+
+    BENEFIT = "benefit"
+    LOSS = "loss"
+    GAIN = "gain"
+    COST = "cost"
+    PRIOR = "prior"
+    PENALTY = "penalty"
+    DETECTION = "detection"
+    """Probability that the first exploit is detected."""
+    DETECTION_SLOPE = "detection_slope"
+    """h1, by which its log odds grow from exploit to exploit."""
+    ACCESS_COST = "access_cost"
+    LINK_COST = "link_cost"
+    EXPLOIT_COST = "exploit_cost"
+
+
+_STAKES = frozenset({Term.BENEFIT, Term.LOSS, Term.GAIN, Term.COST})
+_DETECTIONS = frozenset({Term.DETECTION, Term.DETECTION_SLOPE})
+_STEEPEST = 700.0
+_PROBABILITIES = frozenset({Term.PRIOR, Term.DETECTION})
+_FROM_ZERO = frozenset({Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.EXPLOIT_COST})
+
+GAME = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED, Measure.PUBLISHER_PAYOFF})
+"""Measures that depend on the adversary in the game."""
+SEQUENTIAL = frozenset(
+    {
+        Measure.SEQUENTIAL_MAXIMUM,
+        Measure.SEQUENTIAL_MEAN,
+        Measure.SEQUENTIAL_ATTACKED,
+        Measure.SEQUENTIAL_EXPECTED,
+    }
+)
+"""Measures that depend on the sequential adversary."""
+DEPENDENT = GAME | SEQUENTIAL
+"""Measures that depend on the terms; all others are those of the file."""
+
+_WORSE_WHEN_LARGER = frozenset({Term.LOSS, Term.GAIN})
+
+
+def with_terms(recipient: Recipient, terms: Mapping[Term, float]) -> Recipient:
+    """The recipient with some terms set.
+
+    Raises
+    ------
+    ParameterError
+        If a value is outside its term's range.
+    """
+    for term, value in terms.items():
+        _check(term, value)
+    stakes = {term.value: value for term, value in terms.items() if term in _STAKES}
+    planned = {term.value: value for term, value in terms.items() if term not in _STAKES}
+    if Term.DETECTION in terms:
+        del planned[Term.DETECTION.value]
+        planned["detection_intercept"] = float(logit(terms[Term.DETECTION]))
+    adversary = recipient.adversary or AdversaryTerms()
+    return recipient.model_copy(
+        update={
+            "stakes": recipient.stakes.model_copy(update=stakes),
+            "adversary": adversary.model_copy(update=planned) if planned else recipient.adversary,
+        }
+    )
+
+
+def check_ends(term: Term, ends: tuple[float, float]) -> None:
+    """Check that a term can have all values between two.
+
+    Raises
+    ------
+    ParameterError
+        If an end is outside the term's range.
+    """
+    for end in ends:
+        _check(term, end)
+
+
+def influences(request: ReleaseRequest, recipient: Recipient, term: Term) -> frozenset[Measure]:
+    """Measures that a term can change, given what the request declares."""
+    if term is Term.BENEFIT:
+        return frozenset({Measure.PUBLISHER_PAYOFF})
+    declared, own_gain = recipient.adversary or AdversaryTerms(), recipient.stakes.gain is not None
+    one_attempt = term in {Term.GAIN, Term.COST} or (term is Term.LOSS and not own_gain)
+    if term is Term.COST:
+        planned = declared.exploit_cost is None
+    elif term in {Term.LOSS, Term.GAIN}:
+        planned = declared.gain is None and one_attempt
+    else:
+        planned = True
+    found = SEQUENTIAL if planned else frozenset()
+    if planned if is_planned_against(request) else one_attempt:
+        found |= GAME
+    return found | ({Measure.PUBLISHER_PAYOFF} if term is Term.LOSS else frozenset())
+
+
+def is_planned_against(request: ReleaseRequest) -> bool:
+    """Whether the game, and with it the definition of attacked, is that of a sequential adversary."""
+    return request.policy.generalization.adversary == "sequential"
+
+
+def larger_is_worse(term: Term) -> bool:
+    """Whether no measure that is monotone in a term gets better as the term grows; if not, none gets worse."""
+    return term in _WORSE_WHEN_LARGER
+
+
+def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile, *, planned: bool) -> bool:
+    """Whether a measure of a given file only gets worse, or only better, as a term grows.
+
+    Parameters
+    ----------
+    term : Term
+    measure : Measure
+    profile : AdversaryProfile
+        For the limit on penalties.
+    planned : bool
+        Whether the game is that of a sequential adversary.
+
+    Notes
+    -----
+    What an attempt brings, less what it costs, grows with the gain and falls with the costs, in every state of the
+    plan; so does the set of states in which the adversary goes on. The number of fines does not depend on either. A
+    higher probability of detection lowers the worth of the plan, and with it the set of records attacked. But where
+    penalties are limited it also exhausts them sooner; the adversary then continues without further fines, so the
+    number of exploits may rise. A higher prior makes success likelier and, without a register, adds candidates.
+    """
+    if measure not in SEQUENTIAL and not (planned and measure in GAME):
+        return True
+    if term in _DETECTIONS:
+        return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
+    return term is not Term.PRIOR
+
+
+def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
+    """Refuse an uncertain penalty without detection, and an uncertain detection without a penalty.
+
+    Raises
+    ------
+    ParameterError
+        If one of the two is uncertain and the other neither declared nor uncertain.
+    """
+    declared = recipient.adversary or AdversaryTerms()
+    penalty = recipient.agreement.penalty if declared.penalty is None else declared.penalty
+    detected = recipient.agreement.detection_rate is not None or declared.detection_intercept is not None
+    for term, other, has_other in (
+        (Term.DETECTION, Term.PENALTY, bool(penalty)),
+        (Term.DETECTION_SLOPE, Term.PENALTY, bool(penalty)),
+        (Term.PENALTY, Term.DETECTION, detected),
+    ):
+        if term in terms and other not in terms and not has_other:
+            raise ParameterError(
+                f"the {term.value} is uncertain and there is no {other.value}",
+                where=f"recipient {recipient.id}, {term.value}",
+                expected=f"a {other.value}, declared or uncertain: one deters nobody without the other",
+                got="none",
+                fix=f"declare the {other.value}, or leave the {term.value} out",
+            )
+
+
+def _check(term: Term, value: float) -> None:
+    if term in _PROBABILITIES:
+        valid, expected = 0 < value < 1, "a probability between 0 and 1, neither of them"
+    elif term is Term.DETECTION_SLOPE:
+        valid, expected = abs(value) <= _STEEPEST, f"a number from -{_STEEPEST:g} to {_STEEPEST:g}"
+    elif term in _FROM_ZERO:
+        valid, expected = 0 <= value < float("inf"), "a finite number from 0"
+    else:
+        valid, expected = 0 < value < float("inf"), "a finite number greater than 0"
+    if not valid:
+        raise ParameterError(
+            "an uncertain term is outside its range",
+            where=term.value,
+            expected=expected,
+            got=f"{value:g}",
+            fix="correct the term's distribution",
+        )

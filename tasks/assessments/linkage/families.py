@@ -1,0 +1,144 @@
+"""The families of learned distances of Torra 2016 by name, each learned on a release (slides 22 to 42).
+
+A distance is learned from half of some people and tried on the other half. Weights, ordered weights and Choquet
+integrals weigh the distances of all known attributes, generalized or masked; matrices need signed differences and
+compare the masked numbers alone.
+"""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.files import Files, Positions
+from tasks.assessments.linkage.holdings import Holdings
+from tasks.assessments.linkage.judged import link_figure
+from tasks.assessments.linkage.learning.certificate import Certificate
+from tasks.assessments.linkage.learning.components import Components, components_to_link
+from tasks.assessments.linkage.learning.family import MATRICES, Kind
+from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.mixed import components
+from tasks.core.errors import ParameterError
+
+LEARNED_FROM = 200
+"""Most people to learn from; as many others test the result."""
+FEWEST_LEARNED_FROM = 20
+
+DISTANCES = {
+    "mean": Kind.WEIGHTED_MEAN,
+    "owa": Kind.OWA,
+    "choquet": Kind.CHOQUET,
+    "bilinear": Kind.BILINEAR,
+    "mahalanobis": Kind.MAHALANOBIS,
+}
+"""The families by the name that a user gives."""
+
+
+@dataclass(frozen=True)
+class FamilyLearned:
+    """A family's distance, learned from some people and tried on others."""
+
+    kind: Kind
+    attributes: tuple[str, ...]
+    """Names of the attributes that are compared."""
+    equal: tuple[Linkage, Linkage]
+    """Links by equal weights: of the people it was learned from, and of the others."""
+    learned: tuple[Linkage, Linkage]
+    """The same by the learned distance."""
+    shares: dict[str, float]
+    """Part of each attribute in the distance, together 1."""
+    parameters: int
+    pairs: int
+    """Pairs of a person to learn from and the released record of any of the people."""
+    certificate: Certificate | None
+    """Quality of the parameters; None of a Mahalanobis distance, for which nothing is searched."""
+    seconds: float
+    """Time of learning, the proof included."""
+
+    def document(self) -> dict[str, Any]:
+        """The figures for programs."""
+        linked = {"equal": self.equal, "learned": self.learned}
+        figures = {
+            name: {"in_sample": _figure(inside), "out_of_sample": _figure(outside)}
+            for name, (inside, outside) in linked.items()
+        }
+        return asdict(self) | figures
+
+
+def learn_family(held: Holdings, name: str, generator: np.random.Generator) -> FamilyLearned:
+    """Learn the distance of one family.
+
+    Parameters
+    ----------
+    held : Holdings
+        The intruder's holdings of the release.
+    name : str
+        One of ``DISTANCES``.
+    generator : numpy Generator
+        Draws the people.
+
+    Raises
+    ------
+    ParameterError
+        If there are too few records or attributes to learn from, or the family cannot compare these.
+    """
+    kind = DISTANCES[name]
+    people = drawn_people(held, generator)
+    given = _compared(held, kind, people)
+    teachers = half_of(people, generator)
+    started = time.perf_counter()
+    found = learn(given, kind, generator, records=teachers, certificate=True, cells=0)
+    seconds = time.perf_counter() - started
+    others = np.setdiff1d(np.arange(len(people)), teachers)
+    equal = learn(given, Kind.ARITHMETIC_MEAN, generator, records=teachers).distance
+    return FamilyLearned(
+        kind=kind,
+        attributes=given.names,
+        equal=(equal.link(given, teachers), equal.link(given, others)),
+        learned=(found.in_sample, found.distance.link(given, others)),
+        shares=found.distance.attribute_shares,
+        parameters=len(found.distance.parameters),
+        pairs=len(teachers) * len(people),
+        certificate=found.certificate,
+        seconds=seconds,
+    )
+
+
+def _figure(linked: Linkage) -> dict[str, Any]:
+    return link_figure(linked).model_dump(mode="json")
+
+
+def drawn_people(held: Holdings, generator: np.random.Generator) -> Positions:
+    """People to learn from and to try on, as positions among the released records in ascending order."""
+    return np.sort(generator.permutation(len(held.released))[: 2 * LEARNED_FROM])
+
+
+def half_of(people: Positions, generator: np.random.Generator) -> Positions:
+    """Positions of the half of some people who teach, in ascending order."""
+    return np.sort(generator.permutation(len(people))[: len(people) // 2])
+
+
+def mixed_components(held: Holdings, people: Positions) -> Components:
+    """Distances of some people to the released records of all of them, in every known attribute that is compared."""
+    return components_to_link(components(held.mixed(people)), names=held.compared)
+
+
+def _compared(held: Holdings, kind: Kind, people: Positions) -> Files | Components:
+    matrix = kind in MATRICES
+    names = held.number_names if matrix else held.compared
+    if len(names) < 2 or len(people) < 2 * FEWEST_LEARNED_FROM:
+        raise ParameterError(
+            "there is too little to learn a distance from",
+            where="--distance",
+            expected=f"at least two known {'masked numbers' if matrix else 'attributes'} that vary and "
+            f"{2 * FEWEST_LEARNED_FROM} released records",
+            got=f"{len(names)} and {len(people)}",
+            fix="learn a weighted mean, or mask numbers that may be known" if matrix else "let the intruder know more",
+        )
+    if not matrix:
+        return mixed_components(held, people)
+    numbers = held.numbers
+    original, masked = numbers.original[people], numbers.masked[people]
+    return replace(numbers, original=original, masked=masked, truth=np.arange(len(people)))

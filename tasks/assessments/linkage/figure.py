@@ -1,0 +1,108 @@
+"""The figure of an attack: never a bare share, but with its interval, its count and what guessing would reach."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+CONFIDENCE = 0.95
+"""Level of every interval."""
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Number of the intruder's records that an attack links to their own masked record."""
+
+    expected_correct: float
+    """Records linked correctly; a tie counts 1/size where the truth is among the tied, 0 to ``n``."""
+    n: int
+    """Records that the intruder tried to link."""
+    baseline: float
+    """Share that guessing reaches: 1 over the number of masked records."""
+    certain_matches: int = 0
+    """Records left with one candidate, which is the right one: the intruder is sure and correct."""
+    single_candidates: int = 0
+    """Records left with one candidate, right or wrong; more than ``certain_matches`` where the intruder is misled."""
+    no_candidates: int = 0
+    """Records left with none: the method or its parameter is not what the intruder takes it for."""
+
+    @property
+    def share_correct(self) -> float:
+        """Expected share of correct links, 0 to 1."""
+        return self.expected_correct / self.n
+
+    @property
+    def certain_share(self) -> float:
+        """Share of records that are matched with certainty, 0 to 1."""
+        return self.certain_matches / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson score interval of ``share_correct`` at ``CONFIDENCE``."""
+        return wilson(self.expected_correct, self.n)
+
+    @property
+    def proves_something(self) -> bool:
+        """Whether the attack beats guessing: the interval lies above the baseline.
+
+        An attack that does not, says nothing about how safe the file is.
+        """
+        return self.interval[0] > self.baseline
+
+
+def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Score interval of a share (Wilson 1927), not clipped at counts of 0 or n.
+
+    Parameters
+    ----------
+    correct : float
+        Successes, 0 to n. Shared ties make it fractional; it then varies less than a count does, and the interval is
+        wide rather than narrow.
+    n : int
+        Trials, from 1.
+    confidence : float
+        Between 0 and 1, neither of them.
+
+    Examples
+    --------
+    >>> tuple(round(end, 4) for end in wilson(8, 10))
+    (0.4902, 0.9433)
+    """
+    z2 = float(scipy.special.ndtri(0.5 + confidence / 2)) ** 2
+    share = correct / n
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def linkage(
+    credit: Floats,
+    n_masked: int,
+    set_sizes: NDArray[np.int64] | None = None,
+    counts: NDArray[np.int64] | None = None,
+) -> Linkage:
+    """The figure of an attack.
+
+    Parameters
+    ----------
+    credit : array of shape (n_records,)
+        1/size of the tie that holds the truth, 0 where it does not.
+    n_masked : int
+        Masked records to choose from.
+    set_sizes : array of shape (n_records,), optional
+        Candidates that the intruder is left with by reasoning, before any distance. Leave out where there is none.
+    counts : array of shape (n_records,), optional
+        Records that each entry stands for; one where not given.
+    """
+    counts = np.ones(len(credit), dtype=np.int64) if counts is None else counts
+    certain = single = none = 0
+    if set_sizes is not None:
+        alone = set_sizes == 1
+        certain, single = int(counts[alone & (credit > 0)].sum()), int(counts[alone].sum())
+        none = int(counts[set_sizes == 0].sum())
+    return Linkage(math.fsum((counts * credit).tolist()), int(counts.sum()), 1 / n_masked, certain, single, none)

@@ -1,0 +1,206 @@
+"""Files of the intruder: the masked file, and original records with some attributes of some individuals.
+
+The worst case is the whole original file. ``Knowledge`` says how much less it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tasks.assessments.linkage.figure import Floats
+from tasks.core.errors import ParameterError, row_positions
+
+Positions = NDArray[np.intp]
+Scale = Literal["own", "masked"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The part of the original file that the intruder has."""
+
+    attributes: tuple[int, ...] | None = None
+    """Positions of the known attributes; None is all."""
+    records: tuple[int, ...] | None = None
+    """Positions of the known individuals' records; None is everybody's."""
+
+
+EVERYTHING = Knowledge()
+"""The worst case: the original file."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Two numeric files over the attributes that the intruder knows, checked; made by ``files_to_link``."""
+
+    original: Floats
+    """The intruder's records, shape (n_known_records, n_known_attributes)."""
+    masked: Floats
+    """The released records, shape (n_records, n_known_attributes)."""
+    truth: Positions
+    """Position in ``masked`` of each of the intruder's records; only used to score an attack."""
+    attributes: tuple[int, ...]
+    """Position of each known attribute in the file."""
+    names: tuple[str, ...]
+    """Names of the known attributes, for messages."""
+    n_attributes: int
+    """Attributes of the whole file."""
+
+    @property
+    def knows_everybody(self) -> bool:
+        """Whether the intruder's file lists everybody who is in the masked file."""
+        return len(self.original) == len(self.masked)
+
+
+def files_to_link(
+    original: ArrayLike, masked: ArrayLike, knowledge: Knowledge = EVERYTHING, names: Sequence[str] | None = None
+) -> Files:
+    """Check the two files and keep what the intruder knows.
+
+    Parameters
+    ----------
+    original, masked : array_like of shape (n_records, n_attributes)
+        Record i of the masked file is record i of the original, masked.
+    knowledge : Knowledge
+    names : sequence of str, optional
+        Names of the attributes; numbered where not given.
+
+    Raises
+    ------
+    ParameterError
+        If the files are empty, differ in shape, are not numeric, hold missing or infinite values, if a known attribute
+        is the same in all masked records, or if the knowledge names what is not there.
+    """
+    before, after = _numbers(original, "original file"), _numbers(masked, "masked file")
+    if before.shape != after.shape:
+        raise ParameterError(
+            "the two files cannot be paired",
+            where="original and masked file",
+            expected="the same number of records and of attributes",
+            got=f"{before.shape[0]} × {before.shape[1]} and {after.shape[0]} × {after.shape[1]}",
+            fix="give the masked file of the same records and attributes, in the same order",
+        )
+    n_records, n_attributes = before.shape
+    called = tuple(names) if names is not None else tuple(f"attribute {i + 1}" for i in range(n_attributes))
+    if len(called) != n_attributes:
+        raise _refused("names", f"{n_attributes} names, one an attribute", f"{len(called)}", "name every attribute")
+    attributes = chosen(knowledge.attributes, n_attributes, "known attributes")
+    truth = chosen(knowledge.records, n_records, "known records")
+    known = tuple(called[attribute] for attribute in attributes)
+    after = np.ascontiguousarray(after[:, attributes])
+    before = np.ascontiguousarray(before[np.ix_(truth, attributes)])
+    _check_finite(before, known, "original file")
+    _check_finite(after, known, "masked file")
+    _check_varies(after, known, "masked file")
+    return Files(before, after, truth, tuple(map(int, attributes)), known, n_attributes)
+
+
+def common_scale(files: Files, scale: Scale | None = None) -> tuple[Floats, Floats]:
+    """Both files standardised, so that attributes can be added up.
+
+    Parameters
+    ----------
+    files : Files
+    scale : {"own", "masked"}, optional
+        ``"own"`` standardises each file by its own mean and standard deviation, as in the literature. ``"masked"`` uses
+        the masked file's for both, which an intruder needs who holds a few individuals only. Where not given, the
+        first for an intruder who holds everybody, else the second.
+
+    Returns
+    -------
+    original, masked : array of shape (n, n_known_attributes)
+        In standard deviations.
+
+    Raises
+    ------
+    ParameterError
+        If an attribute is the same in all records of a file that is to be standardised by itself.
+    """
+    mean, spread = files.masked.mean(axis=0), files.masked.std(axis=0)
+    masked = (files.masked - mean) / spread
+    if scale == "masked" or (scale is None and not files.knows_everybody):
+        return (files.original - mean) / spread, masked
+    _check_varies(files.original, files.names, "original file")
+    return (files.original - files.original.mean(axis=0)) / files.original.std(axis=0), masked
+
+
+def _numbers(values: ArrayLike, where: str) -> Floats:
+    given = np.asarray(values)
+    if given.dtype.kind not in "iuf":
+        raise ParameterError(
+            "record linkage of numeric files needs numbers",
+            where=where,
+            expected="whole or floating-point numbers",
+            got="another type of value",
+            fix="leave out attributes that are not numeric",
+        )
+    if given.ndim != 2 or 0 in given.shape:
+        raise ParameterError(
+            "there is nothing to link",
+            where=where,
+            expected="a table of at least one record and one attribute",
+            got=f"an array of shape {given.shape}",
+            fix="give records in rows and attributes in columns",
+        )
+    return np.asarray(given, dtype=np.float64)
+
+
+def chosen(wanted: Sequence[int] | None, available: int, where: str) -> Positions:
+    """Positions that an intruder knows, checked; all where not given.
+
+    Parameters
+    ----------
+    wanted : sequence of int or None
+    available : int
+        How many there are.
+    where : str
+        What they are positions of, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If there are none, one is not there, or one is named twice.
+    """
+    if wanted is None:
+        return np.arange(available)
+    positions = np.asarray(wanted)
+    if positions.size == 0:
+        raise _refused(where, "at least one", "none", "an intruder who knows nothing cannot be tested")
+    if positions.dtype.kind not in "iu" or positions.min() < 0 or positions.max() >= available:
+        raise _refused(where, f"positions from 0 to {available - 1}", "others", "name positions of the file")
+    if len(np.unique(positions)) < len(positions):
+        raise _refused(where, "each position once", "repeated positions", "name each once")
+    return positions.astype(np.intp)
+
+
+def _check_finite(values: Floats, names: Sequence[str], where: str) -> None:
+    for name, column in zip(names, values.T, strict=True):
+        bad = np.flatnonzero(~np.isfinite(column))
+        if len(bad):
+            raise ParameterError(
+                "a value is missing or infinite",
+                where=f"{where}, {name}, {row_positions(bad)}",
+                expected="a finite number in every record",
+                got=f"{len(bad)} without",
+                fix="complete the records or leave them out of both files",
+            )
+
+
+def _check_varies(values: Floats, names: Sequence[str], where: str) -> None:
+    with np.errstate(over="ignore", under="ignore"):
+        spread = values.std(axis=0)
+    for name, column, deviation in zip(names, values.T, spread, strict=True):
+        if column.min() == column.max() or not 0 < deviation < np.inf:
+            raise ParameterError(
+                "an attribute has no standard deviation",
+                where=f"{where}, {name}",
+                expected="two values that differ, neither too little nor too much for a double to square",
+                got="an attribute that is the same in all records, or beyond such numbers",
+                fix="leave the attribute out of the attack; it tells records from one another in no way",
+            )
+
+
+def _refused(where: str, expected: str, got: str, fix: str) -> ParameterError:
+    return ParameterError("what the intruder knows cannot be used", where=where, expected=expected, got=got, fix=fix)

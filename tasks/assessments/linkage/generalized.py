@@ -1,0 +1,182 @@
+"""Record linkage of generalized releases: which records can be a person's, and which is likeliest.
+
+From the least to the most informed: the nearest cell by a distance on hierarchies; any cell that holds the person's
+values; of those the one that fewest people match; and, knowing the rule, only cells that the rule gives people with
+these values. The intruder holds the original values of the attacked individuals, all attributes or some.
+
+An attack works on distinct tuples and distinct cells and never compares records with records.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
+from tasks.assessments.linkage.files import Positions
+from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs
+from tasks.assessments.linkage.nearest import tie_limit
+from tasks.core.errors import ParameterError
+from tasks.generalization.transparency import cell_numbers
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
+
+
+def matching_linkage(files: GeneralizedFiles) -> Linkage:
+    """Guess among the released records whose cell holds the known values (the prosecutor of a file without its rule).
+
+    Certain matches are individuals with a single such record, their own.
+
+    Parameters
+    ----------
+    files : GeneralizedFiles
+    """
+    return _linked_to_containing(files, np.zeros(len(files.cells)))
+
+
+def likely_linkage(files: GeneralizedFiles, people: Counts) -> Linkage:
+    """Guess the record of which fewest people can be the owner, knowing the population and not the rule.
+
+    A record whose cell n_p people match is the individual's with probability 1/n_p.
+
+    Parameters
+    ----------
+    files : GeneralizedFiles
+    people : array of shape (n_tuples,)
+        n_p of each tuple's cell, in the known attributes (``people_matching`` counts them); below 1 counts as 1. Equal
+        for tuples in one cell.
+
+    Raises
+    ------
+    ParameterError
+        If tuples that are released as one cell have different n_p.
+    """
+    released = np.flatnonzero(files.cell_of >= 0)
+    cell, claimed = files.cell_of[released], np.maximum(people[released], 1)
+    n_p = np.zeros(len(files.cells))
+    n_p[cell] = claimed
+    if (n_p[cell] != claimed).any():
+        raise ParameterError(
+            "the people who match a cell cannot be told",
+            where="people",
+            expected="one number for each released cell, counted in the attributes that the intruder knows",
+            got="different numbers for tuples in one cell",
+            fix="count the people with people_matching, for the same attributes",
+        )
+    return _linked_to_containing(files, n_p)
+
+
+@dataclass(frozen=True)
+class OwnCells:
+    """Cell that the rule gives each tuple of the population, for an intruder who can run it."""
+
+    codes: Codes
+    """Leaf codes, shape (n_population_tuples, n_attributes)."""
+    cells: Codes
+    """Cell that the rule gives, in axis positions, same shape."""
+    people: Counts
+    """People of each tuple, shape (n_population_tuples,)."""
+
+
+def own_cell_linkage(
+    files: GeneralizedFiles, population: OwnCells | None = None, *, likeliest: bool = False
+) -> Linkage:
+    """Guess among the records in cells that the rule gives people with the known values.
+
+    The rule is deterministic: who knows all quasi-identifiers of a person knows the cell, and is left with its class.
+    Who knows some, is left with the cells of everybody in the data or the population who agrees in them.
+
+    Parameters
+    ----------
+    files : GeneralizedFiles
+    population : OwnCells, optional
+        With all attributes known it makes no difference.
+    likeliest : bool
+        Prefer, among those cells, that with the largest share of people who agree in the known attributes: each of the
+        n_T people whose own cell it is may be a record's owner, and those who agree may be the individual. Else all
+        candidates are alike.
+
+    Notes
+    -----
+    Transparency attack after Torra 2016, slides 49–60: B(x) holds the masked records that the method, with its
+    parameters, can have made of x.
+    """
+    release = files.release
+    released, of = np.unique(cell_numbers(release.cells[release.kept], release.axis_sizes), return_inverse=True)
+    counts = np.rint(np.bincount(of, release.records[release.kept], len(released))).astype(np.int64)
+    codes, cells, people = release.leaves, release.cells, release.records
+    if population is not None:
+        codes, cells = np.vstack([codes, population.codes]), np.vstack([cells, population.cells])
+        people = np.concatenate([np.zeros_like(people), population.people])
+    row = _rows_that_agree(files, codes)
+    cell = _places(released, cell_numbers(cells, release.axis_sizes))
+    agree = (row >= 0) & (cell >= 0)
+    pairs, of = np.unique(row[agree] * len(released) + cell[agree], return_inverse=True)
+    cost = np.zeros(len(pairs))
+    if likeliest:
+        everybody = np.bincount(cell[cell >= 0], people[cell >= 0], len(released))
+        cost = np.maximum(everybody[pairs % len(released)], 1) / np.maximum(np.bincount(of, people[agree]), 1)
+    pair_row, pair_cell = np.divmod(pairs, len(released))
+    best = _best(len(files.asked), pair_row, cost, counts[pair_cell])
+    own = files.row * len(released) + cell[files.attacked]
+    return _figure(files, best, cost[np.searchsorted(pairs, own)], np.ones(len(own), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best candidates of each row asked for, shape (n_asked,)."""
+
+    cost: Floats
+    tied: Counts
+    """Records at that cost."""
+    size: Counts
+    """All candidates."""
+
+
+def _best(n_rows: int, row: Positions, cost: Floats, records: Counts) -> _Best:
+    least = np.full(n_rows, np.inf)
+    np.minimum.at(least, row, cost)
+    tied = np.bincount(row, records * (cost <= tie_limit(least)[row]), n_rows)
+    size = np.bincount(row, records, n_rows)
+    return _Best(least, np.rint(tied).astype(np.int64), np.rint(size).astype(np.int64))
+
+
+def _linked_to_containing(files: GeneralizedFiles, cost: Floats) -> Linkage:
+    """Guess among the cheapest cells that hold the known values."""
+    parts = (
+        _best(block.stop - block.start, row, cost[cell], files.counts[cell])
+        for block, row, cell in containing_pairs(files.groups, files.asked, files.cells)
+    )
+    return _figure(files, _joined(parts), cost[files.own], _own_holds(files))
+
+
+def _joined(parts: Iterable[_Best]) -> _Best:
+    columns = zip(*((part.cost, part.tied, part.size) for part in parts), strict=True)
+    cost, tied, size = (np.concatenate(column) for column in columns)
+    return _Best(cost, tied, size)
+
+
+def _figure(files: GeneralizedFiles, best: _Best, own_cost: Floats, inside: Flags) -> Linkage:
+    limit = tie_limit(best.cost)[files.row]
+    hit = inside & (own_cost <= limit)
+    credit = np.where(hit, 1 / np.maximum(best.tied[files.row], 1), 0.0)
+    return linkage(credit, files.release.released_records, best.size[files.row], files.persons)
+
+
+def _own_holds(files: GeneralizedFiles) -> Flags:
+    inside = np.ones(len(files.row), dtype=np.bool_)
+    for axis, group in enumerate(files.groups):
+        inside &= group.holds(files.asked[files.row, axis], files.cells[files.own, axis])
+    return inside
+
+
+def _rows_that_agree(files: GeneralizedFiles, codes: Codes) -> Positions:
+    """Which of the ``asked`` each tuple agrees with in the known attributes; −1 where none."""
+    sizes = [group.n_leaves for group in files.groups]
+    return _places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
+
+
+def _places(numbers: Counts, wanted: Counts) -> Positions:
+    """Place of each number in an ordered array; −1 where it is not there."""
+    place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    return np.where(numbers[place] == wanted, place, -1)

@@ -1,0 +1,182 @@
+"""A learned distance: its parameters, what they say about the attributes, and linkage by it."""
+
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from tasks.assessments.linkage.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.files import Files, Positions, Scale
+from tasks.assessments.linkage.learning.components import Components
+from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, MEASURES, Kind, matrix_of
+from tasks.assessments.linkage.learning.pairs import NumericPairs, Pairs, distances, pairs_of
+from tasks.assessments.linkage.nearest import nearest_credit, tie_limit
+from tasks.core.errors import ParameterError
+
+_NEGATIVE = -1e-9
+
+
+@dataclass(frozen=True)
+class LearnedDistance:
+    """A squared distance between standardised records, linear in its parameters."""
+
+    kind: Kind
+    """The family."""
+    parameters: Floats
+    """In the order of ``learning.family.features``, the largest 1 in size, shape (n_parameters,)."""
+    names: tuple[str, ...]
+    """The attributes that are compared."""
+
+    @property
+    def weights(self) -> Floats:
+        """The parameters of a mean or an OWA as weights that add up to 1, of any other family as they are."""
+        if self.kind in MATRICES | MEASURES:
+            return self.parameters
+        weights: Floats = self.parameters / self.parameters.sum()
+        return weights
+
+    @property
+    def matrix(self) -> Floats:
+        """The matrix of a bilinear form, shape (n_attributes, n_attributes); that of a mean is diagonal.
+
+        Raises
+        ------
+        ParameterError
+            For an OWA or a Choquet integral, which are not bilinear.
+        """
+        if self.kind in MATRICES:
+            return matrix_of(self.parameters)
+        if self.kind in ADDITIVE:
+            return np.diag(self.parameters)
+        raise ParameterError(
+            "a distance that is no bilinear form has no matrix",
+            where="kind of distance",
+            expected="a mean or a bilinear form",
+            got=self.kind.value,
+            fix="read the parameters",
+        )
+
+    @property
+    def attribute_shares(self) -> dict[str, float]:
+        """Share of each attribute in identifying people: 0 to 1, together 1.
+
+        The weights of a mean; the Shapley values of a Choquet integral's measure; of a matrix, the sizes of an
+        attribute's row, so that an interaction counts half for either attribute, and a diagonal matrix gives its
+        weights. An OWA is a Choquet integral that treats all attributes alike, so that each has the same part. The
+        parts are comparable because attributes are standardised; two attributes that say the same share theirs in any
+        proportion.
+        """
+        if self.kind is Kind.OWA:
+            worth = np.ones(len(self.names))
+        elif self.kind in MEASURES:
+            worth = shapley_values(self.parameters)
+        else:
+            worth = np.abs(self.matrix).sum(axis=1)
+        return dict(zip(self.names, (worth / worth.sum()).tolist(), strict=True))
+
+    def link(self, given: Files | Components, records: Positions | None = None, scale: Scale | None = None) -> Linkage:
+        """Link each of the intruder's records to the nearest masked one; ties are shared.
+
+        Parameters
+        ----------
+        given : Files or Components
+            What the distance was learned from or, for what it is worth elsewhere, others with the same attributes.
+        records : array of int, optional
+            Positions among the intruder's records; all where not given.
+        scale : {"own", "masked"}, optional
+            See ``common_scale``.
+
+        Raises
+        ------
+        ParameterError
+            If the distance compares other attributes; if there is no record; where ``pairs_of`` does.
+        """
+        if given.names != self.names:
+            raise ParameterError(
+                "the learned distance does not fit what is to be linked",
+                where="known attributes",
+                expected="the attributes that it was learned with, in the same order",
+                got=f"{len(given.names)} attributes for its {len(self.names)}, or others",
+                fix="give records with the attributes that it was learned with",
+            )
+        pairs = pairs_of(given, self.kind, scale)
+        if records is not None:
+            pairs = pairs.only(checked_records(records, len(pairs.own), 1))
+        return linkage(self.credit(pairs), int(pairs.counts.sum()))
+
+    def credit(self, pairs: Pairs) -> Floats:
+        """1/size of the tie of nearest masked records that holds a record's own, 0 where it does not.
+
+        A distance that can be drawn as coordinates is looked up in a tree; any other is evaluated for every pair.
+        """
+        coordinates = self._coordinates()
+        if coordinates is not None and isinstance(pairs, NumericPairs):
+            masked = (pairs.points.rows @ coordinates)[pairs.points.of]
+            return nearest_credit(pairs.original @ coordinates, masked, pairs.points.first[pairs.own])
+        credit = np.zeros(len(pairs.own))
+        for part, apart in distances(self.kind, self.parameters, pairs):
+            limit = tie_limit(apart.min(axis=1))
+            own = apart[np.arange(len(apart)), pairs.own[part]]
+            tied = (apart <= limit[:, None]) @ pairs.counts
+            credit[part] = np.where(own <= limit, 1 / tied, 0.0)
+        return credit
+
+    def _coordinates(self) -> Floats | None:
+        """A matrix that turns records into points whose Euclidean distance it is; None where there is none."""
+        if self.kind not in ADDITIVE | MATRICES:
+            return None
+        values, vectors = np.linalg.eigh(self.matrix)
+        if values[0] < _NEGATIVE * np.abs(values).max():
+            return None
+        coordinates: Floats = vectors * np.sqrt(np.maximum(values, 0))
+        return coordinates
+
+
+def checked_records(records: Positions, n: int, fewest: int) -> Positions:
+    """Positions in ascending order.
+
+    Raises
+    ------
+    ParameterError
+        If they are not different positions from 0 to n − 1, or fewer than ``fewest``.
+    """
+    chosen = np.asarray(records)
+    fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) >= fewest
+    if not fits or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
+        raise ParameterError(
+            "these records cannot be chosen",
+            where="records",
+            expected=f"at least {fewest} different positions from 0 to {n - 1}",
+            got=f"{chosen.size} positions",
+            fix="name enough of the intruder's records, each once",
+        )
+    return np.sort(chosen).astype(np.intp)
+
+
+def shapley_values(measure: Floats) -> Floats:
+    """Mean rise of a measure when an attribute joins, over all orders of joining (Shapley 1953).
+
+    Parameters
+    ----------
+    measure : array of shape (2^m − 1,)
+        μ of the set with the bits of A at A − 1.
+
+    Returns
+    -------
+    array of shape (m,), which adds up to μ of all attributes
+
+    Examples
+    --------
+    >>> shapley_values(np.array([1.0, 2.0, 5.0])).tolist()
+    [2.0, 3.0]
+    """
+    m = len(measure).bit_length()
+    full = np.concatenate([[0.0], measure])
+    sets = np.arange(2**m)
+    before = np.bitwise_count(sets)
+    values = np.empty(m)
+    for attribute in range(m):
+        without = sets[sets >> attribute & 1 == 0]
+        orders = np.array([m * comb(m - 1, int(size)) for size in before[without]], dtype=np.float64)
+        values[attribute] = np.sum((full[without | 1 << attribute] - full[without]) / orders)
+    return values

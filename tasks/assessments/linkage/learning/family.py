@@ -1,0 +1,128 @@
+"""Families of parametric distances: what is linear in their parameters.
+
+Torra 2016, slides 25 to 41. Every squared distance here is w·φ, where φ are the family's features of how two
+standardised records differ in each attribute, and w is what is learned. Only the direction of w matters.
+"""
+
+import math
+from enum import StrEnum
+
+import numpy as np
+
+from tasks.assessments.linkage.figure import Floats
+from tasks.core.errors import ParameterError
+
+MOST_CHOQUET_ATTRIBUTES = 8
+"""A Choquet integral has 2^m − 1 parameters; beyond 255 it neither learns in seconds nor says anything."""
+
+
+class Kind(StrEnum):
+    """A family of distances."""
+
+    ARITHMETIC_MEAN = "arithmetic mean"
+    """AM: all attributes count the same. Nothing is learned; equals plain distance-based linkage."""
+    MAHALANOBIS = "Mahalanobis"
+    """MD: the inverse of Cov(A − B), differences of a record and its own masked one. Nothing is searched for."""
+    WEIGHTED_MEAN = "weighted mean"
+    """WM: one weight an attribute, from 0."""
+    OWA = "OWA"
+    """Ordered weighted average: one weight a rank of the difference, smallest first, from 0."""
+    CHOQUET = "Choquet"
+    """CI: a monotone measure of every set of attributes."""
+    SUBMODULAR_CHOQUET = "submodular Choquet"
+    """CI with μ(A) + μ(B) ≥ μ(A ∪ B) + μ(A ∩ B), whose square root is a distance."""
+    BILINEAR = "bilinear"
+    """SB: any symmetric matrix."""
+    SEMIDEFINITE_BILINEAR = "semidefinite bilinear"
+    """SB with a positive semi-definite matrix, whose square root is a (pseudo)distance."""
+
+
+ADDITIVE = {Kind.ARITHMETIC_MEAN, Kind.WEIGHTED_MEAN}
+MEASURES = {Kind.CHOQUET, Kind.SUBMODULAR_CHOQUET}
+MATRICES = {Kind.MAHALANOBIS, Kind.BILINEAR, Kind.SEMIDEFINITE_BILINEAR}
+"""The families that look at signed differences; all others look at distances from 0, one an attribute."""
+
+
+def n_parameters(kind: Kind, n_attributes: int) -> int:
+    """Length of w: m for AM, WM and OWA, 2^m − 1 for Choquet, m(m + 1)/2 for matrices.
+
+    Raises
+    ------
+    ParameterError
+        If a Choquet integral is wanted of more attributes than ``MOST_CHOQUET_ATTRIBUTES``.
+    """
+    if kind in MATRICES:
+        return n_attributes * (n_attributes + 1) // 2
+    if kind not in MEASURES:
+        return n_attributes
+    if n_attributes > MOST_CHOQUET_ATTRIBUTES:
+        raise ParameterError(
+            "a Choquet integral has a parameter for every set of attributes, which are too many here",
+            where="known attributes",
+            expected=f"at most {MOST_CHOQUET_ATTRIBUTES}",
+            got=f"{n_attributes}",
+            fix="let the intruder know fewer attributes, or learn a weighted mean or a bilinear form",
+        )
+    return (1 << n_attributes) - 1
+
+
+def features(kind: Kind, compared: Floats) -> Floats:
+    """φ of how records differ.
+
+    Parameters
+    ----------
+    kind : Kind
+    compared : array of shape (..., n_attributes)
+        Signed differences for matrices, else squared differences or other distances from 0.
+
+    Returns
+    -------
+    array of shape (..., n_parameters)
+        The distances as they are (AM, WM) or in ascending order (OWA); for Choquet, at A − 1 the rise of the ordered
+        distances that belongs to the set with the bits of A; for matrices the products of the upper triangle row by
+        row, those off the diagonal twice.
+    """
+    if kind in MATRICES:
+        row, column = np.triu_indices(compared.shape[-1])
+        return np.where(row == column, 1.0, 2.0) * compared[..., row] * compared[..., column]
+    if kind in MEASURES:
+        return _rises(compared)
+    return np.sort(compared, axis=-1) if kind is Kind.OWA else compared
+
+
+def _rises(distances: Floats) -> Floats:
+    """Features of the Choquet integral: Σ (x_(k) − x_(k−1)) μ({(k), …, (m)}) for ascending x_(k)."""
+    order = np.argsort(distances, axis=-1, kind="stable")
+    rises = np.diff(np.take_along_axis(distances, order, axis=-1), axis=-1, prepend=0)
+    sets = np.cumsum((1 << order)[..., ::-1], axis=-1)[..., ::-1]
+    result = np.zeros((*distances.shape[:-1], 2 ** distances.shape[-1]))
+    np.put_along_axis(result, sets, rises, axis=-1)
+    return result[..., 1:]
+
+
+def lifted(kind: Kind, weights: Floats) -> Floats:
+    """Parameters of a richer family that give the weighted mean with these weights.
+
+    >>> lifted(Kind.CHOQUET, np.array([1.0, 3.0]))
+    array([1., 3., 4.])
+    >>> lifted(Kind.BILINEAR, np.array([1.0, 3.0]))
+    array([1., 0., 3.])
+    """
+    if kind in MEASURES:
+        members = np.arange(1, 2 ** len(weights))[:, None] >> np.arange(len(weights)) & 1
+        return members @ weights
+    return parameters_of(np.diag(weights))
+
+
+def parameters_of(matrix: Floats) -> Floats:
+    """Upper triangle of a symmetric matrix, row by row."""
+    return matrix[np.triu_indices(len(matrix))]
+
+
+def matrix_of(parameters: Floats) -> Floats:
+    """The symmetric matrix with this upper triangle."""
+    m = (math.isqrt(8 * len(parameters) + 1) - 1) // 2
+    row, column = np.triu_indices(m)
+    matrix = np.empty((m, m))
+    matrix[row, column] = matrix[column, row] = parameters
+    return matrix

@@ -1,0 +1,150 @@
+"""Measures used by gates: title, unit and scale, so that each figure has one name everywhere."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from tasks.request.model import Measure
+
+_ROUNDING = 1e-9
+
+
+class Scale(Enum):
+    """Scale of a measure, which determines how it is written and its possible values."""
+
+    PROBABILITY = "probability"
+    """Between 0 and 1, written as it is."""
+    SHARE = "share"
+    """Between 0 and 1, written in percent."""
+    COUNT = "count"
+    """From 0, written with its unit."""
+    SCORE = "score"
+    """From 0, without a unit."""
+    MONEY = "money"
+    """Any finite number, in the currency of the request's stakes."""
+
+
+@dataclass(frozen=True)
+class MeasureText:
+    """Name and notation of a measure."""
+
+    title: str
+    """Name of the measure."""
+    unit: str
+    """Unit that the number counts or is a share of."""
+    scale: Scale
+    """Scale of the number."""
+    counts_people: bool = False
+    """Whether it discloses a number of records, to which the small-cell rule applies."""
+
+
+MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
+    {
+        Measure.TRANSPARENT_MAXIMUM: MeasureText(
+            "Highest risk of a record from an informed recipient", "probability", Scale.PROBABILITY
+        ),
+        Measure.TRANSPARENT_MEAN: MeasureText(
+            "Mean risk of the records from an informed recipient", "probability", Scale.PROBABILITY
+        ),
+        Measure.TRANSPARENT_ATTACKED: MeasureText(
+            "Records worth an attempt to an informed recipient", "share of records", Scale.SHARE, counts_people=True
+        ),
+        Measure.TRANSPARENT_EXPECTED: MeasureText(
+            "Expected re-identifications by an informed recipient", "records", Scale.COUNT
+        ),
+        Measure.PROSECUTOR_MAXIMUM: MeasureText(
+            "Highest prosecutor risk of a record", "probability", Scale.PROBABILITY
+        ),
+        Measure.PROSECUTOR_MEAN: MeasureText("Mean prosecutor risk", "probability", Scale.PROBABILITY),
+        Measure.JOURNALIST_MAXIMUM: MeasureText(
+            "Highest journalist risk of a record", "probability", Scale.PROBABILITY
+        ),
+        Measure.JOURNALIST_MEAN: MeasureText("Mean journalist risk", "probability", Scale.PROBABILITY),
+        Measure.SMALLEST_CLASS: MeasureText(
+            "Smallest equivalence class of the released file", "records", Scale.COUNT, counts_people=True
+        ),
+        Measure.SUPPRESSED_SHARE: MeasureText(
+            "Records suppressed", "share of records", Scale.SHARE, counts_people=True
+        ),
+        Measure.INFORMATION_KEPT: MeasureText("Information kept", "mean over records", Scale.SHARE),
+        Measure.SEQUENTIAL_MAXIMUM: MeasureText(
+            "Highest risk of a record from a recipient who plans", "probability", Scale.PROBABILITY
+        ),
+        # Where every attacked record has the same risk, the mean discloses how many they are.
+        Measure.SEQUENTIAL_MEAN: MeasureText(
+            "Mean risk of the records from a recipient who plans",
+            "probability",
+            Scale.PROBABILITY,
+            counts_people=True,
+        ),
+        Measure.SEQUENTIAL_ATTACKED: MeasureText(
+            "Records on which a recipient who plans makes an attempt",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.SEQUENTIAL_EXPECTED: MeasureText(
+            "Expected re-identifications by a recipient who plans", "records", Scale.COUNT, counts_people=True
+        ),
+        Measure.COMBINED_MAXIMUM: MeasureText(
+            "Highest combined score of identity and attributes", "score", Scale.SCORE
+        ),
+        Measure.COMBINED_QUANTILE: MeasureText(
+            "Combined score that the policy's quantile of records stays within", "score", Scale.SCORE
+        ),
+        Measure.COMBINED_ABOVE: MeasureText(
+            "Records whose combined score exceeds the policy's threshold",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.LINKED_UNINFORMED: MeasureText(
+            "Records that the strongest uninformed intruder links correctly",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.LINKED_INFORMED: MeasureText(
+            "Records that the strongest informed intruder links correctly",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.CERTAIN_UNINFORMED: MeasureText(
+            "Records that an uninformed intruder links with certainty",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.CERTAIN_INFORMED: MeasureText(
+            "Records that an informed intruder links with certainty",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.LINKED_MASKED: MeasureText(
+            "Records that an informed intruder links correctly by masked numbers alone",
+            "share of records",
+            Scale.SHARE,
+            counts_people=True,
+        ),
+        Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
+        Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
+        # A share of draws, which discloses no number of records.
+        Measure.PASSING_PROBABILITY: MeasureText(
+            "Probability that the gates pass under uncertain terms", "probability", Scale.PROBABILITY
+        ),
+    }
+)
+
+
+def is_possible(measure: Measure, figure: float | None) -> bool:
+    """Whether a figure can be a value of the measure: present, finite and within its range."""
+    if figure is None or not math.isfinite(figure):
+        return False
+    scale = MEASURES[measure].scale
+    if scale in (Scale.PROBABILITY, Scale.SHARE):
+        return -_ROUNDING <= figure <= 1 + _ROUNDING
+    return scale is Scale.MONEY or figure >= 0

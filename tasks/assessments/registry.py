@@ -1,0 +1,15 @@
+"""All assessments, in the order in which they are made and reported."""
+
+from typing import Any
+
+from tasks.assessments.assessment import Assessment
+from tasks.assessments.combined.assessment import CombinedAssessment
+from tasks.assessments.identity.assessment import IdentityAssessment
+from tasks.assessments.linkage.assessment import LinkageAssessment
+from tasks.assessments.sequential.assessment import SequentialAssessment
+from tasks.assessments.utility.assessment import UtilityAssessment
+
+IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
+LINKAGE, UTILITY = LinkageAssessment(), UtilityAssessment()
+
+ASSESSMENTS: tuple[Assessment[Any], ...] = (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, UTILITY)

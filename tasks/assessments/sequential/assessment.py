@@ -1,0 +1,29 @@
+"""The sequential adversary: what a recipient re-identifies who tries one candidate after another while it pays."""
+
+from tasks.assessments.assessment import Assessment, Effort, Finding
+from tasks.assessments.sequential.facts import SequentialFact
+from tasks.assessments.sequential.sequential import external_fact, plan, sequential_by_coalition
+from tasks.candidate.candidate import Candidate
+from tasks.candidate.coalition import worst
+
+
+class SequentialAssessment(Assessment[SequentialFact]):
+    """Risk from the sequential adversary; gates use the worst of the copy alone and in any coalition."""
+
+    id = "sequential"
+    stage = "sequential adversary"
+    fact = SequentialFact
+
+    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[SequentialFact]:
+        """Measure a candidate; the fact is of the copy alone.
+
+        Raises
+        ------
+        ParameterError
+            If no plan can be solved with the recipient's terms.
+        """
+        derived = candidate.adversary
+        external = external_fact(candidate.request, candidate.prepared, derived.profile.prior)
+        alone = plan(candidate.index, candidate.generalization, candidate.released, derived, external)
+        pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
+        return Finding(alone.fact, worst(alone.figures, pooled))

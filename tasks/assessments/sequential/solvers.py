@@ -1,0 +1,203 @@
+"""The solvers of the adversary's plan by name, each run on the groups of a release (Xia et al. 2015, sections 5 and 6).
+
+The gates use the recursion alone. The two others are independent of it: the Two-level LP of section 5.1, and value
+iteration on the process with all its states. They are slow: they solve the smallest groups first, stop before they
+would exceed ``MOST_VARIABLES`` or ``MOST_STATES``, and report how many groups remain unsolved.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.decisions import access_worth
+from tasks.adversary.fmdp import (
+    access_values,
+    expected_linked_values,
+    known_threshold,
+    reidentification_probability,
+    reidentification_probability_unknown,
+)
+from tasks.adversary.planning.belief import Belief, Integers, known_size, truncated_binomial
+from tasks.adversary.planning.enumerated import START, enumerate_process, outcome, value_iteration
+from tasks.adversary.planning.two_level_lp import TwoLevelLP
+from tasks.candidate.groups import Groups
+
+MOST_VARIABLES = 1_000_000
+"""Variables of all linear programs together, from which no further group is begun."""
+MOST_STATES = 100_000
+"""States of all enumerated processes together, likewise."""
+
+
+@dataclass(frozen=True)
+class RecordCases:
+    """Records that differ for an adversary who decides record by record, smallest groups first."""
+
+    sizes: Integers
+    """Candidates in the external data, from 1, shape (n_cases,)."""
+    densities: Floats
+    """Share of the population that has the record's quasi-identifiers, same shape."""
+    records: NDArray[np.float64]
+    """Records of each case, same shape."""
+    external_size: int
+    """People in the external data."""
+    known: bool
+    """Whether the adversary knows the group's size before access; else the belief is binomial."""
+
+    def belief(self, case: int) -> Belief:
+        """The adversary's belief about a case's group size before access."""
+        if self.known:
+            return known_size(int(self.sizes[case]))
+        density = float(self.densities[case])
+        return known_size(self.external_size) if density == 1 else truncated_binomial(self.external_size, density)
+
+
+@dataclass(frozen=True)
+class SolvedCases:
+    """Solutions of the first cases, and the work that they took."""
+
+    values: Floats
+    """V(x_0) in money, shape (n_solved,)."""
+    risks: Floats
+    """P_reid, same shape."""
+    work: dict[str, int]
+
+
+@dataclass(frozen=True)
+class PlanSolution:
+    """A solver's result for one belief, with that of another solver for comparison."""
+
+    belief: str
+    groups: int
+    """Distinct records that the adversary plans for: group sizes or, where these are not known, also densities."""
+    solved: int
+    """Those of them that were solved."""
+    records_share: float
+    """Share of the records that belong to them."""
+    expected_reidentifications: float
+    """Of the records that were solved."""
+    work: dict[str, int]
+    """Work by kind, such as variables or sweeps."""
+    seconds: float
+    compared_with: str
+    """The solver that the differences are taken from."""
+    compared: int
+    """Distinct records that both solved."""
+    value_difference: float
+    """Largest difference of V(x_0), in money."""
+    risk_difference: float
+    """Largest difference of P_reid."""
+
+
+def solve_plans(profile: AdversaryProfile, groups: Groups, name: str) -> tuple[PlanSolution, ...]:
+    """Solve the plan for all records of a file, with their group sizes known and unknown before access.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    groups : Groups
+        Groups of the records, as collected or as released; those without a candidate are at no risk and left out.
+    name : str
+        One of ``SOLVERS``.
+
+    Raises
+    ------
+    ParameterError
+        If the plan cannot be solved by the recursion in reasonable time.
+    StageFailed
+        If a linear program is not solved.
+    """
+    return tuple(_solved(profile, _cases(groups, known=known), name) for known in (True, False))
+
+
+def _solved(profile: AdversaryProfile, cases: RecordCases, name: str) -> PlanSolution:
+    started = time.perf_counter()
+    found = SOLVERS[name](profile, cases)
+    seconds = time.perf_counter() - started
+    other = "two-level-lp" if name == "recursion" else "recursion"
+    compared = SOLVERS[other](profile, cases)
+    solved, both = len(found.risks), min(len(found.risks), len(compared.risks))
+    return PlanSolution(
+        belief="known group" if cases.known else "unknown group",
+        groups=len(cases.sizes),
+        solved=solved,
+        records_share=float(cases.records[:solved].sum() / max(cases.records.sum(), 1)),
+        expected_reidentifications=float(cases.records[:solved] @ found.risks),
+        work=found.work,
+        seconds=seconds,
+        compared_with=other,
+        compared=both,
+        value_difference=float(np.abs(found.values[:both] - compared.values[:both]).max(initial=0.0)),
+        risk_difference=float(np.abs(found.risks[:both] - compared.risks[:both]).max(initial=0.0)),
+    )
+
+
+def _cases(groups: Groups, *, known: bool) -> RecordCases:
+    listed = groups.candidates > 0
+    densities = np.zeros(int(listed.sum())) if known else groups.densities[listed]
+    distinct, place = np.unique(np.column_stack([groups.candidates[listed], densities]), axis=0, return_inverse=True)
+    records = np.bincount(place.ravel(), weights=groups.records[listed], minlength=len(distinct)).astype(np.float64)
+    return RecordCases(distinct[:, 0].astype(np.int64), distinct[:, 1], records, groups.external_size, known)
+
+
+def _recursion(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
+    sizes, densities, people = cases.sizes, cases.densities, cases.external_size
+    if cases.known:
+        worth, risks = access_values(profile, sizes), reidentification_probability(profile, sizes)
+    else:
+        worth = access_worth(profile, expected_linked_values(profile, densities, people))
+        risks = reidentification_probability_unknown(profile, sizes, densities, people)
+    return SolvedCases(np.maximum(worth, 0.0), risks, {"group sizes": len(np.unique(sizes))})
+
+
+def _two_level_lp(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
+    program = TwoLevelLP(profile)
+    worthless = known_threshold(replace(profile, access_cost=0.0))
+    values, risks = [], []
+    for case, size in enumerate(cases.sizes.tolist()):
+        belief = cases.belief(case)
+        largest = max(size, int(belief.sizes.max(initial=0)))
+        if program.variables + _cluster_states(profile, largest, worthless) > MOST_VARIABLES:
+            break
+        values.append(program.value(belief))
+        risks.append(program.reidentification_probability(belief, size))
+    work = {"programs": program.clusters_solved + len(values), "variables": program.variables}
+    return SolvedCases(np.array(values), np.array(risks), work)
+
+
+def _cluster_states(profile: AdversaryProfile, size: int, worthless: int | None) -> int:
+    """Variables of the largest cluster that a group of a size may lead to; larger groups are pruned."""
+    largest = size if worthless is None else min(size, 2 * worthless)
+    fines = 1 if profile.max_penalties is None else min(profile.max_penalties, largest) + 1
+    return 4 * fines * (largest + 1)
+
+
+def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
+    values, risks, states, sweeps = [], [], 0, 0
+    for case, size in enumerate(cases.sizes.tolist()):
+        belief = cases.belief(case)
+        if states + _process_states(profile, np.union1d(belief.sizes, [size])) > MOST_STATES:
+            break
+        plan = value_iteration(enumerate_process(profile, belief, [size]))
+        values.append(plan.value(START))
+        risks.append(outcome(plan, size).reidentification)
+        states += len(plan.values)
+        sweeps += plan.sweeps
+    return SolvedCases(np.array(values), np.array(risks), {"states": states, "sweeps": sweeps})
+
+
+def _process_states(profile: AdversaryProfile, sizes: Integers) -> int:
+    """An upper bound on the states of a process that holds groups of these sizes."""
+    fines = sizes if profile.max_penalties is None else np.minimum(sizes, profile.max_penalties)
+    return int((4.0 * (sizes + 2.0) * (fines + 1.0)).sum()) + 2
+
+
+SOLVERS: dict[str, Callable[[AdversaryProfile, RecordCases], SolvedCases]] = {
+    "recursion": _recursion,
+    "two-level-lp": _two_level_lp,
+    "value-iteration": _value_iteration,
+}
+"""The solvers by the name that a user gives."""

@@ -1,0 +1,142 @@
+"""A candidate: one recipient's copy as it would leave. Everything else about the copy is derived from it, once.
+
+It decides nothing, writes nothing and reads no file but through ``source``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.adversary.profile import DerivedProfile
+from tasks.candidate.coalition import Coalition, coalitions_of
+from tasks.candidate.groups import Groups, recipient_profile, released_groups
+from tasks.candidate.released import released_tuples
+from tasks.core.fact import Fact
+from tasks.generalization.game import Floats, Follower
+from tasks.generalization.play import CountIndex, Generalization, population_cells
+from tasks.generalization.setting import follower_of, own_follower, weights_of
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, with_masked
+from tasks.microdata.coded import Prepared
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import Recipient, ReleaseRequest
+
+Flags = NDArray[np.bool_]
+Randomness = Callable[[str], np.random.Generator]
+"""The generator of one purpose; the same purpose, the same numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One recipient's copy as it would leave."""
+
+    request: ReleaseRequest
+    recipient: Recipient
+    prepared: Prepared = field(repr=False)
+    """Microdata and population in integer codes."""
+    index: CountIndex = field(repr=False)
+    """Both counted by distinct tuples."""
+    generalization: Generalization = field(repr=False)
+    """Released cell of every distinct tuple, and the people who match each cell."""
+    masked: MaskedColumns = field(default=NOTHING_MASKED, repr=False)
+    """Numeric columns before and after masking."""
+    source: Callable[[], pd.DataFrame] | None = field(default=None, repr=False)
+    """Reads the microdata as text; None where the records are not available."""
+    randomness: Randomness = field(default=lambda _purpose: np.random.default_rng(), repr=False)
+    """Source of random numbers for measurements."""
+    known: Mapping[str, Fact] = field(default_factory=dict, repr=False)
+    """Facts that need not be measured again, by name: shared by all recipients, or known from an earlier decision."""
+    already_released: Flags | None = field(default=None, repr=False)
+    """Whether each tuple's records are in a copy that was released; None where the policy decides."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The microdata as text, missing cells as NA; shape (n_records, n_columns).
+
+        Raises
+        ------
+        LookupError
+            If the records are not available.
+        """
+        if self.source is None:
+            raise LookupError("the candidate has no microdata")
+        return self.source()
+
+    @cached_property
+    def released(self) -> Flags:
+        """Whether each distinct tuple's records are released, shape (n_tuples,).
+
+        Raises
+        ------
+        StageFailed
+            If no record can be released.
+        """
+        if self.already_released is not None:
+            return self.already_released
+        return released_tuples(self.index, self.generalization, self.request.policy.generalization.minimum_class_size)
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """Position in the microdata of each released record."""
+        return np.flatnonzero(self.released[self.prepared.tuple_of_record])
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """Records of each released tuple."""
+        return self.index.data.counts[self.released]
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each quasi-identifier in the information loss."""
+        return weights_of(self.request)
+
+    @cached_property
+    def payoffs(self) -> Follower:
+        """The recipient's own side of the game."""
+        return own_follower(self.request, self.recipient, self.index.population.total)
+
+    @cached_property
+    def game(self) -> Follower:
+        """The follower of the generalization's game: the recipient, or all who share its representation."""
+        return follower_of(self.request, self.recipient, self.index.population.total)
+
+    @cached_property
+    def own_cells(self) -> Codes:
+        """Cell that the generalization gives each population tuple, shape (n_population_tuples, n_attributes)."""
+        if self.generalization.own is not None:
+            return self.generalization.own
+        cell_weights = self.request.policy.generalization.cell_weights
+        return population_cells(self.index, self.generalization.method, self.game, self.weights, cell_weights)
+
+    @cached_property
+    def adversary(self) -> DerivedProfile:
+        """The recipient as a sequential adversary against the groups that are released.
+
+        Raises
+        ------
+        ParameterError
+            If a term of it is outside its range.
+        """
+        return recipient_profile(self.recipient, self.generalization, self.released)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Candidates of each released tuple's records in the external data."""
+        return released_groups(self.index, self.generalization, self.released, self.adversary.profile.prior)
+
+    @cached_property
+    def coalitions(self) -> tuple[Coalition, ...]:
+        """The copy as every set of recipients sees it who may pool their copies; none where the policy names none."""
+        return coalitions_of(self.index, self.generalization, self.released, self.request, self.recipient)
+
+    @cached_property
+    def as_masked(self) -> Prepared:
+        """The coded records with the values of masked columns as they leave."""
+        return with_masked(self.prepared, self.request, self.masked)
+
+    def generalized_as(self, generalization: Generalization) -> "Candidate":
+        """The same copy under another generalization."""
+        return replace(self, generalization=generalization, already_released=None)

@@ -1,0 +1,218 @@
+"""Coalitions: one recipient's records as seen by recipients who pool their copies.
+
+Recipients who pool copies of the same people's records are taken to know which rows are one person's: columns released
+as collected often show it. A record's candidates are then the people who match all of its cells; to somebody who knows
+the rules, those to whom every rule gives exactly these cells. Its class is the records with the same cells in all
+copies. A copy that lacks a record says nothing about it. Records that another copy lacks for decoys count as held.
+
+A coalition is looked at from one recipient's side: that recipient's records, by that recipient's terms. Release and
+re-assessment share ``PooledCopy``, ``same_cells`` and ``people_by_rule``; how the people who match are counted differs.
+In a release all cells are of the same trees, so that an intersection is a cell of the count cube;
+``tasks.reassessment.together`` counts copies of different hierarchies as sets of values.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.candidate.released import released_tuples
+from tasks.core.errors import StageFailed
+from tasks.generalization.play import CountIndex, Generalization, population_cells
+from tasks.generalization.problem import fold
+from tasks.generalization.raised import matching_people
+from tasks.generalization.setting import follower_of, played_against, table_under, weights_of
+from tasks.generalization.suppression import class_sizes
+from tasks.generalization.transparency import effective_sizes
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
+from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest
+
+Flags = NDArray[np.bool_]
+Figures = Mapping[Measure, float]
+
+
+@dataclass(frozen=True)
+class PooledCopy:
+    """A copy that a coalition has, by rows: kinds of records of the copy in question."""
+
+    cells: Codes
+    """Released cell of each row; anything where the copy lacks it. Shape (n_rows, n_attributes of this copy)."""
+    present: Flags
+    """Whether the copy has each row."""
+    own: Codes
+    """Cell that the rule gives each population tuple, shape (n_population_tuples, n_attributes of this copy)."""
+    counted: Flags | None = None
+    """Whether a record of each population tuple would be released; None where every one would."""
+
+    def at(self, rows: NDArray[np.intp]) -> "PooledCopy":
+        """Some of the rows."""
+        return replace(self, cells=self.cells[rows], present=self.present[rows])
+
+
+@dataclass(frozen=True)
+class Coalition:
+    """One recipient's copy as a coalition sees it."""
+
+    recipients: tuple[str, ...]
+    """Whose copies are pooled, in the order of the request."""
+    copy: Generalization
+    """The recipient's copy, with the groups that are left: people, those whose own cell it is, and those listed."""
+    classes: Counts
+    """Records of the copy with the same cells in all copies, by data tuple; 0 where it has none."""
+    cells: Codes
+    """The cell that lies in all copies' cells of each data tuple: of each attribute the least general group."""
+
+
+def same_cells(copies: Sequence[PooledCopy]) -> NDArray[np.intp]:
+    """Number of each row, equal for rows with the same cells in all copies."""
+    return fold([np.where(copy.present, column + 1, 0).astype(np.intp) for copy in copies for column in copy.cells.T])[
+        0
+    ]
+
+
+def people_by_rule(copies: Sequence[PooledCopy], people: Counts) -> Counts:
+    """People to whom the rule of every copy that has a row gives exactly that row's cells; 0 where no copy has it.
+
+    Parameters
+    ----------
+    copies : sequence of PooledCopy
+    people : array of shape (n_population_tuples, n_kinds)
+        People of each population tuple, by kind: of the population, of a register.
+
+    Returns
+    -------
+    array of shape (n_rows, n_kinds)
+    """
+    found = np.zeros((len(copies[0].present), people.shape[1]), dtype=np.int64)
+    for rows, having in _by_presence(copies):
+        columns = [
+            np.concatenate([copy.cells[rows, axis], copy.own[:, axis]]).astype(np.intp)
+            for copy in having
+            for axis in range(copy.own.shape[1])
+        ]
+        numbers = fold(columns)[0].astype(np.int64)
+        counted = np.ones(len(people), dtype=np.bool_)
+        for copy in having:
+            if copy.counted is not None:
+                counted &= copy.counted
+        for kind in range(people.shape[1]):
+            left = np.where(counted, people[:, kind], 0)
+            found[rows, kind] = effective_sizes(numbers[: len(rows)], numbers[len(rows) :], left)
+    return found
+
+
+def _by_presence(copies: Sequence[PooledCopy]) -> Iterable[tuple[NDArray[np.intp], list[PooledCopy]]]:
+    """Rows that the same copies have, and these copies; none of rows that no copy has."""
+    patterns, pattern_of = np.unique(np.column_stack([copy.present for copy in copies]), axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        if pattern.any():
+            rows = np.flatnonzero(pattern_of.ravel() == number)
+            yield rows, [copies[place] for place in np.flatnonzero(pattern).tolist()]
+
+
+def intersections(table: CountIndex, copies: Sequence[PooledCopy]) -> Codes:
+    """The cell that lies in all cells of each row: of each attribute the least general, one lying inside the other.
+
+    Parameters
+    ----------
+    table : CountIndex
+    copies : sequence of PooledCopy
+        Of the table's data, generalized by its hierarchies, without groups outside of these.
+    """
+    cells = np.zeros_like(copies[0].cells)
+    for rows, having in _by_presence(copies):
+        stacked = np.stack([copy.cells[rows] for copy in having])
+        by_axis = [hierarchy.sizes[stacked[:, :, axis]] for axis, hierarchy in enumerate(table.hierarchies)]
+        least = np.stack(by_axis, axis=2).argmin(axis=0)
+        cells[rows] = np.take_along_axis(stacked, least[None], axis=0)[0]
+    return cells
+
+
+def coalitions_of(
+    table: CountIndex, played: Generalization, kept: Flags, request: ReleaseRequest, recipient: Recipient
+) -> tuple[Coalition, ...]:
+    """Coalitions that a recipient may be in under the policy; none where it has no terms on collusion.
+
+    Parameters
+    ----------
+    table : CountIndex
+        Of the request, or of one that differs in k alone.
+    played : Generalization
+        The recipient's method.
+    kept : array of shape (n_tuples,)
+        Whether the recipient's copy has each tuple's records.
+    request : ReleaseRequest
+    recipient : Recipient
+        Of that request.
+
+    Raises
+    ------
+    StageFailed
+        If another's copy cannot be made.
+    """
+    sets = request.coalitions(recipient)
+    if not sets:
+        return ()
+    mine = _pooled(table, played, kept, request, recipient)
+    copies: dict[str, PooledCopy | None] = {recipient.id: mine}
+    return tuple(_coalition(table, played, kept, members, _copies(table, request, members, copies)) for members in sets)
+
+
+def _copies(
+    table: CountIndex, request: ReleaseRequest, members: Sequence[Recipient], known: dict[str, PooledCopy | None]
+) -> list[PooledCopy]:
+    """The copies of some recipients, each made once."""
+    for member in members:
+        if member.id not in known:
+            known[member.id] = _of_another(table, request, member)
+    return [copy for copy in (known[member.id] for member in members) if copy is not None]
+
+
+def _coalition(
+    table: CountIndex, played: Generalization, kept: Flags, members: Sequence[Recipient], copies: Sequence[PooledCopy]
+) -> Coalition:
+    counts = table.population.counts
+    kinds = counts[:, None] if table.listed is None else np.column_stack([counts, table.listed])
+    effective, cells = people_by_rule(copies, kinds), intersections(table, copies)
+    classes = np.zeros(len(kept), dtype=np.int64)
+    classes[kept] = class_sizes(same_cells(copies)[kept].astype(np.int64), table.data.counts[kept])
+    copy = replace(
+        played,
+        people=matching_people(table, cells),
+        effective=effective[:, 0],
+        listed=None if table.listed is None else effective[:, 1],
+    )
+    return Coalition(tuple(member.id for member in members), copy, classes, cells)
+
+
+def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -> PooledCopy | None:
+    """Another recipient's copy, as the gate makes it; None where all of its records are suppressed."""
+    under, game = table_under(table, request), follower_of(request, recipient, table.population.total)
+    played = played_against(under, request, recipient, game)
+    try:
+        kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+    except StageFailed:
+        return None
+    return _pooled(table, played, kept, request, recipient)
+
+
+def _pooled(
+    table: CountIndex, played: Generalization, kept: Flags, request: ReleaseRequest, recipient: Recipient
+) -> PooledCopy:
+    own = played.own
+    if own is None:
+        game = follower_of(request, recipient, table.population.total)
+        weights, policy = weights_of(request), request.policy.generalization
+        own = population_cells(table_under(table, request), played.method, game, weights, policy.cell_weights)
+    return PooledCopy(played.cells, kept, own, played.counted)
+
+
+def worst(alone: Figures, by_coalition: Iterable[Figures]) -> dict[Measure, float]:
+    """Gate figures: for each measure, the worst of the copy alone and of every coalition."""
+    figures = dict(alone)
+    for seen in by_coalition:
+        for measure, figure in seen.items():
+            figures[measure] = (min if measure in LARGER_IS_BETTER else max)(figures[measure], figure)
+    return figures

@@ -1,0 +1,103 @@
+"""The groups that an adversary with external data finds: how many candidates each record has there.
+
+A released cell stands for the people whose own cell it is (the effective group): whoever knows the method rules out the
+others. Of them the external data list those in the register, or, without one, the share that the prior says.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.adversary.group_sizes import expected_candidates, expected_listed
+from tasks.adversary.profile import DerivedProfile, derive_profile
+from tasks.generalization.play import CountIndex, Generalization
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Recipient
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Candidates of the records of each tuple; all arrays of length n_tuples."""
+
+    candidates: Counts
+    """People of the group that the external data list; from 0."""
+    densities: Floats
+    """Share of the population that the group is, 0 to 1."""
+    records: Counts
+    """Records of each tuple."""
+    external_size: int
+    """People in the external data."""
+
+
+def collected_groups(table: CountIndex, prior: float) -> Groups:
+    """Groups of the records as collected: the people with the same quasi-identifiers.
+
+    Parameters
+    ----------
+    table : CountIndex
+    prior : float
+        Share of the population that is in the external data, where there is no register.
+    """
+    place = table.population.find(table.data.keys)
+    people = np.where(place >= 0, table.population.counts[place], 0)
+    listed = None if table.listed is None else np.where(place >= 0, table.listed[place], 0)
+    return groups(table, people, listed, table.data.counts, prior)
+
+
+def released_groups(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], prior: float) -> Groups:
+    """Groups of the released records; ``kept`` says of each tuple whether it is released."""
+    listed = None if played.listed is None else played.listed[kept]
+    return groups(table, played.effective[kept], listed, table.data.counts[kept], prior)
+
+
+def densest_group(played: Generalization, kept: NDArray[np.bool_]) -> tuple[int | None, int]:
+    """Size of the released group with the largest share listed in the register: people listed, and all people.
+
+    None listed where there is no register. The share is what a prior must not fall below: with a smaller one the
+    group's candidates would count as less likely to be the target than they are.
+    """
+    if played.listed is None:
+        return None, 1
+    listed, people = played.listed[kept], np.maximum(played.effective[kept], 1)
+    place = int(np.argmax(listed / people))
+    return int(listed[place]), int(people[place])
+
+
+def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
+    """Groups of given sizes.
+
+    Parameters
+    ----------
+    table : CountIndex
+    people : array of shape (n_groups,)
+        People of the population in each group.
+    listed : array of shape (n_groups,) or None
+        Those of them in the register; None without one, where the prior says how many there are, rounded down and
+        at least one.
+    records : array of shape (n_groups,)
+    prior : float
+    """
+    total = table.population.total
+    if listed is None or table.listed is None:
+        candidates = expected_candidates(prior, people)
+        external = expected_listed(prior, total)
+    else:
+        candidates, external = listed, int(table.listed.sum())
+    return Groups(candidates, people / total, records, external)
+
+
+def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:
+    """The recipient as an adversary, against the groups that are released to it.
+
+    Parameters
+    ----------
+    recipient : Recipient
+    played : Generalization
+        The recipient's method.
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    """
+    return derive_profile(recipient, *densest_group(played, kept))

@@ -1,0 +1,1 @@
+"""Base of all packages: errors, artifacts, hashes, the form of facts."""

@@ -1,0 +1,187 @@
+"""Data kept of a release so that it can be assessed again: how it was made, and names without a meaning.
+
+One sealed file a copy, from the moment of release. It holds
+
+* the request, byte for byte, since its file may change or go;
+* the hierarchies and the rule: the cell that every combination of values of the population at the release is released
+  as;
+* the cells of the released records, in the order of the data's distinct tuples, without their values;
+* a name for the person of each released record, which only the workspace's key can make from the record id, so that
+  releases of several files can be laid beside each other;
+* the clear file, where the recipient gets it encrypted: nothing else could ever be read of those bytes again.
+
+The originals are not kept. Copies of a release with decoys are sealed with a key that follows from the manifest of its
+decoys, since the number of real records gives the number of decoys.
+"""
+
+import hashlib
+import hmac
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.core.errors import unreadable_intermediate
+from tasks.core.seed import derive_seed
+from tasks.decoys.vault import Vault
+from tasks.generalization.generalization_file import load_generalization, save_generalization
+from tasks.generalization.play import CountIndex, Generalization
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Tuples
+
+NAME_BYTES = 16
+_AT_ONCE = 100_000
+"""Record ids that are looked at one by one, and take far more room then than as a column."""
+_REQUEST, _PLAYED, _RULE, _CLEAR = "request.yaml", "played.npz", "rule.npz", "clear"
+
+Names = NDArray[np.bytes_]
+"""One opaque name a record, shape (n_records,)."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Data kept of one recipient's copy."""
+
+    request: bytes
+    """The request's document."""
+    hierarchies: dict[str, Hierarchy]
+    axis_labels: tuple[tuple[str, ...], ...]
+    """Label at each axis position, Safe Harbor's own groups included."""
+    grouped: tuple[Codes, ...]
+    """Axis position that Safe Harbor gives each value of each axis."""
+    population: Tuples
+    """The population at the release, in leaf codes of these hierarchies."""
+    played: Generalization
+    """The cells, as the copy was made; its arrays follow the data's distinct tuples at the release."""
+    released: NDArray[np.bool_]
+    """Whether each of these tuples' records was released."""
+    people: Names
+    """Names of the people of the released records, in the order of the data."""
+    clear: bytes | None
+    """The file before it was encrypted; None where it is delivered in clear."""
+
+
+def kept_key(key_file: Path, release_id: str, recipient: str) -> bytes:
+    """Key of what is kept of a copy, 32 bytes.
+
+    Raises
+    ------
+    WorkspaceError, ParameterError, TamperingFound
+        If the release has decoys and its manifest cannot be opened.
+    """
+    vault = Vault.beside(key_file)
+    if vault.place(release_id).exists():
+        return hmac.digest(vault.order_seed(release_id, recipient), b"re-assessment", "sha256")
+    return derive_seed(key_file, release_id, f"re-assessment {recipient}")
+
+
+def names_of(ids: pd.Series, key_file: Path) -> Names:
+    """A name for each record's person: equal for equal record ids in all releases of a workspace.
+
+    Without the workspace's key nobody can make one, or learn whose it is.
+
+    Parameters
+    ----------
+    ids : Series of str
+        Record ids.
+    key_file : Path
+        Path of the workspace's key.
+    """
+    key = derive_seed(key_file, "re-assessment", "people")
+    made = b"".join(
+        hashlib.blake2b(str(one).encode(), digest_size=NAME_BYTES, key=key).digest()
+        for start in range(0, len(ids), _AT_ONCE)
+        for one in ids.iloc[start : start + _AT_ONCE].to_numpy()
+    )
+    return np.frombuffer(made, dtype=f"S{NAME_BYTES}")
+
+
+def keep(  # noqa: PLR0917
+    request: bytes,
+    table: CountIndex,
+    played: Generalization,
+    released: NDArray[np.bool_],
+    people: Names,
+    clear: bytes | None,
+) -> Kept:
+    """Data to keep of a copy that was just made."""
+    return Kept(
+        request=request,
+        hierarchies={hierarchy.name: hierarchy for hierarchy in table.hierarchies},
+        axis_labels=table.axis_labels,
+        grouped=tuple(axis.positions for axis in table.safe_harbor),
+        population=table.population,
+        played=played,
+        released=released,
+        people=people,
+        clear=clear,
+    )
+
+
+def packed(kept: Kept) -> dict[str, bytes | memoryview]:
+    """The kept data as files in memory, without pickled objects."""
+    played, rule = io.BytesIO(), io.BytesIO()
+    save_generalization(kept.played, played)
+    labels = {name: hierarchy.labels for name, hierarchy in kept.hierarchies.items()}
+    arrays: dict[str, Any] = {
+        "labels": _text(labels),
+        "axis_labels": _text(kept.axis_labels),
+        "population_codes": kept.population.codes,
+        "population_counts": kept.population.counts,
+        "population_keys": kept.population.keys,
+        "released": kept.released,
+        "people": np.frombuffer(kept.people.tobytes(), dtype=np.uint8),
+        **{f"groups_{axis}": tree.groups for axis, tree in enumerate(kept.hierarchies.values())},
+        **{f"grouped_{axis}": positions for axis, positions in enumerate(kept.grouped)},
+    }
+    np.savez_compressed(rule, allow_pickle=False, **arrays)
+    members: dict[str, bytes | memoryview] = {
+        _REQUEST: kept.request,
+        _PLAYED: played.getbuffer(),
+        _RULE: rule.getbuffer(),
+    }
+    return members if kept.clear is None else {**members, _CLEAR: kept.clear}
+
+
+def unpacked(members: Mapping[str, bytes]) -> Kept:
+    """Read back the members that ``packed`` made.
+
+    Raises
+    ------
+    StageFailed
+        If it is not in the form of this version.
+    """
+    try:
+        with np.load(io.BytesIO(members[_RULE]), allow_pickle=False) as arrays:
+            labels: Mapping[str, Sequence[Sequence[str]]] = json.loads(arrays["labels"].tobytes())
+            return Kept(
+                request=members[_REQUEST],
+                hierarchies={
+                    name: Hierarchy(name, tuple(tuple(level) for level in levels), arrays[f"groups_{axis}"])
+                    for axis, (name, levels) in enumerate(labels.items())
+                },
+                axis_labels=tuple(tuple(axis) for axis in json.loads(arrays["axis_labels"].tobytes())),
+                grouped=tuple(arrays[f"grouped_{axis}"] for axis in range(len(labels))),
+                population=Tuples(
+                    arrays["population_codes"].astype(np.int32),
+                    arrays["population_counts"].astype(np.int64),
+                    arrays["population_keys"].astype(np.int64),
+                ),
+                played=load_generalization(io.BytesIO(members[_PLAYED])),
+                released=arrays["released"],
+                people=np.frombuffer(arrays["people"].tobytes(), dtype=f"S{NAME_BYTES}"),
+                clear=members.get(_CLEAR),
+            )
+    except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
+        raise unreadable_intermediate("what was kept of the release", "delivery", error) from None
+
+
+def _text(document: object) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)

@@ -1,0 +1,195 @@
+"""From a table to a drafted request: profile, suggest, build hierarchies, compose."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tasks.core.errors import DataError, PopulationError
+from tasks.draft.document import DataFile, PopulationFile, compose
+from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
+from tasks.draft.profile import profile
+from tasks.draft.roles import GENERIC_NAMES, Suggestion, suggest
+from tasks.draft.separation import Separation, separations
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.model import Role
+from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
+from tasks.validation.tables import EncodedColumn, encode, matches
+
+MISSING_MARKS = frozenset({"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "."})
+"""Cells that commonly stand for “no value” and are taken for it in a draft."""
+
+LONGEST_NAME = 120
+"""Characters of a column's name, past which it is taken for a cell of data."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted request and what it rests on."""
+
+    text: str
+    """The request, YAML with comments; not valid until people have filled it in."""
+    hierarchies: Mapping[str, Hierarchy]
+    """Tables that the request names as files, by file name. They list values of the data."""
+    suggestions: tuple[Suggestion, ...]
+    """Role and reasons for each column, in the order of the file."""
+    record_id: str | None
+    """Column that names each record once, where there is one."""
+    separations: tuple[Separation, ...]
+    """Sets of up to three quasi-identifiers, measured."""
+
+
+def draft_request(
+    frame: pd.DataFrame,
+    data_path: str,
+    *,
+    population: pd.DataFrame | None = None,
+    population_path: str = "",
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+) -> Draft:
+    """Draft a request for a table, with the reasons for every choice.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_records, n_columns)
+        The data, every column of string dtype; missing cells are NA or empty.
+    data_path : str
+        The data file, relative to the folder that the request will lie in.
+    population : DataFrame of shape (n_cells, n_columns), optional
+        Counts of people by attribute values, as strings. The columns it shares with the data become the
+        quasi-identifiers, and hierarchies cover its values too.
+    population_path : str
+        The population file, relative likewise.
+    delimiter, encoding : str
+        How the data file is written.
+
+    Raises
+    ------
+    DataError
+        If the table has no records, or its header looks like data.
+    PopulationError
+        If the population shares no column with the data.
+    """
+    names = [str(name) for name in frame.columns]
+    _check_header(names, len(frame), data_path)
+    columns = {name: encode(frame.iloc[:, position]) for position, name in enumerate(names)}
+    marks = sorted({str(mark) for column in columns.values() for mark in MISSING_MARKS.intersection(column.values)})
+    columns = {name: _without(column, ("", *marks)) for name, column in columns.items()}
+    shared = _shared_columns(names, population)
+    suggestions = tuple(
+        suggest(profile(name, column), None if population is None else name in shared)
+        for name, column in columns.items()
+    )
+    quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
+    hierarchies = _hierarchies(quasi, columns, population)
+    record_id = _record_id(suggestions)
+    measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
+    text = compose(
+        DataFile(data_path, delimiter, encoding, ("", *marks), record_id),
+        None if population is None else PopulationFile(population_path, _count_column(population, names)),
+        suggestions,
+        hierarchies,
+        measured,
+    )
+    tables = {
+        str(hierarchy.source.file): hierarchy.table for hierarchy in hierarchies.values() if hierarchy.table is not None
+    }
+    return Draft(text, tables, suggestions, record_id, tuple(measured))
+
+
+def _check_header(names: Sequence[str], records: int, path: str) -> None:
+    """Refuse a header that is a record, since a draft repeats it."""
+    if not names or records == 0:
+        raise DataError(
+            "the file has no records",
+            where=path,
+            expected="a header and at least one record",
+            got="a header only",
+            fix="export the file again",
+        )
+    header = pd.Series(names, dtype="string[pyarrow]")
+    like_data = matches(header, NUMBER) | matches(header, DATE_AND_TIME)
+    for pattern in TEXT_PATTERNS.values():
+        like_data |= matches(header, pattern)
+    bad = [
+        position
+        for position, name in enumerate(names, start=1)
+        if like_data[position - 1] or not _is_plain(name) or names.count(name) > 1
+    ]
+    if bad:
+        raise DataError(
+            "the first line does not look like column names",
+            where=f"{path}, columns " + ", ".join(str(position) for position in bad),
+            expected="names, each once, without spaces around them",
+            got="empty, repeated or very long names, numbers, dates or something that identifies a person",
+            fix="add or correct the header line",
+        )
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and name.isprintable() and name == name.strip() and len(name) <= LONGEST_NAME
+
+
+def _without(column: EncodedColumn, marks: Iterable[str]) -> EncodedColumn:
+    """The column with some of its values taken for missing."""
+    kept = ~column.values.isin(list(marks)).to_numpy(dtype=bool)
+    if kept.all():
+        return column
+    renumbered = kept.cumsum() - 1
+    renumbered[~kept] = -1
+    codes = renumbered[column.codes]
+    codes[column.codes < 0] = -1
+    return EncodedColumn(column.values[kept].reset_index(drop=True), codes)
+
+
+def _shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> frozenset[str]:
+    if population is None:
+        return frozenset()
+    shared = frozenset(names).intersection(str(name) for name in population.columns)
+    if not shared:
+        raise PopulationError(
+            "the population shares no column with the data",
+            expected="columns of the same name, such as an age or a ZIP code, and one with the number of people",
+            got=f"{len(population.columns)} columns with different names",
+            fix="rename its columns as in the data",
+        )
+    return shared
+
+
+def _count_column(population: pd.DataFrame, names: Sequence[str]) -> str | None:
+    """The population's column of counts: named so, or the only one that the data do not have."""
+    others = [str(name) for name in population.columns if name not in names]
+    if "count" in others:
+        return "count"
+    return others[0] if len(others) == 1 else None
+
+
+def _hierarchies(
+    quasi: Sequence[Suggestion], columns: Mapping[str, EncodedColumn], population: pd.DataFrame | None
+) -> dict[str, DraftedHierarchy]:
+    result: dict[str, DraftedHierarchy] = {}
+    files: set[str] = set()
+    for suggestion in quasi:
+        name = suggestion.profile.name
+        domain = {str(value) for value in columns[name].values}
+        if population is not None:
+            domain.update(str(value) for value in population[name].dropna().unique() if value != "")
+        file_name = _file_name(name, files)
+        result[name] = draft_hierarchy(suggestion, sorted(domain), file_name)
+        files.add(file_name)
+    return result
+
+
+def _file_name(column: str, taken: set[str]) -> str:
+    stem = "hierarchy-" + (re.sub(r"[^a-z0-9]+", "-", column.lower())[:64].strip("-") or "column")
+    candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(taken) + 3))]
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
+    """Record id: of the withheld columns that name each record once, the one whose name says so, else the first."""
+    keys = [one.profile for one in suggestions if one.role is Role.DIRECT and one.profile.can_name_records]
+    keys.sort(key=lambda column: not set(column.words) & GENERIC_NAMES)
+    return keys[0].name if keys else None

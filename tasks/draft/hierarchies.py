@@ -1,0 +1,120 @@
+"""A first generalization hierarchy for a column that is suggested as a quasi-identifier.
+
+Bounds of intervals are rounded outward, so that the smallest and the largest value, which may be one person's, cannot
+be read from them. Only a hierarchy that goes to a file of its own names values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.draft.roles import Suggestion, Theme
+from tasks.microdata.build import TOP
+from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.request.model import HierarchySource, IntervalLevels, PrefixLevels, SafeHarborRule, ValueType
+
+_WIDEST_DOMAIN = 1_000_000
+_ZIP_LENGTHS = (5, 10)
+_DAY_LENGTH = 10
+
+
+@dataclass(frozen=True)
+class DraftedHierarchy:
+    """Source of a hierarchy, its table if it has a file of its own, and its effect, in words."""
+
+    source: HierarchySource
+    explanation: str
+    type: ValueType
+    safe_harbor: SafeHarborRule = SafeHarborRule.NONE
+    table: Hierarchy | None = None
+
+
+def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
+    """Build a hierarchy over a column's domain.
+
+    Parameters
+    ----------
+    suggestion : Suggestion
+        The column and what it is about.
+    domain : sequence of str
+        Its values in the data and, where there is one, in the population.
+    file_name : str
+        Name of the file that a table of values would go to.
+    """
+    lengths = {len(value) for value in domain}
+    if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= set(_ZIP_LENGTHS):
+        return _zip_prefixes(min(lengths))
+    if suggestion.profile.type is ValueType.DATE and lengths == {_DAY_LENGTH}:
+        return _months_and_years()
+    if suggestion.profile.plain_integers and all(_is_plain(value) for value in domain):
+        levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
+        if levels is not None:
+            return _intervals(levels, suggestion.theme)
+    return _values_to_top(suggestion, domain, file_name)
+
+
+def interval_levels(low: int, high: int) -> IntervalLevels | None:
+    """Nested intervals over a range of whole numbers, None where the range is too wide to list.
+
+    >>> levels = interval_levels(17, 90)
+    >>> levels.minimum, levels.maximum, levels.widths
+    (0, 99, (5, 10, 20))
+    """
+    span = high - low + 1
+    if span > _WIDEST_DOMAIN:
+        return None
+    first, factor = (2, 2) if span <= 20 else (5, 2) if span <= 200 else (10, 10)
+    widths = [first]
+    while widths[-1] * factor * 2 <= span + 1:
+        widths.append(widths[-1] * factor)
+    widest = widths[-1]
+    minimum, maximum = low // widest * widest, (high // widest + 1) * widest - 1
+    if maximum - minimum >= _WIDEST_DOMAIN:
+        return None
+    return IntervalLevels(minimum=minimum, maximum=maximum, widths=tuple(widths))
+
+
+def _is_plain(value: str) -> bool:
+    digits = value.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) <= 18 and str(int(value)) == value
+
+
+def _intervals(levels: IntervalLevels, theme: Theme | None) -> DraftedHierarchy:
+    widths = ", ".join(f"{width:,}" for width in levels.widths)
+    return DraftedHierarchy(
+        HierarchySource(intervals=levels),
+        f"intervals of {widths}; the bounds are rounded outward and tell nobody's value",
+        ValueType.INTEGER,
+        SafeHarborRule.AGE if theme is Theme.AGE else SafeHarborRule.NONE,
+    )
+
+
+def _zip_prefixes(length: int) -> DraftedHierarchy:
+    keep = (4, 3, 2, 1) if length == 5 else (5, 4, 3, 2, 1)
+    return DraftedHierarchy(
+        HierarchySource(prefixes=PrefixLevels(keep=keep)),
+        "fewer and fewer leading digits",
+        ValueType.TEXT,
+        SafeHarborRule.ZIP,
+    )
+
+
+def _months_and_years() -> DraftedHierarchy:
+    return DraftedHierarchy(
+        HierarchySource(prefixes=PrefixLevels(keep=(7, 4), mask="")), "the month, then the year", ValueType.DATE
+    )
+
+
+def _values_to_top(suggestion: Suggestion, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
+    top = TOP
+    while top in domain:
+        top += TOP
+    table = hierarchy_from_rows(suggestion.profile.name, [[value, top] for value in sorted(domain)], file_name)
+    advice = "add columns between the two for groups that keep more"
+    if suggestion.theme is Theme.ZIP:
+        advice = "its codes differ in length: bring them to one, and it can be cut digit by digit"
+    return DraftedHierarchy(
+        HierarchySource(file=file_name),
+        f"the value or nothing; {advice}",
+        suggestion.profile.type,
+        table=table,
+    )

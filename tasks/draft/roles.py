@@ -1,0 +1,183 @@
+"""Suggested roles of columns with reasons, from their names and profiles alone.
+
+When in doubt the suggestion is the careful one: a column that could single people out is withheld, and none is called
+insensitive. People decide, and the reasons let them disagree.
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tasks.draft.profile import ColumnProfile
+from tasks.request.model import PatternName, Role, ValueType
+
+NEARLY_A_NAME = 0.5
+"""Distinct values over records from which an unknown column is kept back: most records would stand alone."""
+
+_MOSTLY = 0.95
+_FEW = 0.1
+
+
+class Theme(StrEnum):
+    """Subject of a column, as far as its name or values show it."""
+
+    IDENTITY = "identity"
+    AGE = "age"
+    ZIP = "zip"
+    PLACE = "place"
+    DATE = "date"
+    PERSON = "person"
+    PRIVATE = "private"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A role for a column, with the reasons in words."""
+
+    profile: ColumnProfile
+    role: Role
+    reasons: tuple[str, ...]
+    theme: Theme | None = None
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+HINTS: Mapping[Theme, frozenset[str]] = {
+    Theme.IDENTITY: _words(
+        "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone tel "
+        "mobile fax address addr street url website ip passport licence license plate vin account iban card "
+        "beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon geocode"
+    ),
+    Theme.AGE: _words("age ages"),
+    Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz"),
+    Theme.PLACE: _words(
+        "city town village county municipality district region place location residence fips "
+        "tract hospital clinic facility site ward provider"
+    ),
+    Theme.DATE: _words(
+        "birth birthday birthdate born dob yob date day month year time timestamp admission admitted discharge "
+        "discharged visit death dod deceased"
+    ),
+    Theme.PERSON: _words(
+        "sex gender race ethnicity ethnic nationality nation country state citizenship citizen native origin language "
+        "tribe religion faith marital married spouse children kids relationship household family education educ degree "
+        "school occupation job profession employer employment work workclass industry veteran military height"
+    ),
+    Theme.PRIVATE: _words(
+        "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication medicine "
+        "treatment procedure therapy lab test result results hiv cancer gene genotype mutation mental psychiatric "
+        "pregnancy pregnant disability outcome income salary wage wages pay earnings capital debt loan credit tax "
+        "benefit vote party political union sexual orientation crime arrest conviction grade score"
+    ),
+}
+"""Words of a column's name that say what it is about."""
+
+GENERIC_NAMES = _words("name names id ids identifier key code number no nr num")
+"""Words that name anything: what else is in the column's name goes first."""
+
+_KNOWN = {
+    Theme.AGE: "many people know it and registers hold it; over 89 it is an identifier of Safe Harbor",
+    Theme.ZIP: "registers hold it, and more than three digits of it are an identifier of Safe Harbor",
+    Theme.PLACE: "places are widely known, and below the state an identifier of Safe Harbor",
+    Theme.DATE: "registers and news hold dates, and all but the year is an identifier of Safe Harbor",
+    Theme.PERSON: "neighbours, colleagues and public registers know such things",
+}
+
+
+def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
+    """Suggest a role.
+
+    Parameters
+    ----------
+    column : ColumnProfile
+        The column in figures.
+    in_population : bool or None
+        Whether the population table has the column; None where no table is given.
+    """
+    theme, sign = theme_of(column)
+    if column.distinct == 0:
+        role, reasons = Role.DIRECT, ["it holds no value to judge by, so it stays back"]
+    elif in_population:
+        role, reasons = Role.QUASI, ["the population table has it, so whoever holds that table can link by it"]
+    elif column.patterns:
+        role, reasons = Role.DIRECT, [_patterns_found(column.patterns)]
+    elif theme is Theme.IDENTITY:
+        role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
+    elif theme in _KNOWN:
+        role, reasons = _known_of_people(theme, in_population)
+        reasons = [f"{sign}, and {reasons[0]}", *reasons[1:]]
+    elif theme is Theme.PRIVATE:
+        role, reasons = Role.SENSITIVE, [f"{sign}, and people keep such things private"]
+        if column.distinct_ratio >= NEARLY_A_NAME:
+            reasons.append("most of its values occur once: round them or keep the column back, or they point at people")
+    else:
+        role, reasons = _unsure(column)
+    return Suggestion(column, role, tuple(reasons), theme)
+
+
+def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
+    """Subject of a column, by the words of its name, then by the form of its values; and the evidence for it."""
+    words = set(column.words)
+    generic = words & GENERIC_NAMES
+    themes = [theme for theme, hints in HINTS.items() if words & hints]
+    if generic and (not themes or column.is_key):
+        return (Theme.PLACE if _shared_code(column, words) else Theme.IDENTITY), _in_name(column, generic)
+    if themes:
+        return themes[0], _in_name(column, HINTS[themes[0]])
+    if column.type is ValueType.DATE:
+        return Theme.DATE, "its values have the form of dates"
+    if column.zip_share >= _MOSTLY and not column.is_key:
+        return Theme.ZIP, "its values have the form of ZIP codes"
+    return None, ""
+
+
+def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
+    return f"“{next(word for word in column.words if word in hints)}” is in its name"
+
+
+def _shared_code(column: ColumnProfile, words: set[str]) -> bool:
+    """Whether a number or code is one that many records share, as that of a site or a group."""
+    return not words & {"name", "names"} and column.distinct_ratio < _FEW
+
+
+def _patterns_found(patterns: Mapping[PatternName, float]) -> str:
+    found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in patterns.items())
+    return f"its cells look like they hold: {found}; clean or convert them before the column may leave"
+
+
+def _known_of_people(theme: Theme, in_population: bool | None) -> tuple[Role, list[str]]:
+    known = _KNOWN[theme]
+    lacking = "the population table lacks it, so no risk can be measured with it"
+    if in_population is None:
+        return Role.QUASI, [known]
+    if theme is Theme.PERSON:
+        advice = "it would leave as it is; if a recipient can know it, keep it back or add it to the population"
+        return Role.SENSITIVE, [known, lacking, advice]
+    return Role.DIRECT, [known, lacking, "it stays back until the table has it"]
+
+
+def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
+    if column.can_name_records:
+        reason = "each record has a value of its own, so it can serve as the name of the record"
+    elif column.distinct_ratio >= NEARLY_A_NAME:
+        reason = "its values are nearly as good as names: most records would stand alone by it"
+    elif column.free_text_share >= _FEW:
+        reason = "it holds free text, which nobody can promise to be free of names"
+    else:
+        return Role.SENSITIVE, ["its name and values tell nothing certain, and nothing is called insensitive unseen"]
+    return Role.DIRECT, [reason, "it stays back; give it another role if it must leave"]
+
+
+def percent(share: float) -> str:
+    """A share in percent, never rounded to none or all.
+
+    >>> percent(0.5), percent(0.00001), percent(0.999999), percent(1.0), percent(0.0)
+    ('50 %', 'under 0.1 %', 'over 99.9 %', '100 %', '0 %')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    if 0.999 < share < 1:
+        return "over 99.9 %"
+    return f"{share * 100:.3g} %"

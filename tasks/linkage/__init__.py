@@ -1,1 +1,0 @@
-"""Attacks on what is released, by an intruder who knows the method."""

@@ -1,6 +1,0 @@
-"""Drafting a release request from the data: roles suggested, hierarchies built, every choice explained."""
-
-from tasks.request.draft.draft import Draft, draft_request
-from tasks.request.draft.write import write_draft
-
-__all__ = ["Draft", "draft_request", "write_draft"]

@@ -1,0 +1,149 @@
+"""Forms of the documents that people write: the model of each, and which of its keys and values a message may repeat.
+
+The values of a document may be secrets or parts of the data's domain. Nothing of them is repeated unless its form
+allows it; the path of a place then counts the key instead of naming it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from tasks.request.document import Location
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+_LONGEST_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Form(Generic[Model]):
+    """A kind of document: names the keys of its model in messages, and repeats nothing else."""
+
+    model: type[Model]
+    name: str
+    """The document in a message, such as “the request”."""
+    kind: str
+    """Its kind, such as “a release request”."""
+    start: str
+    """Advice to an author who has no such document yet."""
+    shorten: str
+    """Advice to the author of a document that is too large."""
+    retired: Mapping[Location, str] = field(default_factory=dict)
+    """Advice on keys that earlier versions had, by their places."""
+
+    def annotation_at(self, location: Location) -> Any:
+        """The type that the model gives to a place; None where it knows no such place."""
+        annotation: Any = self.model
+        for step in location:
+            annotation = _step(_bare(annotation), step)
+        return _bare(annotation)
+
+    def model_at(self, location: Location) -> type[BaseModel] | None:
+        """The model that describes a place; None where it is a single value, a list or unknown."""
+        annotation = self.annotation_at(location)
+        return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+    def shows_key(self, location: Location) -> bool:
+        """Whether the last step of a place may be named."""
+        parent = self.model_at(location[:-1])
+        return isinstance(location[-1], int) or (parent is not None and location[-1] in parent.model_fields)
+
+    def shows_value(self, location: Location) -> bool:  # noqa: ARG002
+        """Whether the value at a place may be repeated."""
+        return False
+
+    def written_path(self, location: Location, data: object) -> str:
+        """The path of a place as it is written in messages, such as ``recipients[1].stakes.cost``.
+
+        Parameters
+        ----------
+        location : tuple of str and int
+            Keys and positions from the top of the document.
+        data : object
+            The document's values, to count keys that are not shown.
+        """
+        path = ""
+        for depth, step in enumerate(location, start=1):
+            if isinstance(step, int):
+                path += f"[{step}]"
+            elif not self.shows_key(location[:depth]):
+                path += f".<key {_ordinal(data, step)}>"
+            elif _PLAIN_KEY.fullmatch(step):
+                path += f".{step}"
+            else:
+                path += f'["{printable(step)}"]'
+            data = _value(data, step)
+        return path.removeprefix(".")
+
+
+def _bare(annotation: Any) -> Any:
+    """A type without its constraints and without “or nothing”."""
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation = get_args(annotation)[0]
+        elif origin in (Union, UnionType):
+            annotation = next(choice for choice in get_args(annotation) if choice is not type(None))
+        else:
+            return annotation
+
+
+def _step(annotation: Any, step: str | int) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        known = annotation.model_fields.get(str(step))
+        return None if known is None else known.annotation
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is tuple and isinstance(step, int):
+        return arguments[0]
+    if origin is dict and isinstance(step, str):
+        return arguments[1]
+    return None
+
+
+def value_at(data: object, location: Location) -> object:
+    """The value at a place; None where the document has none."""
+    for step in location:
+        data = _value(data, step)
+    return data
+
+
+def _value(data: object, step: str | int) -> object:
+    if isinstance(data, dict):
+        return data.get(step)
+    if isinstance(data, list) and isinstance(step, int) and step < len(data):
+        return data[step]
+    return None
+
+
+def _ordinal(data: object, key: str) -> str:
+    return str(list(data).index(key) + 1) if isinstance(data, dict) and key in data else "?"
+
+
+def printable(text: str) -> str:
+    """Text cut to a length that fits a message, control characters written out."""
+    cut = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in cut
+    )
+
+
+def described(value: object, shown: bool) -> str:
+    """A value in words, repeated where it may be shown."""
+    if isinstance(value, dict | list):
+        kind, noun = ("a mapping", "key") if isinstance(value, dict) else ("a list", "item")
+        return f"{kind} of {len(value)} {noun}{'' if len(value) == 1 else 's'}"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower() if shown else "true or false"
+    if isinstance(value, int | float):
+        return f"the number {value}" if shown else "a number"
+    text = str(value)
+    if not text.strip():
+        return "empty text"
+    return f"“{printable(text)}”" if shown else "text"

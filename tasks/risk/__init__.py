@@ -1,1 +1,0 @@
-"""Prosecutor, journalist and marketer risk."""

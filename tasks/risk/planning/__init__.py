@@ -1,1 +1,0 @@
-"""The adversary who plans: independent solvers of the model, and its extensions."""

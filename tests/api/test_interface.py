@@ -1,0 +1,91 @@
+"""The package that notebooks and scripts use: it imports fast, assesses a frame as the gate would, and releases."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import releasegate
+from tasks.assessments.registry import IDENTITY
+from tasks.microdata.read import read_microdata
+from tests.support.stages import candidate_of
+from tests.support.tiny import tiny_document, tiny_request
+
+ROOT = Path(__file__).parents[2]
+SECOND = {**tiny_document()["recipients"][0], "id": "hospital"}
+
+
+def test_the_import_alone_loads_no_library() -> None:
+    script = "import sys, releasegate; print(sorted({'numpy', 'pandas', 'tasks', 'flows'} & sys.modules.keys()))"
+    loaded = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert loaded == "[]\n"
+
+
+def test_every_name_is_there() -> None:
+    for name in releasegate.__all__:
+        module = getattr(releasegate, name)
+        assert all(hasattr(module, one) for one in getattr(module, "__all__", ()))
+    assert set(releasegate.__all__) <= set(dir(releasegate))
+    with pytest.raises(AttributeError, match="nothing_of_it"):
+        _ = releasegate.nothing_of_it
+
+
+def test_a_frame_is_assessed_by_hand_and_from_a_file_alike(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path)
+    text = read_microdata(tmp_path / "data.csv", loaded.request)
+    (tmp_path / "request.yaml").write_text(json.dumps(tiny_document()), encoding="utf-8")
+    by_hand = candidate_of(loaded, text)
+    (tmp_path / "data.csv").unlink()
+    found = releasegate.assess(text, loaded.request, folder=tmp_path)
+    assert list(found) == ["identity", "sequential", "combined", "linkage", "utility"]
+    numbers = text.astype({"age": "int64"})[[*reversed(text.columns)]]
+    again = releasegate.assess(numbers, tmp_path / "request.yaml", "university")
+    assert {name: one.measures for name, one in again.items()} == {name: one.measures for name, one in found.items()}
+    own = releasegate.assess(text, loaded.request, folder=tmp_path, compare=False)
+    assert own["identity"].measures == found["identity"].measures
+    assert found["identity"].measures == IDENTITY.assess(by_hand).measures
+
+
+@pytest.mark.parametrize("wanted", [None, "clinic"])
+def test_a_recipient_is_named_where_there_are_several(tmp_path: Path, wanted: str | None) -> None:
+    loaded = tiny_request(tmp_path, lambda document: document["recipients"].append(SECOND))
+    with pytest.raises(releasegate.ReleasegateError, match="one of university, hospital"):
+        releasegate.assess(pd.DataFrame(), loaded.request, wanted, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda frame: frame.drop(columns="sex"), "missing: sex"),
+        (lambda frame: frame.iloc[:0], "no records"),
+        (lambda frame: frame.assign(diagnosis=[b"\xff", 1, "x", None, 2.5, ["y"]]), "cannot be read as text"),
+        (lambda frame: frame.assign(diagnosis=[["secret"]] * 6), "cannot be read as text"),
+        (lambda frame: frame.assign(age=88.5), "values are missing from a hierarchy"),
+    ],
+)
+def test_a_frame_that_is_not_the_requests_is_refused(tmp_path: Path, spoil, message: str) -> None:
+    loaded = tiny_request(tmp_path)
+    frame = read_microdata(tmp_path / "data.csv", loaded.request)
+    with pytest.raises(releasegate.ReleasegateError, match=message) as refused:
+        releasegate.assess(spoil(frame), loaded.request, folder=tmp_path)
+    assert "secret" not in str(refused.value)
+    assert "88.5" not in str(refused.value)
+
+
+@pytest.mark.slow
+def test_a_plain_script_releases(tmp_path: Path) -> None:
+    tiny_request(tmp_path)
+    (tmp_path / "request.yaml").write_text(json.dumps(tiny_document()), encoding="utf-8")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import releasegate\n"
+        f"outcome = releasegate.release({str(tmp_path / 'request.yaml')!r}, {str(tmp_path / 'workspace')!r})\n"
+        "print(len(outcome.records), outcome.records[0].decision, (outcome.bundle / 'manifest.json').exists())\n",
+        encoding="utf-8",
+    )
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1 blocked True\n"), done.stderr

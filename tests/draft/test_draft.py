@@ -1,0 +1,553 @@
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
+from tasks.draft import Draft, draft_request, write_draft
+from tasks.draft.hierarchies import interval_levels
+from tasks.draft.profile import ColumnProfile, profile
+from tasks.draft.roles import Suggestion, Theme, suggest
+from tasks.draft.separation import MAXIMUM_RECORDS, separation, separations
+from tasks.microdata.arx import read_arx
+from tasks.microdata.build import from_intervals, from_prefixes
+from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
+from tasks.validation.tables import encode
+from tests.support.examples import examples
+
+ANSWERS = {
+    "title": "A release",
+    "requested_by": "A. Steward",
+    "source": "a register",
+    "path": "population.csv",
+    "id": "a-1",
+    "organisation": "A University",
+    "purpose": "research",
+    "expires": "2040-01-01",
+    "benefit": "1200",
+    "loss": "300",
+    "cost": "4",
+    "count": "people",
+    "record_id": "row",
+}
+
+
+def column(values: Sequence[str | None]) -> pd.Series:
+    return pd.Series(list(values), dtype="string[pyarrow]")
+
+
+def frame(columns: Mapping[str, Sequence[str | None]]) -> pd.DataFrame:
+    return pd.DataFrame({name: column(values) for name, values in columns.items()})
+
+
+def profiled(name: str, values: Sequence[str | None]) -> ColumnProfile:
+    return profile(name, encode(column(values)))
+
+
+@pytest.fixture(scope="module")
+def clinic() -> pd.DataFrame:
+    """400 records with something of everything."""
+    draws = np.random.default_rng(7)
+    n = 400
+    return frame(
+        {
+            "Record No": [str(number) for number in range(5000, 5000 + n)],
+            "age": [str(age) for age in draws.integers(18, 89, n)],
+            "zip": [f"{code:05}" for code in draws.integers(37010, 37040, n)],
+            "sex": list(draws.choice(["Mvalue", "Fvalue"], n)),
+            "raceGroup": list(draws.choice(["Avalue", "Bvalue", "Cvalue"], n)),
+            "admitted": [f"2024-0{month}-1{day}" for month, day in draws.integers(1, 9, (n, 2))],
+            "contact": [f"person{number}@example.org" if number % 9 == 0 else "noneknown" for number in range(n)],
+            "remarks": [f"a long remark about what was seen and done, number {number % 50}" for number in range(n)],
+            "lab_result": [f"{value:.3f}" for value in draws.normal(5, 1, n)],
+            "weightfactor": [str(value) for value in draws.integers(100_000, 999_999, n)],
+            "smoker": [None if number % 40 == 0 else "?" if number % 40 == 1 else "Yvalue" for number in range(n)],
+        }
+    )
+
+
+def filled(text: str) -> str:
+    """The draft with an answer wherever it asks for one."""
+    return re.sub(
+        r"^( *(?:- )?)(\w+):( +# fill in: .*)$", lambda m: f"{m[1]}{m[2]}: {ANSWERS[m[2]]}{m[3]}", text, flags=re.M
+    )
+
+
+def loaded(draft: Draft, folder: Path) -> LoadedRequest:
+    write_draft(draft, folder)
+    path = folder / "request.yaml"
+    path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return load_request(path)
+
+
+def test_separation_by_hand() -> None:
+    measured = separation({"a": np.array([0, 0, 1, 1, 1]), "b": np.array([0, 1, 0, 0, -1])})
+    # classes {0}, {1}, {2, 3}, {4}: of 10 pairs only one is alike
+    assert (measured.separation_ratio, measured.distinction_ratio, measured.alone) == (0.9, 0.8, 0.6)
+    assert separation({"a": np.array([3])}).separation_ratio == 0.0
+    assert separation({"a": np.array([], dtype=int)}).alone == 0.0
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(st.tuples(*[st.integers(-1, 3)] * 4), min_size=2, max_size=12))
+def test_separations_are_those_of_counted_pairs(rows: list[tuple[int, ...]]) -> None:
+    names = ("a", "b", "c", "d")
+    codes = {name: np.array([row[axis] for row in rows]) for axis, name in enumerate(names)}
+    measured = separations(codes)
+    assert {frozenset(one.columns) for one in measured} == {
+        frozenset(chosen) for size in (1, 2, 3) for chosen in combinations(names, size)
+    }
+    for one in measured:
+        axes = [names.index(name) for name in one.columns]
+        tuples = [tuple(row[axis] for axis in axes) for row in rows]
+        pairs = list(combinations(tuples, 2))
+        assert one.separation_ratio == pytest.approx(sum(x != y for x, y in pairs) / len(pairs))
+        assert one.distinction_ratio == len(set(tuples)) / len(tuples)
+        assert one.alone == sum(tuples.count(each) == 1 for each in tuples) / len(tuples)
+    sizes = [len(one.columns) for one in measured]
+    assert sizes == sorted(sizes)
+
+
+def test_separation_of_many_columns_and_records_stays_small() -> None:
+    wide = separations({f"c{number:02}": np.arange(40) // (number + 1) for number in range(14)})
+    assert sum(len(one.columns) == 1 for one in wide) == 14
+    assert {name for one in wide if len(one.columns) > 1 for name in one.columns} == {f"c{n:02}" for n in range(10)}
+    long = separations({"a": np.arange(3 * MAXIMUM_RECORDS) % 2, "b": np.arange(3 * MAXIMUM_RECORDS)})
+    assert long[0].columns == ("b",)
+    assert long[0].distinction_ratio == 1.0
+
+
+def test_a_profile_by_hand() -> None:
+    told = profiled("ZipCode_of Home", ["37010", "37010", "37011-1234", None, "x" * 41])
+    assert (told.records, told.missing, told.distinct, told.alone) == (5, 1, 3, 2)
+    assert told.distinct_ratio == 0.75
+    assert (told.zip_share, told.free_text_share, told.code_length) == (0.75, 0.25, None)
+    assert told.words == ("zip", "code", "of", "home")
+    assert not told.is_key
+    empty = profiled("x", [None, None])
+    assert (empty.distinct, empty.distinct_ratio, empty.zip_share, empty.is_key) == (0, 0.0, 0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "plain"),
+    [
+        (["1", "-20", "0"], ValueType.INTEGER, True),
+        (["1", "2.5"], ValueType.NUMBER, False),
+        (["01", "02"], ValueType.TEXT, False),
+        (["01.5", "2"], ValueType.TEXT, False),
+        (["+1", "2"], ValueType.NUMBER, False),
+        (["2024-02-29", "1999-12-31"], ValueType.DATE, False),
+        (["2024", "1999-12-31"], ValueType.TEXT, False),
+        (["NaN", "1"], ValueType.TEXT, False),
+        ([None], ValueType.TEXT, False),
+    ],
+)
+def test_types_are_the_narrowest_that_fit(values: list[str | None], kind: ValueType, plain: bool) -> None:
+    told = profiled("x", values)
+    assert (told.type, told.plain_integers) == (kind, plain)
+
+
+@pytest.mark.parametrize(
+    ("cell", "pattern"),
+    [
+        ("write to ann@example.org", PatternName.EMAIL),
+        ("call 615-555-0100", PatternName.PHONE),
+        ("078-05-1121", PatternName.SSN),
+        ("host 192.168.10.12", PatternName.IP),
+        ("https://example.org/x", PatternName.URL),
+        ("MRN 448812", PatternName.MEDICAL_RECORD_NUMBER),
+        ("seen on 3/14/2024", PatternName.FULL_DATE),
+    ],
+)
+def test_one_cell_with_an_identifier_keeps_a_column_back(cell: str, pattern: PatternName) -> None:
+    told = profiled("notice", [cell, *["nothing"] * 99])
+    assert told.patterns == {pattern: pytest.approx(0.01)}
+    suggestion = suggest(told, None)
+    assert suggestion.role is Role.DIRECT
+    assert f"{pattern.value} (1 % of its cells)" in suggestion.reasons[0]
+    assert cell not in " ".join(suggestion.reasons)
+
+
+NUMBERS = [str(number) for number in range(40)]
+FEW = [str(number % 4) for number in range(100)]
+MANY = [f"v{number % 60}" for number in range(100)]
+KEY = [f"v{number}" for number in range(100)]
+SOME = [f"{number % 30}.5" for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role", "theme"),
+    [
+        ("record_id", KEY, Role.DIRECT, Theme.IDENTITY),
+        ("PatientName", FEW, Role.DIRECT, Theme.IDENTITY),
+        ("SSN", FEW, Role.DIRECT, Theme.IDENTITY),
+        ("e-mail", FEW, Role.DIRECT, Theme.IDENTITY),
+        ("home address", FEW, Role.DIRECT, Theme.IDENTITY),
+        ("site_id", FEW, Role.QUASI, Theme.PLACE),
+        ("group_code", FEW, Role.QUASI, Theme.PLACE),
+        ("drug_name", FEW, Role.SENSITIVE, Theme.PRIVATE),
+        ("diagnosis_code", KEY, Role.DIRECT, Theme.IDENTITY),
+        ("Age", FEW, Role.QUASI, Theme.AGE),
+        ("AgeAtVisit", FEW, Role.QUASI, Theme.AGE),
+        ("stage", FEW, Role.SENSITIVE, None),
+        ("ZIP", FEW, Role.QUASI, Theme.ZIP),
+        ("postcode", MANY, Role.QUASI, Theme.ZIP),
+        ("where", ["37010", "37011"] * 50, Role.QUASI, Theme.ZIP),
+        ("city", MANY, Role.QUASI, Theme.PLACE),
+        ("birth_date", KEY, Role.QUASI, Theme.DATE),
+        ("seen", ["2024-01-05", "2024-02-05"] * 50, Role.QUASI, Theme.DATE),
+        ("gender", FEW, Role.QUASI, Theme.PERSON),
+        ("ethnicity", FEW, Role.QUASI, Theme.PERSON),
+        ("diagnosis", FEW, Role.SENSITIVE, Theme.PRIVATE),
+        ("income", SOME, Role.SENSITIVE, Theme.PRIVATE),
+        ("x1", KEY, Role.DIRECT, None),
+        ("x2", MANY, Role.DIRECT, None),
+        ("x3", SOME, Role.SENSITIVE, None),
+        ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
+        ("x5", ["same"] * 100, Role.SENSITIVE, None),
+        ("age", [None] * 100, Role.DIRECT, Theme.AGE),
+    ],
+)  # fmt: skip
+def test_roles_by_name_and_form(name: str, values: list[str | None], role: Role, theme: Theme | None) -> None:
+    suggestion = suggest(profiled(name, values), None)
+    assert (suggestion.role, suggestion.theme) == (role, theme)
+    assert suggestion.reasons
+
+
+def test_nothing_is_called_insensitive(clinic: pd.DataFrame) -> None:
+    draft = draft_request(clinic, "data.csv")
+    assert all(suggestion.role is not Role.INSENSITIVE for suggestion in draft.suggestions)
+
+
+def test_what_the_population_lacks_is_not_a_quasi_identifier() -> None:
+    assert suggest(profiled("x3", FEW), True).role is Role.QUASI
+    assert suggest(profiled("sex", FEW), False).role is Role.SENSITIVE
+    for name in ("age", "zip", "city", "birth_date"):
+        suggestion = suggest(profiled(name, FEW), False)
+        assert suggestion.role is Role.DIRECT, name
+        assert "population table lacks it" in suggestion.reasons[1]
+
+
+def test_private_values_that_occur_once_come_with_a_warning() -> None:
+    assert len(suggest(profiled("income", [f"{n}.25" for n in range(100)]), None).reasons) == 2
+    assert len(suggest(profiled("income", SOME), None).reasons) == 1
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(st.integers(-5000, 5000), st.integers(0, 20_000))
+def test_intervals_nest_and_hide_the_extremes(low: int, width: int) -> None:
+    levels = interval_levels(low, low + width)
+    assert levels is not None
+    assert levels.minimum <= low <= low + width <= levels.maximum
+    widest = levels.widths[-1]
+    assert levels.minimum % widest == 0
+    assert (levels.maximum + 1) % widest == 0
+    assert all(later % earlier == 0 for earlier, later in zip(levels.widths, levels.widths[1:], strict=False))
+    assert levels.maximum - levels.minimum < (width + 1) + 2 * widest
+
+
+def test_interval_hierarchies_are_built_from_the_draft() -> None:
+    levels = interval_levels(17, 90)
+    assert levels is not None
+    assert (levels.minimum, levels.maximum, levels.widths) == (0, 99, (5, 10, 20))
+    hierarchy = from_intervals("age", levels)
+    assert hierarchy.n_levels == 5
+    assert hierarchy.labels[-1] == ("*",)
+    assert interval_levels(0, 1_000_000) is None
+    assert interval_levels(-1, 999_998) is None
+
+
+def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) -> None:
+    draft = draft_request(clinic, "data.csv")
+    roles = {suggestion.profile.name: suggestion.role for suggestion in draft.suggestions}
+    assert roles == {
+        "Record No": Role.DIRECT,
+        "age": Role.QUASI,
+        "zip": Role.QUASI,
+        "sex": Role.QUASI,
+        "raceGroup": Role.QUASI,
+        "admitted": Role.QUASI,
+        "contact": Role.DIRECT,
+        "remarks": Role.DIRECT,
+        "lab_result": Role.SENSITIVE,
+        "weightfactor": Role.DIRECT,
+        "smoker": Role.SENSITIVE,
+    }
+    assert draft.record_id == "Record No"
+    assert set(draft.hierarchies) == {"hierarchy-sex.csv", "hierarchy-racegroup.csv"}
+
+
+def test_a_raw_draft_is_refused_and_names_what_to_fill_in(clinic: pd.DataFrame, tmp_path: Path) -> None:
+    request, *_ = write_draft(draft_request(clinic, "data.csv"), tmp_path)
+    with pytest.raises(RequestError) as caught:
+        load_request(request)
+    assert [problem.path for problem in caught.value.problems] == [
+        "title",
+        "requested_by",
+        "dataset.title",
+        "dataset.source",
+        "population.path",
+        "population.source",
+        "recipients[0].id",
+        "recipients[0].organisation",
+        "recipients[0].purpose",
+        "recipients[0].agreement.id",
+        "recipients[0].agreement.expires",
+        "recipients[0].stakes.benefit",
+        "recipients[0].stakes.loss",
+        "recipients[0].stakes.cost",
+    ]
+    assert {problem.fix for problem in caught.value.problems} == {"fill in the value"}
+    lines = request.read_text(encoding="utf-8").splitlines()
+    assert all("# fill in: " in lines[problem.line - 1] for problem in caught.value.problems)
+
+
+def test_a_filled_in_draft_is_a_request(clinic: pd.DataFrame, tmp_path: Path) -> None:
+    request = loaded(draft_request(clinic, "data.csv"), tmp_path).request
+    assert tuple(request.attributes) == tuple(clinic.columns)
+    assert request.quasi_identifiers == ("age", "zip", "sex", "raceGroup", "admitted")
+    assert request.dataset.missing == ("", "?")
+    age, zip_code, admitted = (request.attributes[name] for name in ("age", "zip", "admitted"))
+    assert (age.type, age.safe_harbor) == (ValueType.INTEGER, SafeHarborRule.AGE)
+    assert age.hierarchy is not None
+    assert age.hierarchy.intervals is not None
+    assert (zip_code.type, zip_code.safe_harbor) == (ValueType.TEXT, SafeHarborRule.ZIP)
+    assert zip_code.hierarchy is not None
+    assert zip_code.hierarchy.prefixes is not None
+    assert from_prefixes("zip", zip_code.hierarchy.prefixes, clinic["zip"]).n_levels == 6
+    assert admitted.type is ValueType.DATE
+    assert admitted.hierarchy is not None
+    assert admitted.hierarchy.prefixes is not None
+    days = from_prefixes("admitted", admitted.hierarchy.prefixes, clinic["admitted"])
+    assert [len(label) for label in (days.labels[1][0], days.labels[2][0])] == [7, 4]
+    assert request.attributes["smoker"].maximum_missing_rate == 0.05
+    assert request.attributes["sex"].maximum_missing_rate == 0.0
+
+
+def test_hierarchy_files_cover_data_and_population(tmp_path: Path, clinic: pd.DataFrame) -> None:
+    people = frame({"sex": ["Mvalue", "Fvalue", "Xvalue"], "age": ["0", "104", "50"], "people": ["1", "2", "3"]})
+    draft = draft_request(clinic, "data.csv", population=people, population_path="population.csv")
+    request = loaded(draft, tmp_path)
+    assert request.request.quasi_identifiers == ("age", "sex")
+    assert (request.request.population.path, request.request.population.count) == ("population.csv", "people")
+    source = request.request.attributes["sex"].hierarchy
+    assert source is not None
+    assert source.file is not None
+    hierarchy = read_arx("sex", request.resolve(source.file, "attributes.sex.hierarchy.file"))
+    assert set(hierarchy.labels[0]) == {"Mvalue", "Fvalue", "Xvalue"}
+    age = request.request.attributes["age"].hierarchy
+    assert age is not None
+    assert age.intervals is not None
+    assert age.intervals.maximum >= 104
+
+
+def test_a_population_of_other_columns_is_refused(clinic: pd.DataFrame) -> None:
+    with pytest.raises(PopulationError, match="shares no column"):
+        draft_request(clinic, "data.csv", population=frame({"alter": ["1"], "count": ["2"]}))
+
+
+def test_a_population_whose_counts_are_not_plain_leaves_them_to_be_named(clinic: pd.DataFrame) -> None:
+    people = frame({"sex": ["Mvalue"], "adults": ["1"], "minors": ["1"]})
+    text = draft_request(clinic, "data.csv", population=people, population_path="p.csv").text
+    assert re.search(r"^  count: +# fill in: column with the number of people$", text, re.M)
+
+
+def test_no_value_of_the_data_is_in_the_draft(clinic: pd.DataFrame) -> None:
+    text = draft_request(clinic, "data.csv").text
+    figures = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w.])")
+    for name in ("sex", "raceGroup", "admitted", "contact", "remarks", "lab_result", "smoker"):
+        for value in clinic[name].dropna().unique():
+            assert value == "?" or value not in text, name
+    numbers = {number.replace(",", "") for number in figures.findall(text)}
+    for name in ("Record No", "zip", "weightfactor"):
+        assert not numbers & set(clinic[name]), name
+    bounds = re.search(r"minimum: (\d+), maximum: (\d+)", text)
+    assert bounds is not None
+    ages = clinic["age"].astype(int)
+    assert (int(bounds[1]), int(bounds[2])) not in {(ages.min(), ages.max())}
+
+
+def test_reasons_and_separation_are_told_in_comments(clinic: pd.DataFrame) -> None:
+    draft = draft_request(clinic, "data.csv")
+    flat = re.sub(r"\n *# +", " ", draft.text)
+    for suggestion in draft.suggestions:
+        for reason in suggestion.reasons:
+            assert reason in flat, suggestion.profile.name
+        assert f"{suggestion.profile.distinct:,} distinct values in 400 records" in flat
+    best = next(one for one in draft.separations if len(one.columns) == 3)
+    assert f"- {' + '.join(best.columns)}: " in flat
+    assert "2.5 % missing" not in flat
+    assert "5 % missing; text" in flat
+
+
+def test_attributes_that_split_alike_are_named() -> None:
+    data = frame(
+        {"id": [str(n) for n in range(40)], "sex": ["a", "b"] * 20, "gender": ["c", "d"] * 20, "race": FEW[:40]}
+    )
+    text = draft_request(data, "data.csv").text
+    assert "It splits the records just as gender: one of them is enough." in text
+    assert "It splits the records just as sex: one of them is enough." in text
+    assert text.count("It splits") == 2
+
+
+def test_missing_quasi_identifiers_are_pointed_out() -> None:
+    data = frame({"id": NUMBERS, "sex": [None, *["b", "c", "d"] * 13]})
+    assert "must not be missing" in draft_request(data, "data.csv").text
+
+
+def test_empty_cells_are_missing_in_data_and_population() -> None:
+    data = frame({"id": NUMBERS, "sex": ["", *["b", "c", "d"] * 13], "smoker": ["", "y"] * 20})
+    people = frame({"sex": ["", "b"], "count": ["1", "1"]})
+    draft = draft_request(data, "data.csv", population=people, population_path="p.csv")
+    assert [suggestion.profile.missing for suggestion in draft.suggestions] == [0, 1, 20]
+    assert set(draft.hierarchies["hierarchy-sex.csv"].labels[0]) == {"b", "c", "d"}
+
+
+def test_without_a_key_the_record_id_is_left_to_be_named(tmp_path: Path) -> None:
+    draft = draft_request(frame({"sex": ["a", "b"] * 20, "ward": FEW[:40]}), "data.csv")
+    assert draft.record_id is None
+    request, *_ = write_draft(draft, tmp_path)
+    with pytest.raises(RequestError) as caught:
+        load_request(request)
+    assert "dataset.record_id" in [problem.path for problem in caught.value.problems]
+
+
+def test_the_key_that_is_called_so_is_the_record_id() -> None:
+    numbers = [str(n) for n in range(40)]
+    data = frame({"row": [f"r{n}" for n in numbers], "case_id": numbers, "sex": ["a", "b"] * 20})
+    assert draft_request(data, "data.csv").record_id == "case_id"
+    assert draft_request(data.drop(columns="case_id"), "data.csv").record_id == "row"
+    measured = frame({"length": [f"{n}.5" for n in NUMBERS], "sex": ["a", "b"] * 20})
+    assert draft_request(measured, "data.csv").record_id is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("no", "null", "true", "~", "<<", "*x", "&y", "!t", "|", "{", "%w", "?", "[1]", "- z", "# x", "a: b"),
+        *('"q"', "it's", "a\\b", "é ü", "年齢", "x" * 120),
+    ],
+)
+def test_column_names_of_any_kind_survive(tmp_path: Path, name: str) -> None:
+    data = frame({"id": NUMBERS, name: ["a", "b"] * 20, "sex": ["a", "b"] * 20})
+    people = data[[name]].assign(count=column(["1"] * 40))
+    request = loaded(draft_request(data, "data.csv", population=people, population_path="p.csv"), tmp_path).request
+    assert tuple(request.attributes) == ("id", name, "sex")
+    assert request.quasi_identifiers == (name,)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["id", "39"],
+        ["id", "2.5"],
+        ["id", "1980-02-03"],
+        ["id", "zq7@example.org"],
+        ["id", "615-555-0100"],
+        ["id", ""],
+        ["id", " sex"],
+        ["id", "a\nb"],
+        ["id", "x" * 121],
+        ["id", "id"],
+    ],
+)
+def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> None:
+    data = pd.DataFrame([["1", "a"], ["2", "b"]], columns=names, dtype="string[pyarrow]")
+    with pytest.raises(DataError) as caught:
+        draft_request(data, "data.csv")
+    assert "columns " in caught.value.where
+    assert "2" in caught.value.where
+    assert "zq7" not in str(caught.value)
+    assert "1980" not in str(caught.value)
+
+
+def test_no_records_are_refused() -> None:
+    for data in (frame({"a": []}), pd.DataFrame(index=range(3))):
+        with pytest.raises(DataError, match="no records"):
+            draft_request(data, "data.csv")
+
+
+def test_names_that_make_one_file_name_get_two(tmp_path: Path) -> None:
+    values = ["p", "q"] * 20
+    data = frame(
+        {"id": [str(n) for n in range(40)], "sex a": values, "sex-a": values, "sex/a": values, "性 sex": values}
+    )
+    draft = draft_request(data, "data.csv")
+    assert list(draft.hierarchies) == [
+        "hierarchy-sex-a.csv",
+        "hierarchy-sex-a-2.csv",
+        "hierarchy-sex-a-3.csv",
+        "hierarchy-sex.csv",
+    ]
+    request = loaded(draft, tmp_path).request
+    assert len({attribute.hierarchy.file for attribute in request.attributes.values() if attribute.hierarchy}) == 4
+
+
+def test_values_that_look_like_a_hierarchys_top_or_delimiter(tmp_path: Path) -> None:
+    data = frame({"id": NUMBERS, "sex": ["*", "**", 'a;"b', "line\nbreak"] * 10})
+    request = loaded(draft_request(data, "data.csv"), tmp_path)
+    hierarchy = read_arx("sex", request.resolve("hierarchy-sex.csv", "x"))
+    assert set(hierarchy.labels[0]) == {"*", "**", 'a;"b', "line\nbreak"}
+    assert hierarchy.labels[1] == ("***",)
+
+
+def test_how_the_data_file_is_written_is_kept(tmp_path: Path, clinic: pd.DataFrame) -> None:
+    dataset = loaded(draft_request(clinic, "in/data.csv", delimiter=";", encoding="latin-1"), tmp_path).request.dataset
+    assert (dataset.path, dataset.delimiter, dataset.encoding) == ("in/data.csv", ";", "latin-1")
+
+
+def test_a_draft_is_the_same_each_time(clinic: pd.DataFrame) -> None:
+    assert draft_request(clinic, "data.csv").text == draft_request(clinic, "data.csv").text
+
+
+@pytest.mark.parametrize("present", ["request.yaml", "hierarchy-sex.csv"])
+def test_a_draft_never_replaces_a_file(tmp_path: Path, clinic: pd.DataFrame, present: str) -> None:
+    (tmp_path / present).symlink_to("nowhere")
+    with pytest.raises(WorkspaceError, match="never replaces") as caught:
+        write_draft(draft_request(clinic, "data.csv"), tmp_path)
+    assert caught.value.got == present
+    assert [path.name for path in tmp_path.iterdir()] == [present]
+
+
+def test_a_draft_that_cannot_be_written_leaves_nothing(tmp_path: Path, clinic: pd.DataFrame) -> None:
+    draft = draft_request(clinic, "data.csv")
+    tables = dict(draft.hierarchies)
+    tables["missing/folder.csv"] = next(iter(tables.values()))
+    broken = Draft(draft.text, tables, draft.suggestions, draft.record_id, draft.separations)
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        write_draft(broken, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        write_draft(draft, tmp_path / "file")
+
+
+def test_suggestions_hold_no_values(clinic: pd.DataFrame) -> None:
+    told = str(draft_request(clinic, "data.csv").suggestions)
+    assert isinstance(draft_request(clinic, "data.csv").suggestions[0], Suggestion)
+    for name in ("sex", "raceGroup", "admitted", "contact", "remarks", "zip"):
+        for value in clinic[name].unique():
+            assert value not in told, name
+
+
+def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFrame) -> None:
+    drafted = draft_request(clinic, "clinic.csv")
+    masked = re.search(r"Numbers leave as they are \(([^)]*)\)", " ".join(drafted.text.split()))
+    numbers = {
+        one.profile.name
+        for one in drafted.suggestions
+        if one.role in (Role.SENSITIVE, Role.INSENSITIVE) and one.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
+    }
+    assert numbers
+    assert masked is not None
+    assert set(masked[1].replace("# ", "").split(", ")) == numbers
+    assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
+    words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
+    assert "Numbers leave" not in words.text

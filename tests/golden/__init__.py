@@ -1,0 +1,1 @@
+"""Golden outputs: what small requests, which between them use every term, come to; frozen text, compared whole."""

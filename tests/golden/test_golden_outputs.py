@@ -1,0 +1,47 @@
+"""Every golden output is as expected, and golden requests use every term."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.golden.cases import CASES
+from tests.golden.comparing import EXPECTED, compared, made
+from tests.golden.outputs import Outputs
+from tests.golden.terms import all_terms, used_terms
+
+_ANOTHER = "a policy has one value, and another case costs seconds; tests of the method cover it"
+UNUSED: Mapping[str, str] = {
+    "CollusionPolicy.recipients=all": "all of the request are named",
+    "CollusionPolicy.who=everybody": _ANOTHER,
+    "DecoyPolicy.choice=random": _ANOTHER,
+    "DecoyPolicy.choice=size": _ANOTHER,
+    "GeneralizationPolicy.adversary_belief=known group": _ANOTHER,
+    "GeneralizationPolicy.adversary_belief=unknown group": _ANOTHER,
+    "GeneralizationPolicy.information_loss=table7": "of the attributes of the paper's data alone",
+    "KAnonymity.metric=loss": _ANOTHER,
+    "KAnonymity.metric=non-uniform entropy": _ANOTHER,
+    "KAnonymity.metric=precision": _ANOTHER,
+    **{f"SensitivityPolicy.draws={2**power}": "a number, in steps" for power in (7, 8, 9, 11, 12, 13, 14)},
+}
+"""Values of terms that no golden request uses, and why; every term itself is used."""
+
+
+@pytest.fixture(scope="module")
+def outputs() -> Mapping[str, Outputs]:
+    return dict(made(CASES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_as_expected(outputs: Mapping[str, Outputs], name: str) -> None:
+    found = [difference.shown(8) for difference in compared(name, outputs[name])]
+    assert not found, "\n".join(["python -m tests.golden shows more, and --update takes it over", *found])
+
+
+def test_nothing_is_kept_of_cases_that_are_gone() -> None:
+    assert {path.name for path in EXPECTED.iterdir()} == set(CASES)
+
+
+def test_every_term_is_used() -> None:
+    missing = set(all_terms()) - used_terms()
+    assert missing == set(UNUSED)

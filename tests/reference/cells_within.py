@@ -1,0 +1,17 @@
+"""Whether cells lie within others, pair by pair."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.decoys.lineage import Lineage
+from tasks.microdata.hierarchy import Codes
+
+
+def within(inner: Codes, outer: Codes, axes: Sequence[Lineage]) -> NDArray[np.bool_]:
+    """Whether each inner cell lies within the outer cell beside it; both of shape (n_cells, n_attributes)."""
+    inside = np.ones(len(inner), dtype=bool)
+    for axis, line in enumerate(axes):
+        inside &= line.encloses(outer[:, axis], inner[:, axis])
+    return inside

@@ -1,0 +1,81 @@
+"""Linkage of generalized files by policies, with part of the attributes known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.assessments.linkage.closest import closest_linkage
+from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
+from tasks.assessments.linkage.generalized_files import GeneralizedRelease, generalized_files, people_matching
+from tasks.generalization.game import Floats, Follower
+from tasks.generalization.play import CountIndex, population_cells
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Method
+
+
+@dataclass(frozen=True)
+class PartialLinkage:
+    """How a policy's file withstands an intruder who knows some quasi-identifiers."""
+
+    method: Method
+    attributes: tuple[int, ...]
+    """Positions of the known quasi-identifiers."""
+    closest: Linkage
+    matching: Linkage
+    likely: Linkage
+    own_cell: Linkage
+    """All records in cells of people who agree in what is known, alike."""
+    likeliest_own_cell: Linkage
+    """Of those the cell with the largest share of such people."""
+
+
+def policy_cells(
+    table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
+) -> OwnCells:
+    """What a policy's rule gives the population; parameters as of ``tasks.generalization.play.play``.
+
+    Raises
+    ------
+    StageFailed
+        If the method leaves some record no strategy.
+    """
+    cells = population_cells(table, method, payoffs, weights, cell_weights)
+    return OwnCells(table.population.codes, cells, table.population.counts)
+
+
+def partial_linkage(
+    release: GeneralizedRelease,
+    method: Method,
+    population: OwnCells,
+    attributes: Sequence[int],
+    persons: Counts | None = None,
+) -> PartialLinkage:
+    """Attack the file that a policy releases, with some quasi-identifiers known.
+
+    Parameters
+    ----------
+    release : GeneralizedRelease
+    method : Method
+    population : OwnCells
+        What the policy's rule gives the population.
+    attributes : sequence of int
+        Positions of the known quasi-identifiers.
+    persons : array of shape (n_tuples,), optional
+        Individuals of each tuple to look for; all who are released where not given.
+
+    Raises
+    ------
+    ParameterError
+        If attributes are not of the release or the individuals are not among the released.
+    """
+    files = generalized_files(release, attributes, persons)
+    people = people_matching(release.groups, release.cells, population.codes, population.people, attributes)
+    return PartialLinkage(
+        method=method,
+        attributes=files.attributes,
+        closest=closest_linkage(files),
+        matching=matching_linkage(files),
+        likely=likely_linkage(files, people),
+        own_cell=own_cell_linkage(files, population),
+        likeliest_own_cell=own_cell_linkage(files, population, likeliest=True),
+    )

@@ -1,0 +1,123 @@
+"""The main paths of reconciliation, with a Prefect client in memory; ``test_reconciler`` has all, on a real server."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from prefect.client.schemas.objects import FlowRun
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Completed, Running, Scheduled
+
+from flows.service.config import Service, service_of
+from flows.service.intake import Arrival, receive
+from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.service.reconciler import Reconciler
+from tests.support.world import NOW, World
+
+
+@dataclass
+class MemoryClient:
+    """As much of Prefect's client as reconciliation takes."""
+
+    runs: dict[UUID, FlowRun] = field(default_factory=dict)
+
+    def read_deployment_by_name(self, _name: str) -> Any:
+        return SimpleNamespace(id=uuid4())
+
+    def create_flow_run_from_deployment(self, _deployment: UUID, *, name: str, idempotency_key: str, **_: Any) -> Any:
+        run = FlowRun(id=uuid4(), flow_id=uuid4(), name=name, idempotency_key=idempotency_key, state=Scheduled())
+        self.runs[run.id] = run
+        return run
+
+    def read_flow_runs(self, *, flow_run_filter: Any, **_: Any) -> list[FlowRun]:
+        keys = flow_run_filter.idempotency_key
+        types = flow_run_filter.state.type.any_ if flow_run_filter.state else None
+        return [
+            run
+            for run in self.runs.values()
+            if (keys is None or run.idempotency_key in keys.any_) and (types is None or run.state.type in types)  # type: ignore[union-attr]
+        ]
+
+    def set_flow_run_state(self, run: UUID, state: Any, **_: Any) -> None:
+        self.runs[run].state = state
+
+    def read_global_concurrency_limit_by_name(self, _name: str) -> Any:
+        raise ObjectNotFound(Exception())
+
+    def create_global_concurrency_limit(self, _limit: Any) -> None:
+        return None
+
+
+@pytest.fixture
+def service(world: World) -> Service:
+    return service_of(world.workspace.root, (world.folder,))
+
+
+@pytest.fixture
+def entry(service: Service, world: World) -> QueuedRequest:
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+
+
+@pytest.fixture
+def client() -> Any:
+    return MemoryClient()
+
+
+def states(client: MemoryClient) -> list[str]:
+    return [run.state.name for run in client.runs.values() if run.state is not None and run.state.name is not None]
+
+
+def test_a_request_gets_one_run_however_often_it_is_reconciled(
+    service: Service, entry: QueuedRequest, client: Any
+) -> None:
+    for _ in range(2):
+        reconciler = Reconciler(service, clock=lambda: NOW)
+        reconciler.prepare(client)
+        reconciler.tick(client)
+        reconciler.tick(client)
+    assert [run.name for run in client.runs.values()] == [entry.id]
+
+
+def test_a_run_without_a_verdict_is_repeated_until_the_request_has_failed(
+    service: Service, entry: QueuedRequest, client: Any
+) -> None:
+    now = NOW
+
+    def clock() -> datetime:
+        return now
+
+    reconciler, attempts = Reconciler(service, clock=clock), service.settings.limits.attempts
+    for attempt in range(1, attempts + 1):
+        reconciler.tick(client)
+        assert len(client.runs) == attempt
+        client.set_flow_run_state(list(client.runs)[-1], Completed())
+        reconciler.tick(client)
+        now += timedelta(hours=1)
+    failed = Queue(service.workspace).get(entry.id)
+    assert failed is not None
+    assert (failed.state, failed.lost, failed.recorded) == (RequestState.FAILED, attempts - 1, True)
+    reconciler.tick(client)
+    assert len(client.runs) == attempts
+
+
+def test_a_run_that_died_with_the_service_is_repeated_and_not_counted(
+    service: Service, entry: QueuedRequest, client: Any
+) -> None:
+    reconciler = Reconciler(service, clock=lambda: NOW)
+    reconciler.tick(client)
+    client.set_flow_run_state(next(iter(client.runs)), Running(timestamp=datetime.now(UTC)))
+    reconciler.tick(client)
+    assert states(client) == ["Running"], "its process may still begin"
+    with Queue(service.workspace).working(entry.id) as claimed:
+        assert claimed
+        reconciler.prepare(client)
+        assert states(client) == ["Running"], "its process is at work"
+    reconciler.prepare(client)
+    reconciler.tick(client)
+    after = Queue(service.workspace).get(entry.id)
+    assert after is not None
+    assert (after.attempt, after.lost, states(client)) == (2, 0, ["Crashed", "Scheduled"])

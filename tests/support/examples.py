@@ -1,0 +1,12 @@
+"""How many random examples a property is tried on: all of them in the full suite, a few in the quick one."""
+
+import os
+
+FULL = "RELEASEGATE_FULL_TESTS"
+"""Environment variable that asks for the full suite's counts."""
+_FEW = 15
+
+
+def examples(count: int) -> int:
+    """The number given, or a few where the suite is to be quick."""
+    return count if os.environ.get(FULL) else min(count, _FEW)

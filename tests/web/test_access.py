@@ -1,0 +1,77 @@
+"""Every way into the page, for everybody: who is let in where. A way that is not in the table fails the test."""
+
+from typing import Any
+
+import pytest
+
+from flows.accounts import Accounts, Duty
+from tests.support.pages import PASSWORD, WAITING, Pages, Visitor
+
+RELEASE = "/releases/{release_id}/{recipient}"
+WHO = ("", "other", "ruiz", "okafor", "officer", "inspector")
+"""Nobody; a requester of other releases; the requester; a reviewer, an officer and a regulator."""
+SEES = {
+    "/": (303, 303, 303, 303, 303, 303),
+    "/static/{name}": (200, 200, 200, 200, 200, 200),
+    "/sign-in": (200, 303, 303, 303, 303, 303),
+    "/releases": (303, 200, 200, 200, 200, 200),
+    RELEASE: (303, 404, 200, 200, 200, 200),
+    f"{RELEASE}/documents/{{name}}": (303, 404, 200, 200, 200, 200),
+    f"{RELEASE}/figures/{{name}}.svg": (303, 404, 200, 200, 200, 200),
+    f"{RELEASE}/vote": (303, 404, 403, 200, 403, 403),
+    f"{RELEASE}/revoke": (303, 404, 200, 403, 200, 403),
+    "/ledger": (303, 403, 403, 200, 200, 200),
+    "/audit": (303, 403, 403, 403, 200, 200),
+}
+DOES = {
+    f"{RELEASE}/vote": (303, 404, 403, 409, 403, 403),
+    f"{RELEASE}/revoke": (303, 404, 409, 403, 409, 403),
+    "/audit": (303, 403, 403, 403, 422, 422),
+    "/sign-out": (303, 303, 303, 303, 303, 303),
+}
+"""What a form comes to that is of its session and says nothing: 409 and 422 are for those who may."""
+OPEN = {"/sign-in"}
+"""Forms of those who have no session; ``test_login`` is about them."""
+
+
+@pytest.fixture
+def app(pages: Pages) -> Any:
+    Accounts(pages.workspace).add("other", "Bela Other", [Duty.REQUESTER], PASSWORD)
+    return pages.app()
+
+
+def visitors(app: Any) -> list[Visitor]:
+    found = [Visitor(app) for _ in WHO]
+    for visitor, login in zip(found, WHO, strict=True):
+        if login:
+            assert visitor.sign_in(login).status_code == 303
+    return found
+
+
+def ways(app: Any, method: str) -> set[str]:
+    return {path for path, methods in app.openapi()["paths"].items() if method in methods}
+
+
+def place(way: str) -> str:
+    name = {"/static/{name}": "style.css", f"{RELEASE}/figures/{{name}}.svg": "risk"}.get(way, "report.pdf")
+    return way.format(release_id=WAITING, recipient="university", name=name)
+
+
+def test_everybody_sees_what_is_for_him(app: Any) -> None:
+    assert {method for methods in app.openapi()["paths"].values() for method in methods} == {"get", "post"}
+    assert ways(app, "get") == set(SEES)
+    everybody = visitors(app)
+    assert {way: tuple(one.get(place(way)).status_code for one in everybody) for way in SEES} == SEES
+
+
+def test_everybody_does_what_is_for_him_and_only_with_a_form_of_his_own(app: Any, pages: Pages) -> None:
+    assert ways(app, "post") == set(DOES) | OPEN
+    everybody = visitors(app)
+    before = pages.entries()
+    tokens = [one.fields("/releases", 0) if login else {} for one, login in zip(everybody, WHO, strict=True)]
+    for way, expected in DOES.items():
+        forged = tuple(one.post(place(way), {"csrf": "x" * 43}).status_code for one in everybody)
+        assert forged == (303, 403, 403, 403, 403, 403), way
+        found = tuple(one.post(place(way), own).status_code for one, own in zip(everybody, tokens, strict=True))
+        assert found == expected, way
+    assert pages.entries() == before
