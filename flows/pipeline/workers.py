@@ -9,11 +9,13 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import forkserver
 from typing import Any
 
 from flows.pipeline.run import Run
@@ -22,6 +24,8 @@ from tasks.core.errors import StageCrashed
 
 _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
+_LONGEST_TEMPORARY_FOLDER = 64
+_SHORT_TEMPORARY_FOLDER = "/tmp"
 
 
 class Workers:
@@ -30,6 +34,7 @@ class Workers:
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["flows.pipeline.work"])
+        _start_fork_server()
         self._executors = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
             for _ in range(min(_processors(), _MOST))
@@ -80,6 +85,17 @@ def working() -> Iterator[Workers]:
         yield workers
     finally:
         workers.end()
+
+
+def _start_fork_server() -> None:
+    """Start the fork server with its socket at a path that is short enough: systems allow about 100 characters."""
+    default = tempfile.gettempdir()
+    if len(default) > _LONGEST_TEMPORARY_FOLDER and os.access(_SHORT_TEMPORARY_FOLDER, os.W_OK):
+        tempfile.tempdir = _SHORT_TEMPORARY_FOLDER
+    try:
+        forkserver.ensure_running()
+    finally:
+        tempfile.tempdir = default
 
 
 def _processors() -> int:

@@ -143,7 +143,7 @@ def test_only_who_holds_the_password_may_use_the_server(tmp_path: Path) -> None:
     assert (tmp_path / "home").stat().st_mode & 0o077 == 0
 
 
-def test_within_a_server_another_one_is_the_one_that_is_asked(tmp_path: Path, engine: object) -> None:  # noqa: ARG001
+def test_within_a_server_another_one_is_the_one_that_is_asked(tmp_path: Path, orchestrator: object) -> None:  # noqa: ARG001
     from prefect.client.orchestration import get_client
 
     def asked() -> str:
