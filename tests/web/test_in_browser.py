@@ -111,7 +111,7 @@ def test_signing_in_and_voting_by_keyboard_alone(browser: Any, address: str, pag
     watched.tab_to("Cast the vote")
     tab.keyboard.press("Enter")
     tab.wait_for_url(f"**{RELEASE}")
-    assert "Your vote is in: 1 of 2." in tab.inner_text("[role=status]")
+    assert "Your vote was counted: 1 of 2." in tab.inner_text("[role=status]")
     assert [entry.body["reviewer"] for entry in pages.entries(event=Event.VOTED)] == [FIRST]
     assert watched.complaints == []
 
@@ -139,7 +139,7 @@ def test_everything_works_without_scripts(browser: Any, address: str, pages: Pag
     tab.set_input_files("#key", key)
     tab.fill("#passphrase", PASSPHRASE)
     tab.click("text=Cast the vote")
-    assert "Your vote is in: 1 of 2." in tab.inner_text("[role=status]")
+    assert "Your vote was counted: 1 of 2." in tab.inner_text("[role=status]")
     assert [entry.signer for entry in pages.entries(event=Event.VOTED)] == [FIRST]
     tab.click("text=Sign out")
     assert tab.url.endswith("/sign-in")
@@ -188,7 +188,7 @@ def test_a_search_that_fails_says_so(browser: Any, address: str, pages: Pages) -
     watched.tab.wait_for_selector("[role=alert] h1")
     assert watched.tab.locator("main").count() == 1
     assert watched.tab.locator("#results").count() == 0
-    assert "What is stored is not what was recorded" in watched.tab.title()
+    assert "The stored files differ from the records" in watched.tab.title()
 
 
 FAULTS = """() => {
