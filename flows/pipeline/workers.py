@@ -25,7 +25,7 @@ from tasks.core.errors import StageCrashed
 _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
 _LONGEST_TEMPORARY_FOLDER = 64
-_SHORT_TEMPORARY_FOLDER = "/tmp"
+_SHORT_TEMPORARY_FOLDER = "/tmp"  # noqa: S108 - multiprocessing makes a folder of its own in it
 
 
 class Workers:
