@@ -1,9 +1,14 @@
-"""Generalization methods and their promises, in the words the report prints."""
+"""Methods of generalization and masking in the words that reports print: names, how they work, what holds of them."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
 
+from reports import numbers
 from tasks.core.errors import StageFailed
-from tasks.request.model import Method
+from tasks.request.model import MaskingName, Method
 
 
 @dataclass(frozen=True)
@@ -26,21 +31,19 @@ _PER_RECORD = (
 )
 _PARTITION = (
     "The cells of the quasi-identifiers' domain are divided from the top: a cell is either released as it stands or "
-    "split "
-    "along the one attribute whose children together pay more, best(cell) = max(release, max over attributes of the "
-    "sum "
-    "of best(children)). Everybody in a released cell is released as that cell, so nobody can be ruled out and the "
+    "split along the one attribute whose children together pay more, best(cell) = max(release, max over attributes "
+    "of the sum of best(children)). Everybody in a released cell is released as that cell, so nobody can be ruled "
+    "out and the "
     "probability 1/n_p holds against a recipient who knows the rule."
 )
 
-_TEXTS = {
+_METHODS = {
     Method.SAFE_HARBOR: MethodText(
         "Safe Harbor",
         "The strategy of 45 CFR 164.514(b)(2): three-digit ZIP codes, restricted prefixes written 000, ages over 89 "
         "in one group, all else as collected.",
         "The rule depends on the values alone, so that a released cell says nothing beyond itself; no figure bounds "
-        "its "
-        "risk, which is measured like that of any other method.",
+        "its risk, which is measured like that of any other method.",
         whole_cells=True,
     ),
     Method.BASIC: MethodText(
@@ -64,8 +67,7 @@ _TEXTS = {
         "One common strategy",
         "One strategy for the whole file, the one with the greatest total payoff.",
         "Every record is generalized alike, so a released cell holds exactly the people who match it and the "
-        "probability "
-        "1/n_p holds against a recipient who knows the rule.",
+        "probability 1/n_p holds against a recipient who knows the rule.",
         whole_cells=True,
     ),
     Method.BASIC_PARTITION: MethodText(
@@ -79,8 +81,7 @@ _TEXTS = {
     Method.NO_ATTACK_PARTITION: MethodText(
         "No-Attack game, recursive partition",
         "The domain is partitioned so that the total publisher's payoff is greatest among the partitions in which no "
-        "cell "
-        "is worth an attempt.",
+        "cell is worth an attempt.",
         _PARTITION,
         partitions=True,
         whole_cells=True,
@@ -98,21 +99,117 @@ _TEXTS = {
 }
 
 
+@dataclass(frozen=True)
+class MaskingText:
+    """The name of a masking method in print, and what an informed reader may derive from it."""
+
+    title: str
+    derived: str
+    unit: str = ""
+    """Unit that the parameter k counts."""
+
+
+_MASKINGS = {
+    MaskingName.RANK_SWAPPING: MaskingText(
+        "Rank swapping",
+        "each value stays within k ranks of its own, so that the masked records that may be a person's are those "
+        "within k ranks on every swapped attribute at once",
+        "ranks",
+    ),
+    MaskingName.BUCKET_SWAPPING: MaskingText(
+        "Rank swapping, p-buckets",
+        "how likely a value moves from one bucket of ranks to another; no rank is ruled out",
+    ),
+    MaskingName.DISTRIBUTION_SWAPPING: MaskingText(
+        "Rank swapping, p-distribution",
+        "how likely a value moves by how many ranks; no rank is ruled out",
+    ),
+    MaskingName.INDIVIDUAL_RANKING: MaskingText(
+        "Microaggregation by individual ranking",
+        "each value is the mean of at least k neighbours in rank, so that a person's own mean is one of the two "
+        "around the original value",
+        "records at least",
+    ),
+    MaskingName.MDAV: MaskingText(
+        "Microaggregation by MDAV",
+        "nothing is drawn at random: whoever holds the original values of the attributes can form the groups again",
+        "records at least",
+    ),
+    MaskingName.ADDITIVE_NOISE: MaskingText(
+        "Additive noise",
+        "how likely each difference of original and masked value is, attribute by attribute",
+    ),
+    MaskingName.CORRELATED_NOISE: MaskingText(
+        "Correlated noise",
+        "how likely each difference of original and masked record is, over all masked attributes together",
+    ),
+}
+_WORDS = {
+    "p": "p {} % of the ranks",
+    "buckets": "{} buckets",
+    "reading": "reading “{}”",
+    "mean": "moves by {} ranks on average",
+    "standard_deviation": "standard deviation {} ranks",
+    "proportion": "variance of the noise {} times that of the attribute",
+    "distances": "distances {}",
+}
+
+
+_TREATMENT = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity|, along levels that cross)?\)")
+
+
 def method_text(name: str) -> MethodText:
-    """Text of the report on a method.
+    """Text of the report on a method of generalization.
 
     Raises
     ------
     StageFailed
         If the record names a method that the report cannot explain.
     """
+    return _explained(name, Method, _METHODS)
+
+
+def masking_text(name: str) -> MaskingText:
+    """Text of the report on a masking method, which raises as ``method_text`` does."""
+    return _explained(name, MaskingName, _MASKINGS)
+
+
+_Words = TypeVar("_Words")
+
+
+def _explained(name: str, names: type[StrEnum], texts: Mapping[Any, _Words]) -> _Words:
     try:
-        return _TEXTS[Method(name)]
+        return texts[names(name)]
     except ValueError:
         raise StageFailed(
             "the decision record names a method that the report cannot explain",
-            where="risk.game",
-            expected="one of " + ", ".join(method.value for method in Method),
+            where="decision record",
+            expected="one of " + ", ".join(names),
             got=name,
             fix="render the record with the version of the program that wrote it",
         ) from None
+
+
+def masking_parameters(method: str, parameters: Mapping[str, float | str]) -> str:
+    """The parameters of a masking in words."""
+    unit = masking_text(method).unit
+    return "; ".join(
+        f"k {numbers.setting(value)} {unit}".rstrip()
+        if name == "k"
+        else _WORDS.get(name, name.replace("_", " ") + " {}").format(numbers.setting(value))
+        for name, value in sorted(parameters.items())
+    )
+
+
+def treatment_text(treatment: str) -> str:
+    """A field's treatment with its method in words; one that names no method as it is.
+
+    >>> treatment_text("generalized (no-attack, then k-anonymity)"), treatment_text("removed")
+    ('generalized: No-Attack game, then k-anonymity', 'removed')
+    """
+    found = _TREATMENT.fullmatch(treatment)
+    if found is None:
+        return treatment
+    done, method, after = found.groups()
+    text = method_text(method).title if done == "generalized" else masking_text(method).title
+    return f"{done}: {text}{after or ''}"

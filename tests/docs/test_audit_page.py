@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from reports.audit_cells import MOST_ROWS
+from reports.audit_tables import MOST_ROWS
 from reports.audit_csv import csv_files
 from tasks.audit.figures import NEAR_FROM
 from tasks.audit.validity import LAPSES

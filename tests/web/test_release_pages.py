@@ -15,8 +15,8 @@ from pydantic import BaseModel
 import flows.web.evidence
 from flows.accounts import Accounts, Duty
 from flows.ledger import open_ledger
-from reports.figures import figures
-from reports.gates import gate_rows
+from reports.determination import charts as figures
+from reports.record_view import gate_rows
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tests.support.pages import (
