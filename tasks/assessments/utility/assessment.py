@@ -1,9 +1,12 @@
 """Utility: what generalization loses, what masking changes, what analyses still find."""
 
+from collections.abc import Mapping
+
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.utility.facts import UtilityFact
-from tasks.assessments.utility.measure import measure
+from tasks.assessments.utility.measure import loss_of, measure
 from tasks.candidate.candidate import Candidate
+from tasks.request.model import Measure
 
 
 class UtilityAssessment(Assessment[UtilityFact]):
@@ -23,3 +26,7 @@ class UtilityAssessment(Assessment[UtilityFact]):
         """
         measured = measure(candidate, candidate.randomness("utility"))
         return Finding(measured.fact, measured.figures)
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Loss by generalization alone."""
+        return {Measure.UTILITY_LOSS: loss_of(candidate).loss or 0.0}

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.assessments.utility.analyses import classes_found, clusters_agree
 from tasks.assessments.utility.facts import (
@@ -22,8 +21,7 @@ from tasks.assessments.utility.generalization_loss import GeneralizationLoss, ge
 from tasks.assessments.utility.masking_curve import masking_curve
 from tasks.assessments.utility.numeric_change import NumericChange, association_change, marginal_change, numeric_change
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.setting import weights_of
-from tasks.request.model import Measure, ReleaseRequest
+from tasks.request.model import Measure
 
 _CURVE_RECORDS = 1000
 
@@ -51,11 +49,7 @@ def measure(candidate: Candidate, generator: np.random.Generator) -> Utility:
         If the released groups do not hold the original values.
     """
     request, columns, rows = candidate.request, candidate.masked, candidate.rows
-    loss = generalization_loss(
-        released(candidate.index, candidate.generalization, candidate.released),
-        weights=_weights(request),
-        minimum_class_size=request.policy.generalization.minimum_class_size,
-    )
+    loss = loss_of(candidate)
     change = None
     if columns.names:
         change = numeric_change(columns.original[rows], columns.masked[rows], columns.names)
@@ -82,9 +76,20 @@ def measure(candidate: Candidate, generator: np.random.Generator) -> Utility:
     return Utility(fact, {Measure.UTILITY_LOSS: fact.file.loss})
 
 
-def _weights(request: ReleaseRequest) -> NDArray[np.float64] | None:
-    weights = weights_of(request)
-    return weights if weights.any() else None
+def loss_of(candidate: Candidate) -> GeneralizationLoss:
+    """Loss by generalization, under the request's weights of the attributes.
+
+    Raises
+    ------
+    ParameterError
+        If the released groups do not hold the original values.
+    """
+    weights = candidate.weights
+    return generalization_loss(
+        released(candidate.index, candidate.generalization, candidate.released),
+        weights=weights if weights.any() else None,
+        minimum_class_size=candidate.request.policy.generalization.minimum_class_size,
+    )
 
 
 def _file_loss(loss: GeneralizationLoss) -> FileLoss:
