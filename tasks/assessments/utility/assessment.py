@@ -1,6 +1,6 @@
 """Utility: what generalization loses, what masking changes, what analyses still find."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from tasks.assessments.utility.classification import classification_accuracy
 from tasks.assessments.utility.clustering import cluster_agreement
 from tasks.assessments.utility.facts import ClassificationFact, ClusteringFact, MarginalFact, NotMeasured, UtilityFact
 from tasks.assessments.utility.features import both_versions, sample
-from tasks.assessments.utility.generalization_loss import generalization_loss, released
+from tasks.assessments.utility.generalization_loss import GeneralizationLoss, generalization_loss, released
 from tasks.assessments.utility.masking_curve import masking_curves
 from tasks.assessments.utility.numeric_change import (
     association_changes,
@@ -44,9 +44,7 @@ class UtilityAssessment(Assessment[UtilityFact]):
         """
         request, columns, rows = candidate.request, candidate.masked, candidate.rows
         generator = candidate.randomness("utility")
-        loss = generalization_loss(
-            released(candidate.index, candidate.generalization, candidate.released), candidate.weights
-        )
+        loss = _loss(candidate)
         before, after = (side[rows] if columns.names else side for side in (columns.original, columns.masked))
         drawn = rows[sample(len(rows), request.policy.utility.records, generator)]
         missing: list[NotMeasured] = []
@@ -77,6 +75,16 @@ class UtilityAssessment(Assessment[UtilityFact]):
             not_measured=tuple(missing),
         )
         return Finding(fact, {Measure.UTILITY_LOSS: fact.file.loss})
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Loss by generalization alone."""
+        return {Measure.UTILITY_LOSS: _loss(candidate).file.loss}
+
+
+def _loss(candidate: Candidate) -> GeneralizationLoss:
+    """Loss by generalization, under the request's weights of the attributes."""
+    file = released(candidate.index, candidate.generalization, candidate.released)
+    return generalization_loss(file, candidate.weights)
 
 
 def _measured(missing: list[NotMeasured], measure: str, take: Callable[[], _AnalysisFact]) -> _AnalysisFact | None:
