@@ -202,7 +202,7 @@ def test_the_loss_is_solved_again() -> None:
     explanation = explained(request)
     played = shared.outcome(request, request.recipients[1])
     kept = np.ones(len(shared.table.data), dtype=bool)
-    lost = generalization_loss(released(shared.table, played, kept), minimum_class_size=1).loss
+    lost = generalization_loss(released(shared.table, played, kept)).file.loss
     assert lost is not None
     assert explanation.figures[Measure.UTILITY_LOSS] == lost > 0.01
     assert any(flip.figures[Measure.UTILITY_LOSS] <= 0.01 for flip in explanation.flips)

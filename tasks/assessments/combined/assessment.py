@@ -1,10 +1,22 @@
 """The combined score: probability of finding a record by known attributes, times the sensitivity of the others."""
 
+from collections.abc import Mapping
+
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.combined.combined_score import combine, combined_by_coalition, score_collected
+from tasks.assessments.combined.combined_score import (
+    combine,
+    combined_by_coalition,
+    gate_figures,
+    pooled_table,
+    score_collected,
+    score_figure,
+    scores,
+)
 from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
+from tasks.assessments.combined.score_table import Floats, released_table
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.coalition import worst
+from tasks.candidate.coalition import Coalition, worst
+from tasks.request.model import Measure
 
 COLLECTED = "combined score as collected"
 
@@ -28,8 +40,28 @@ class CombinedAssessment(Assessment[CombinedFact]):
         alone = combine(
             request, candidate.as_masked, table, candidate.generalization, released, collected_score(candidate)
         )
-        pooled = combined_by_coalition(request, candidate.as_masked, table, candidate.coalitions, released)
-        return Finding(alone.fact, worst(alone.figures, pooled))
+        return Finding(alone.fact, worst(alone.figures, _pooled(candidate)))
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone."""
+        policy = candidate.request.policy.combined
+        return worst(gate_figures(score_figure(record_scores(candidate), policy)), _pooled(candidate))
+
+
+def record_scores(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
+    """Score of each released record, in the copy alone or as a coalition sees it."""
+    request, table, released = candidate.request, candidate.index, candidate.released
+    if coalition is None:
+        seen = released_table(request, candidate.as_masked, table, candidate.generalization, released)
+    else:
+        seen = pooled_table(request, candidate.as_masked, table, coalition, released)
+    return scores(seen, request.policy.combined)
+
+
+def _pooled(candidate: Candidate) -> tuple[dict[Measure, float], ...]:
+    return combined_by_coalition(
+        candidate.request, candidate.as_masked, candidate.index, candidate.coalitions, candidate.released
+    )
 
 
 def collected_score(candidate: Candidate) -> ScoreFigure:

@@ -136,9 +136,7 @@ class Measurements:
             figures = figures | found
             yield Measured(found)
         if judged & UTILITY:
-            smallest, weights = policy.generalization.minimum_class_size, weights_of(request)
-            lost = partial(self._lost, played, kept, weights, smallest)
-            found = self._once(("utility", outcome, smallest, weights.tobytes()), lost)
+            found = self._once(("utility", outcome), partial(self._lost, played, kept))
             figures = figures | found
             yield Measured(found)
         if Measure.PASSING_PROBABILITY in judged:
@@ -282,15 +280,8 @@ class Measurements:
             raise ValueError("the combined score needs the records")
         return with_masked(self.prepared, request, self.masked_for(request))
 
-    def _lost(
-        self, played: Generalization, kept: NDArray[np.bool_], weights: NDArray[np.float64], smallest: int
-    ) -> Figures:
-        lost = generalization_loss(
-            released(self.table, played, kept),
-            weights=weights if weights.any() else None,
-            minimum_class_size=smallest,
-        )
-        return {Measure.UTILITY_LOSS: lost.loss or 0.0}
+    def _lost(self, played: Generalization, kept: NDArray[np.bool_]) -> Figures:
+        return {Measure.UTILITY_LOSS: generalization_loss(released(self.table, played, kept)).file.loss}
 
     def _once(self, key: _Key, measure: Callable[[], Figures]) -> Figures:
         if key not in self._figures:
