@@ -6,21 +6,23 @@ numbered by their first appearance in the file, which is that in the first part 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import StageFailed
+from tasks.core.errors import DataError, StageFailed
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import order_of, ordered_attributes, weighed_attributes, weighed_column
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.row_groups import Piece, read_piece
 from tasks.microdata.tuples import Counts, Tuples, encode, leaf_codes, leaf_keys
 from tasks.request.model import ReleaseRequest
 
 
 @dataclass(frozen=True)
-class Values:
+class PartColumn:
     """A column of a part: its distinct values in order of appearance, and which of them each record has."""
 
     codes: NDArray[np.signedinteger]
@@ -29,7 +31,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """Some successive records of a file in integer form."""
 
     keys: Counts
@@ -37,14 +39,42 @@ class Part:
     counts: Counts
     """Records of each."""
     tuple_of_record: NDArray[np.int32]
-    """Position in ``keys`` of each record's tuple, shape (n_records,), or empty where nobody asks for records."""
-    columns: dict[str, Values]
+    """Position in ``keys`` of each record's tuple, shape (n_records,)."""
+    columns: dict[str, PartColumn]
     """The other columns that may leave."""
 
 
+@dataclass(frozen=True)
+class PartCoder:
+    """What to code of a Parquet file, piece by piece, wherever that is done."""
+
+    path: Path
+    names: tuple[str, ...]
+    """Columns to read."""
+    by_record: tuple[str, ...]
+    """Those of them that are wanted record by record, besides the quasi-identifiers."""
+    missing: tuple[str, ...]
+    """Texts that mean “no value”."""
+    hierarchies: Mapping[str, Hierarchy]
+
+    def code(self, piece: Piece) -> FilePart | None:
+        """The records of a piece; None where one has a quasi-identifier missing or outside its hierarchy."""
+        try:
+            frame = read_piece(self.path, piece.groups, self.names, self.missing)
+            return code_part(frame, self.hierarchies, self.by_record, self.path.name)
+        except DataError:
+            return None
+
+    def is_whole(self, part: FilePart, piece: Piece) -> bool:
+        """Whether a part has all the records of its piece, and everything that is wanted of them."""
+        held = [part.tuple_of_record, *(part.columns[name].codes for name in self.by_record if name in part.columns)]
+        complete = len(held) == 1 + len(self.by_record) and part.counts.sum() == piece.rows
+        return complete and all(len(one) == piece.rows for one in held)
+
+
 def code_part(
-    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], by_record: Sequence[str] | None, where: str
-) -> Part:
+    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], by_record: Sequence[str], where: str
+) -> FilePart:
     """Code some successive records.
 
     Parameters
@@ -53,9 +83,8 @@ def code_part(
         Quasi-identifiers and other columns as text, missing cells as NA; others than these are not looked at.
     hierarchies : mapping of str to Hierarchy
         Those of the quasi-identifiers.
-    by_record : sequence of str, optional
-        Columns whose values are wanted record by record; of the others only which there are. Where not given, records
-        are only counted.
+    by_record : sequence of str
+        Columns whose values are wanted record by record; of the others only which there are.
     where : str
         Name of the file, for messages.
 
@@ -65,31 +94,24 @@ def code_part(
         If a quasi-identifier is missing or outside its hierarchy. Rows are named by their position in the part.
     """
     numbers = leaf_keys(encode(frame, hierarchies, where), list(hierarchies.values()))
-    if by_record is None:
-        keys, counts = np.unique(numbers, return_counts=True)
-        return Part(keys, counts.astype(np.int64), np.empty(0, dtype=np.int32), {})
     keys, tuple_of_record, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     columns = {}
-    for name in frame.columns:
-        if name not in hierarchies:
-            codes, levels = pd.factorize(frame[name])
-            kept = codes if name in by_record else codes[:0]
-            columns[str(name)] = Values(kept.astype(np.min_scalar_type(-max(len(levels), 1))), tuple(map(str, levels)))
-    return Part(keys, counts.astype(np.int64), tuple_of_record.astype(np.int32), columns)
+    for name in map(str, frame.columns.difference(list(hierarchies), sort=False)):
+        codes, levels = pd.factorize(frame[name])
+        kept = codes if name in by_record else codes[:0]
+        columns[name] = PartColumn(kept.astype(np.min_scalar_type(-max(len(levels), 1))), tuple(map(str, levels)))
+    return FilePart(keys, counts.astype(np.int64), tuple_of_record.astype(np.int32), columns)
 
 
-def joined_tuples(parts: Sequence[Part], hierarchies: Sequence[Hierarchy]) -> Tuples:
+def joined_tuples(parts: Sequence[FilePart], hierarchies: Sequence[Hierarchy]) -> Tuples:
     """Distinct tuples of all parts, their counts added up."""
     keys, place = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
     counts = np.zeros(len(keys), dtype=np.int64)
-    start = 0
-    for part in parts:
-        counts[place[start : start + len(part.keys)]] += part.counts
-        start += len(part.keys)
+    np.add.at(counts, place, np.concatenate([part.counts for part in parts]))
     return Tuples(codes=leaf_codes(keys, hierarchies), counts=counts, keys=keys)
 
 
-def joined_records(parts: Sequence[Part], tuples: Tuples) -> NDArray[np.int32]:
+def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int32]:
     """Tuple of each record of the file.
 
     Raises
@@ -109,17 +131,7 @@ def joined_records(parts: Sequence[Part], tuples: Tuples) -> NDArray[np.int32]:
     return records
 
 
-def is_whole(part: Part, rows: int, by_record: Sequence[str] | None) -> bool:
-    """Whether a part has all the records of its piece, and everything that is wanted of them."""
-    if int(part.counts.sum()) != rows:
-        return False
-    if by_record is None:
-        return True
-    codes = [part.columns[name].codes for name in by_record if name in part.columns]
-    return len(codes) == len(by_record) and all(len(one) == rows for one in (part.tuple_of_record, *codes))
-
-
-def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Sequence[str]) -> dict[str, Column]:
+def joined_columns(parts: Sequence[FilePart], request: ReleaseRequest, by_record: Sequence[str]) -> dict[str, Column]:
     """The columns of the file that are coded record by record.
 
     Raises
@@ -131,9 +143,8 @@ def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Se
     columns = {}
     for name in by_record:
         levels, places = _joined_levels([part.columns[name].levels for part in parts])
-        codes = np.concatenate(
-            [_renumbered(part.columns[name].codes, place) for part, place in zip(parts, places, strict=True)]
-        )
+        own = [np.append(place, -1)[part.columns[name].codes] for part, place in zip(parts, places, strict=True)]
+        codes = np.concatenate(own).astype(np.int32)
         order = None
         if name in ordered:
             order = order_of(pd.Series(levels, dtype="str", name=name), request.attributes[name].type)
@@ -141,7 +152,7 @@ def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Se
     return columns
 
 
-def distinct_values(parts: Sequence[Part], tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> dict[str, int]:
+def distinct_values(parts: Sequence[FilePart], tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> dict[str, int]:
     """Distinct values of each column that the parts have, missing ones left out."""
     found = {hierarchy.name: len(np.unique(tuples.codes[:, axis])) for axis, hierarchy in enumerate(hierarchies)}
     for name in parts[0].columns:
@@ -154,8 +165,3 @@ def _joined_levels(levels: Sequence[tuple[str, ...]]) -> tuple[pd.Index, list[ND
     codes, distinct = pd.factorize(np.array([value for part in levels for value in part], dtype=object))
     ends = np.cumsum([len(part) for part in levels])
     return pd.Index(distinct, dtype="object"), np.split(codes, ends[:-1])
-
-
-def _renumbered(codes: NDArray[np.signedinteger], places: NDArray[np.intp]) -> NDArray[np.int32]:
-    numbers: NDArray[np.int32] = np.append(places, -1).astype(np.int32)[codes]
-    return numbers

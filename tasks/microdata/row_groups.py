@@ -87,7 +87,7 @@ def count_distinct(path: Path, cut: Sequence[Piece], name: str, missing: Sequenc
     return int(pc.count_distinct(pa.chunked_array(chunks, type=pa.large_string()), mode="only_valid").as_py())
 
 
-def piece_sha256(path: Path, start: int, end: int) -> str:
+def piece_sha256(path: Path, piece: Piece) -> str:
     """SHA-256 of a piece's bytes and of the file's footer, which says what they mean.
 
     Raises
@@ -102,8 +102,8 @@ def piece_sha256(path: Path, start: int, end: int) -> str:
             footer = int.from_bytes(stream.read(4), "little") + _FOOTER_LENGTH
             stream.seek(-footer, 2)
             hasher.update(stream.read(footer))
-            stream.seek(start)
-            left = end - start
+            stream.seek(piece.start)
+            left = piece.end - piece.start
             while left > 0 and (content := stream.read(min(left, _HASH_BYTES))):
                 hasher.update(content)
                 left -= len(content)
