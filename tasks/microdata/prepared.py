@@ -5,6 +5,7 @@ the workspace and removed with the run.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import DataError, PopulationError, unreadable_intermediate
+from tasks.core.errors import DataError, PopulationError, raised_as, row_positions, unreadable_intermediate
+from tasks.core.files import file_sha256
+from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import Column, Prepared, Register
 from tasks.microdata.columns import code_columns, coded_attributes
 from tasks.microdata.counting.choice import Counting, count_file
-from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import PartCoder, distinct_values, joined_columns, joined_records
 from tasks.microdata.read import is_parquet, read_microdata, read_population
-from tasks.microdata.register import read_register
 from tasks.microdata.row_groups import count_distinct, pieces
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
@@ -116,7 +117,8 @@ class Domain:
         PopulationError
             If a value is missing or outside its hierarchy.
         """
-        people = encode(self.values, self.hierarchies, self.loaded.request.population.path, PopulationError)
+        with raised_as(PopulationError):
+            people = encode(self.values, self.hierarchies, self.loaded.request.population.path)
         some = self.counts > 0
         return distinct_tuples(people[some], list(self.hierarchies.values()), self.counts[some])[0]
 
@@ -145,6 +147,41 @@ def read_domain(loaded: LoadedRequest) -> Domain:
     path = loaded.resolve(request.population.path, "population.path")
     values, counts = read_population(path, request.population, request.quasi_identifiers)
     return Domain(loaded, build_hierarchies(loaded, values), values, counts)
+
+
+def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Register | None:
+    """The register that a request names, on the population's tuples; None where it names none.
+
+    Raises
+    ------
+    PopulationError
+        If the register cannot be read, or lists more people than the population has of some combination of values.
+    """
+    register = loaded.request.external_data
+    if register is None:
+        return None
+    path = loaded.resolve(register.path, "external_data.path")
+    values, counts = read_population(path, register, loaded.request.quasi_identifiers)
+    with raised_as(PopulationError):
+        codes = encode(values, hierarchies, register.path)
+    rows = np.flatnonzero(counts)
+    tuples, tuple_of_row = distinct_tuples(codes[rows], list(hierarchies.values()), counts[rows])
+    place = population.find(tuples.keys)
+    known = place >= 0
+    excess = ~known
+    excess[known] = tuples.counts[known] > population.counts[place[known]]
+    if excess.any():
+        wrong = rows[excess[tuple_of_row]]
+        raise PopulationError(
+            "the register lists people whom the population does not have",
+            where=f"{register.path}, {row_positions(wrong)}",
+            expected="for each combination of quasi-identifier values at most as many people as in the population",
+            got=f"{len(wrong)} rows with more",
+            fix="use a population that holds everybody whom the register lists",
+        )
+    listed = np.zeros(len(population), dtype=np.int64)
+    listed[place] = tuples.counts
+    return Register(listed, file_sha256(path))
 
 
 def save(prepared: Prepared, path: Path) -> None:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tasks.core.errors import DataError
-from tasks.microdata.read import as_frame, as_text, check_columns, no_records
+from tasks.microdata.read import as_frame, as_text, check_columns, no_records, unreadable_parquet
 from tasks.request.model import ReleaseRequest
 
 ROWS_A_PIECE = 1_000_000
@@ -43,7 +41,7 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
         file = pq.ParquetFile(path)
         metadata, names = file.metadata, file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable_parquet(path, error) from None
     check_columns(names, tuple(request.attributes), path, request.dataset.delimiter)
     if metadata.num_rows == 0:
         raise no_records(path)
@@ -70,8 +68,8 @@ def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing:
     try:
         table = pq.ParquetFile(path).read_row_groups(list(groups), columns=list(names))
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
-    return as_frame(as_text(table, names, path, DataError), names, missing)
+        raise unreadable_parquet(path, error) from None
+    return as_frame(as_text(table, path, names), names, missing)
 
 
 def count_distinct(path: Path, cut: Sequence[Piece], name: str, missing: Sequence[str]) -> int:
@@ -82,9 +80,8 @@ def count_distinct(path: Path, cut: Sequence[Piece], name: str, missing: Sequenc
     DataError
         If it cannot be read.
     """
-    texts = [pa.array(read_piece(path, piece.groups, [name], missing)[name], from_pandas=True) for piece in cut]
-    chunks = [chunk for text in texts for chunk in (text.chunks if isinstance(text, pa.ChunkedArray) else [text])]
-    return int(pc.count_distinct(pa.chunked_array(chunks, type=pa.large_string()), mode="only_valid").as_py())
+    texts = [read_piece(path, piece.groups, [name], missing)[name] for piece in cut]
+    return int(pd.concat(texts).nunique())
 
 
 def piece_sha256(path: Path, piece: Piece) -> str:
@@ -108,27 +105,17 @@ def piece_sha256(path: Path, piece: Piece) -> str:
                 hasher.update(content)
                 left -= len(content)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable_parquet(path, error) from None
     return hasher.hexdigest()
 
 
 def _byte_range(group: pq.RowGroupMetaData) -> tuple[int, int]:
-    starts, ends = [], []
-    for place in range(group.num_columns):
-        column = group.column(place)
-        offsets = [column.data_page_offset]
-        if column.has_dictionary_page and column.dictionary_page_offset:
-            offsets.append(column.dictionary_page_offset)
-        starts.append(min(offsets))
-        ends.append(min(offsets) + column.total_compressed_size)
-    return min(starts), max(ends)
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    return DataError(
-        "the file cannot be read as Parquet",
-        where=path.name,
-        expected="an undamaged Parquet file",
-        got=type(error).__name__,
-        fix="export it again",
-    )
+    columns = [group.column(place) for place in range(group.num_columns)]
+    ranges = [
+        (
+            min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset),
+            column.total_compressed_size,
+        )
+        for column in columns
+    ]
+    return min(start for start, _ in ranges), max(start + size for start, size in ranges)

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
+from tasks.microdata.build import build_hierarchies
 from tasks.microdata.counting import by_dask
 from tasks.microdata.counting.by_dask import PieceOrder, code_order, connect
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
 from tasks.microdata.counting.choice import Counting
-from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records, joined_tuples
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
