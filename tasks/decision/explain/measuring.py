@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.terms import Term
 from tasks.assessments.combined import combined_score
-from tasks.assessments.combined.score_table import released_table
+from tasks.assessments.combined.combined_score import released_table
 from tasks.assessments.identity import score
 from tasks.assessments.sequential import sequential
 from tasks.assessments.sequential.sequential import sequential_by_coalition
@@ -257,7 +257,7 @@ class Measurements:
     ) -> Figures:
         figure = combined_score.score_figure(self._scores(request, played, kept), request.policy.combined)
         coalitions = self._coalitions_of(request, recipient, played, kept)
-        pooled = combined_score.combined_by_coalition(request, self._hidden(request), self.table, coalitions, kept)
+        pooled = combined_score.combined_by_coalition(request, self._hidden(request), coalitions, kept)
         return worst(combined_score.gate_figures(figure), pooled)
 
     def _scores(
@@ -269,9 +269,9 @@ class Measurements:
     ) -> NDArray[np.float64]:
         hidden = self._hidden(request)
         if coalition is None:
-            table = released_table(request, hidden, self.table, played, kept)
+            table = released_table(request, hidden, played, kept)
         else:
-            table = combined_score.pooled_table(request, hidden, self.table, coalition, kept)
+            table = combined_score.pooled_table(request, hidden, coalition, kept)
         return combined_score.scores(table, request.policy.combined)
 
     def _hidden(self, request: ReleaseRequest) -> Prepared:
