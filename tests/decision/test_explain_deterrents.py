@@ -318,7 +318,7 @@ def test_another_method_together_with_what_deters() -> None:
     request = asked("basic", GATES, loss=1.0, gain=100.0, agreement=NO_LIMIT, adversary=terms)
     switches = {switch.method: switch for switch in explained(request).switches}
     partition = switches[Method.NO_ATTACK_PARTITION]
-    assert partition.verdict is Verdict.BLOCKED
+    assert partition.after.verdict is Verdict.BLOCKED
     method = Change(f"{WHO}.method", "basic", "no-attack-partition")
     assert partition.deterred[0].changes == (method, Change(RATE, "none", 0.01), Change(PENALTY, 0.0, 34.79))
     assert len(partition.deterred) == 2
