@@ -197,7 +197,7 @@ def test_the_loss_is_solved_again() -> None:
     explanation = explained(request)
     candidate = shared.of(request, request.recipients[1])
     kept = np.ones(len(shared.index.data), dtype=bool)
-    lost = generalization_loss(released(shared.index, candidate.generalization, kept), minimum_class_size=1).loss
+    lost = generalization_loss(released(shared.index, candidate.generalization, kept)).file.loss
     assert lost is not None
     assert explanation.figures[Measure.UTILITY_LOSS] == lost > 0.01
     assert any(flip.after.figures[Measure.UTILITY_LOSS] <= 0.01 for flip in explanation.flips)
