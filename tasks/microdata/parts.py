@@ -6,17 +6,15 @@ numbered by their first appearance in the file, which is that in the first part 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import DataError, StageFailed
+from tasks.core.errors import StageFailed
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import order_of, ordered_attributes, weighed_attributes, weighed_column
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.row_groups import Piece, read_piece
 from tasks.microdata.tuples import Counts, Tuples, encode, leaf_codes, leaf_keys
 from tasks.request.model import ReleaseRequest
 
@@ -42,34 +40,6 @@ class FilePart:
     """Position in ``keys`` of each record's tuple, shape (n_records,)."""
     columns: dict[str, PartColumn]
     """The other columns that may leave."""
-
-
-@dataclass(frozen=True)
-class PartCoder:
-    """What to code of a Parquet file, piece by piece, wherever that is done."""
-
-    path: Path
-    names: tuple[str, ...]
-    """Columns to read."""
-    by_record: tuple[str, ...]
-    """Those of them that are wanted record by record, besides the quasi-identifiers."""
-    missing: tuple[str, ...]
-    """Texts that mean “no value”."""
-    hierarchies: Mapping[str, Hierarchy]
-
-    def code(self, piece: Piece) -> FilePart | None:
-        """The records of a piece; None where one has a quasi-identifier missing or outside its hierarchy."""
-        try:
-            frame = read_piece(self.path, piece.groups, self.names, self.missing)
-            return code_part(frame, self.hierarchies, self.by_record, self.path.name)
-        except DataError:
-            return None
-
-    def is_whole(self, part: FilePart, piece: Piece) -> bool:
-        """Whether a part has all the records of its piece, and everything that is wanted of them."""
-        held = [part.tuple_of_record, *(part.columns[name].codes for name in self.by_record if name in part.columns)]
-        complete = len(held) == 1 + len(self.by_record) and part.counts.sum() == piece.rows
-        return complete and all(len(one) == piece.rows for one in held)
 
 
 def code_part(

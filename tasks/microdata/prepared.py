@@ -22,9 +22,9 @@ from tasks.microdata.coded import Column, Prepared, Register
 from tasks.microdata.columns import code_columns, coded_attributes
 from tasks.microdata.counting.choice import Counting, count_file
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.parts import PartCoder, distinct_values, joined_columns, joined_records
+from tasks.microdata.parts import distinct_values, joined_columns, joined_records
 from tasks.microdata.read import is_parquet, read_microdata, read_population
-from tasks.microdata.row_groups import count_distinct, pieces
+from tasks.microdata.row_groups import PartCoder, count_distinct, pieces
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Role

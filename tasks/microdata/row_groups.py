@@ -1,7 +1,7 @@
 """A Parquet file a piece at a time: some successive row groups, as text, so that memory does not grow with the file."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tasks.core.errors import DataError
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.parts import FilePart, code_part
 from tasks.microdata.read import as_frame, as_text, check_columns, no_records, unreadable_parquet
 from tasks.request.model import ReleaseRequest
 
@@ -70,6 +73,34 @@ def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing:
     except (pa.ArrowException, OSError) as error:
         raise unreadable_parquet(path, error) from None
     return as_frame(as_text(table, path, names), names, missing)
+
+
+@dataclass(frozen=True)
+class PartCoder:
+    """What to code of a Parquet file, piece by piece, wherever that is done."""
+
+    path: Path
+    names: tuple[str, ...]
+    """Columns to read."""
+    by_record: tuple[str, ...]
+    """Those of them that are wanted record by record, besides the quasi-identifiers."""
+    missing: tuple[str, ...]
+    """Texts that mean “no value”."""
+    hierarchies: Mapping[str, Hierarchy]
+
+    def code(self, piece: Piece) -> FilePart | None:
+        """The records of a piece; None where one has a quasi-identifier missing or outside its hierarchy."""
+        try:
+            frame = read_piece(self.path, piece.groups, self.names, self.missing)
+            return code_part(frame, self.hierarchies, self.by_record, self.path.name)
+        except DataError:
+            return None
+
+    def is_whole(self, part: FilePart, piece: Piece) -> bool:
+        """Whether a part has all the records of its piece, and everything that is wanted of them."""
+        held = [part.tuple_of_record, *(part.columns[name].codes for name in self.by_record if name in part.columns)]
+        complete = len(held) == 1 + len(self.by_record) and part.counts.sum() == piece.rows
+        return complete and all(len(one) == piece.rows for one in held)
 
 
 def count_distinct(path: Path, cut: Sequence[Piece], name: str, missing: Sequence[str]) -> int:

@@ -19,10 +19,10 @@ from tasks.microdata.counting import by_dask
 from tasks.microdata.counting.by_dask import PieceOrder, code_order, connect
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
 from tasks.microdata.counting.choice import Counting
-from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records, joined_tuples
+from tasks.microdata.parts import FilePart, code_part, joined_records, joined_tuples
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
-from tasks.microdata.row_groups import pieces
+from tasks.microdata.row_groups import PartCoder, pieces
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import LoadedRequest
 from tests.reference.counted_tuples import count_tuples

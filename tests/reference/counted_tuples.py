@@ -6,8 +6,7 @@ from pathlib import Path
 from tasks.microdata.counting.by_duckdb import count_by_duckdb
 from tasks.microdata.counting.choice import Counting, count_file, is_for_duckdb
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.parts import PartCoder
-from tasks.microdata.row_groups import Piece
+from tasks.microdata.row_groups import PartCoder, Piece
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import ReleaseRequest
 

@@ -19,8 +19,8 @@ import pandas as pd
 import pyarrow as pa
 
 from tasks.core.errors import BadInput, StageFailed
-from tasks.microdata.parts import FilePart, PartCoder
-from tasks.microdata.row_groups import Piece, piece_sha256
+from tasks.microdata.parts import FilePart
+from tasks.microdata.row_groups import PartCoder, Piece, piece_sha256
 
 _TO_CONNECT = "15s"
 _SOURCES = Path(__file__).resolve().parents[1]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tasks.microdata.counting.by_dask import code_by_dask
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
-from tasks.microdata.parts import FilePart, PartCoder, joined_tuples
-from tasks.microdata.row_groups import Piece
+from tasks.microdata.parts import FilePart, joined_tuples
+from tasks.microdata.row_groups import PartCoder, Piece
 from tasks.microdata.tuples import Tuples
 
 DUCKDB_FROM = 20_000_000
