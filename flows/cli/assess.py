@@ -69,7 +69,7 @@ class Setting:
     @cached_property
     def collected(self) -> ScoreFigure:
         """Combined score of the records as collected."""
-        return score_collected(self.loaded.request, self.prepared, self.table)
+        return score_collected(self.loaded.request, self.prepared)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -259,8 +259,8 @@ def _combined(setting: Setting, recipient: Recipient, top: int) -> Assessed:
     played, request = setting.played(recipient), setting.loaded.request
     kept = setting.kept(played)
     hidden = with_masked(setting.prepared, request, setting.columns)
-    fact = combine(request, hidden, setting.table, played, kept, setting.collected).fact
-    records = riskiest(request, hidden, setting.table, played, kept, top)
+    fact = combine(request, hidden, played, kept, setting.collected)
+    records = riskiest(request, hidden, played, kept, top)
     document = {**fact.model_dump(mode="json"), "records": [record.document() for record in records]}
     return Assessed(document, combined_tables(recipient.id, fact, records))
 

@@ -22,6 +22,8 @@ from tests.support.world import World, make_world
 class Here:
     """Stands for the worker processes: does the work of a stage in this one."""
 
+    holding = staticmethod(nullcontext)
+
     @staticmethod
     def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
         return perform(stage, run, inputs, recipient)

@@ -175,10 +175,10 @@ def test_a_broken_ledger_is_audited_and_the_exit_code_says_so(releasegate: Any, 
     workspace = Workspace(tmp_path / "workspace")
     old_ledger(workspace)
     with closing(sqlite3.connect(workspace.ledger, isolation_level=None)) as connection:
-        for guard in sqlite._GUARDS:
+        for guard in sqlite.GUARDS:
             connection.execute(f"DROP TRIGGER {guard}")
         connection.execute("UPDATE entry SET actor = 'somebody' WHERE sequence = 2")
-        for statement in sqlite._GUARDS.values():
+        for statement in sqlite.GUARDS.values():
             connection.execute(statement)
     told = releasegate(*LINE, "--workspace", workspace.root, "--output", tmp_path)
     assert told.code == 3

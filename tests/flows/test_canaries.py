@@ -128,9 +128,9 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "flows.pipeline.work.mask_columns",
         "tasks.assessments.combined.assessment.combine",
         "tasks.assessments.linkage.assessment.attack",
-        "tasks.assessments.utility.assessment.measure",
+        "tasks.assessments.utility.assessment.generalization_loss",
         "tasks.delivery.reread.score_again",
-        "flows.gate.seal",
+        "flows.publishing.seal",
     ],
 )
 def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
