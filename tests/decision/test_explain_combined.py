@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.combined_score import combine, gate_figures, score_collected
 from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates
@@ -132,6 +132,6 @@ def test_judged_as_the_stage_scores(
     except StageFailed:
         assume(False)
     figures = shared.judge(request, who.id, TODAY).figures
-    stage = combine(request, coded, of, played, kept, score_collected(request, coded, of)).figures
+    stage = gate_figures(combine(request, coded, played, kept, score_collected(request, coded)).residual)
     assert {measure: figures[measure] for measure in stage} == stage
     assert np.isfinite(list(figures.values())).all()

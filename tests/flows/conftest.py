@@ -38,6 +38,8 @@ class SharedEngine:
 class Here:
     """Stands for the worker processes: does the work of a stage in this one."""
 
+    holding = staticmethod(nullcontext)
+
     @staticmethod
     def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
         return perform(stage, run, inputs, recipient)

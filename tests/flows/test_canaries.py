@@ -124,7 +124,7 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "tasks.assessments.linkage.assessment.attack",
         "tasks.assessments.utility.assessment.generalization_loss",
         "tasks.delivery.reread.score_again",
-        "flows.gate.seal",
+        "flows.publishing.seal",
     ],
 )
 def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(

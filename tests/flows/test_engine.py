@@ -46,7 +46,7 @@ with prefect_server(home) as engine:
 
     @task(**kept)
     def second(release_id: str, stored: dict, waiting: bool) -> str:
-        note(f"second {engine.process_id}")
+        note(f"second {engine.process.pid}")
         while waiting:
             time.sleep(0.05)
         return stored["path"]

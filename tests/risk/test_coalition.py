@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.combined.combined_score import combined_by_coalition, score_collected, scores
-from tasks.assessments.combined.score_table import released_table
+from tasks.assessments.combined.combined_score import combined_by_coalition, released_table, score_collected, scores
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.uncertain.declared import uncertainty
 from tasks.assessments.sequential.sequential import beliefs, gate_figures, sequential_by_coalition
@@ -157,12 +156,12 @@ def test_the_combined_score_is_judged_of_coalitions(tmp_path: Path) -> None:
     table, copy, insurer = made.table, made.copy(1), made.request.recipients[1]
     kept = released_tuples(table, copy, 1)
     (seen,) = coalitions_of(table, copy, kept, made.request, insurer)
-    (pooled,) = combined_by_coalition(made.request, made.prepared, table, [seen], kept)
+    (pooled,) = combined_by_coalition(made.request, made.prepared, [seen], kept)
     # The university's copy is as collected, so that pooled with it the insurer's tells what was collected.
-    collected = score_collected(made.request, made.prepared, table)
+    collected = score_collected(made.request, made.prepared)
     assert pooled[Measure.COMBINED_ABOVE] == collected.share_above
     assert pooled[Measure.COMBINED_MAXIMUM] == collected.maximum
-    risks = scores(released_table(made.request, made.prepared, table, copy, kept), made.request.policy.combined)
+    risks = scores(released_table(made.request, made.prepared, copy, kept), made.request.policy.combined)
     alone = float((risks > THRESHOLD).mean())
     assert alone < collected.share_above
     found = Candidates(table, made.prepared).judge(made.request, "insurer", date(2028, 1, 1))
