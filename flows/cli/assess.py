@@ -16,7 +16,7 @@ from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.assessments.assessment import Assessment, Finding
-from tasks.assessments.combined.assessment import COLLECTED, collected_score
+from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.combined_score import riskiest
 from tasks.assessments.identity.policies import ComparedPolicy, Comparison
 from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, UTILITY
@@ -196,8 +196,8 @@ def _alone(candidate: Candidate, assessment: Assessment[Any], tables: Callable[[
 
 def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assessed:
     candidate = source.candidate(recipient)
-    source.known.setdefault(COLLECTED, collected_score(candidate))
     found = COMBINED.assess(candidate)
+    source.known[COLLECTED] = found.fact.initial
     records = riskiest(candidate.request, candidate.as_masked, candidate.generalization, candidate.released, top)
     document = {**_document(candidate, found), "records": [record.document() for record in records]}
     return Assessed(document, combined_tables(recipient.id, found.fact, records))
