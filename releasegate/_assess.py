@@ -13,6 +13,7 @@ from tasks.assessments.registry import ASSESSMENTS
 from tasks.candidate.source import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
+from tasks.microdata.prepared import prepare
 from tasks.microdata.read import frame_as_text
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Recipient, ReleaseRequest
@@ -69,7 +70,8 @@ def assess(
     with guarded("assessment"):
         loaded = _loaded(request, Path(folder), [Path(root) for root in roots])
         whom = _recipient(loaded.request, recipient)
-        source = CandidateSource(loaded, frame_as_text(frame, loaded.request), randomness)
+        text = frame_as_text(frame, loaded.request)
+        source = CandidateSource(loaded.request, prepare(loaded, text), text, randomness)
         effort = Effort.FULL if compare else Effort.OWN
         candidate = source.candidate(whom)
         return {assessment.id: assessment.assess(candidate, effort) for assessment in ASSESSMENTS}

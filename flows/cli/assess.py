@@ -26,6 +26,8 @@ from tasks.candidate.source import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.microdata.prepared import prepare
+from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import Recipient, ReleaseRequest
 
@@ -120,7 +122,9 @@ def assess(
     """
     _check_algorithm(method, algorithm)
     with guarded("assessment"):
-        source = CandidateSource.of(load_request(request, root or []), generator_of_its_own)
+        loaded = load_request(request, root or [])
+        frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+        source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
         chosen = _chosen(source.request, recipient)
         tables: list[RenderableType] = []
         if method is Method.DECOYS:
