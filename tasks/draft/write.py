@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tasks.core.errors import WorkspaceError
 from tasks.draft.draft import Draft
-from tasks.microdata.arx import write_arx
+from tasks.microdata.build import write_arx
 
 REQUEST_FILE = "request.yaml"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import HierarchyError, PopulationError, StageFailed
+from tasks.core.errors import HierarchyError, PopulationError, StageFailed, raised_as
 from tasks.delivery.kept import Kept
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.table import CountIndex
@@ -22,8 +22,8 @@ from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared, Register
 from tasks.microdata.columns import code_columns
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.prepared import read_register
 from tasks.microdata.read import read_population
-from tasks.microdata.register import read_register
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
@@ -83,7 +83,8 @@ def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
             got="other values alone",
             fix="name a population of the same people with --population",
         )
-    codes = encode(values[known], hierarchies, request.population.path, PopulationError)
+    with raised_as(PopulationError):
+        codes = encode(values[known], hierarchies, request.population.path)
     population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
     return Ground(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
 

@@ -15,8 +15,7 @@ from tasks.draft.hierarchies import interval_levels
 from tasks.draft.profile import ColumnProfile, profile
 from tasks.draft.roles import Suggestion, Theme, suggest
 from tasks.draft.separation import MAXIMUM_RECORDS, separation, separations
-from tasks.microdata.arx import read_arx
-from tasks.microdata.build import from_intervals, from_prefixes
+from tasks.microdata.build import from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
 from tasks.validation.tables import encode
