@@ -203,6 +203,7 @@ def test_a_ledger_is_compared_with_what_was_noted_elsewhere(releasegate: Any, tm
     assert (cut["exit_code"], cut["chain"]["problem"]["entry"]) == (3, 4)
 
 
+@pytest.mark.slow
 def test_a_ledger_in_postgresql_gives_the_same_report(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
