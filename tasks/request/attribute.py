@@ -27,6 +27,9 @@ class ValueType(StrEnum):
     DATE = "date"
 
 
+NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
+
+
 class IntervalLevels(Part):
     """Levels made of intervals of growing width over whole numbers.
 
@@ -225,6 +228,21 @@ class Attribute(Part):
             "minimum",
             got="a number greater than maximum",
             fix="correct the bounds",
+        )
+        refuse_if(
+            self.type not in NUMERIC and (self.minimum is not None or self.maximum is not None),
+            "a minimum or maximum needs a column of numbers",
+            "type",
+            got=f"type: {self.type.value}",
+            fix="set the type integer or number, or remove minimum and maximum",
+        )
+        # Only generalization shortens ZIP codes, so the rule would be silently without effect on any other column.
+        refuse_if(
+            self.safe_harbor is SafeHarborRule.ZIP and self.role in (Role.SENSITIVE, Role.INSENSITIVE),
+            "ZIP codes are a quasi-identifier or a direct identifier, or they would be released as collected",
+            "role",
+            got=f"the role {self.role.value}",
+            fix="make it a quasi-identifier with a hierarchy, or a direct identifier, which is never released",
         )
         return self
 

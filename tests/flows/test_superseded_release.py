@@ -304,6 +304,7 @@ def test_a_rejected_release_is_not_reopened_after_its_last_day(office: Office) -
     assert not office.sealed(second)
 
 
+@pytest.mark.slow
 def test_no_decision_outlives_its_agreement_and_what_follows_supersedes_it(
     engine: Any, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
