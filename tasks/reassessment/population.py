@@ -32,16 +32,6 @@ _MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True)
-class Ruled:
-    """The rule of a release on some combinations of values."""
-
-    own: Codes
-    """Cell that it gives each, in axis positions of today; where it was never applied, the values themselves."""
-    counted: NDArray[np.bool_]
-    """Whether a record of each would have been released, as far as the rule shows."""
-
-
-@dataclass(frozen=True)
 class Ground:
     """The population of today, under the hierarchies of a release."""
 
@@ -121,17 +111,23 @@ def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None
     )
 
 
-def ruled(kept: Kept, table: CountIndex) -> Ruled:
-    """The rule of a release on the population of today."""
+def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, NDArray[np.bool_]]:
+    """The rule of a release on the population of today.
+
+    Returns
+    -------
+    own : array of shape (n_population_tuples, n_attributes)
+        Cell that it gives each, in axis positions of today; where it was never applied, the values themselves.
+    counted : array of shape (n_population_tuples,)
+        Whether a record of each would have been released, as far as the rule shows.
+    """
     codes = leaves_in(kept, {tree.name: tree.labels[0] for tree in table.hierarchies}, table.population.codes)
     place = found_in(kept, codes)
-    own, there = table.population.codes.copy(), place >= 0
-    rule = rule_of(kept)
-    own[there] = positions_today(kept, table, rule[place[there]])
-    counted = there.copy()
+    own, counted = table.population.codes.copy(), place >= 0
+    own[counted] = positions_today(kept, table, rule_of(kept)[place[counted]])
     if kept.played.counted is not None:
-        counted[there] = kept.played.counted[place[there]]
-    return Ruled(own, counted)
+        counted[counted] = kept.played.counted[place[counted]]
+    return own, counted
 
 
 def rule_of(kept: Kept) -> Codes:

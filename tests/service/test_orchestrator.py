@@ -94,7 +94,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         service = service_of(tmp_path / "workspace")
         with pytest.raises(WorkspaceError, match=f"orchestrator.port: {port}"):
             Orchestrator(service, {})
-        with pytest.raises(WorkspaceError, match="--host and --port"):
+        with pytest.raises(WorkspaceError, match="--listen"):
             serve(service, port=port)
 
 

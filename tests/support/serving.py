@@ -47,8 +47,8 @@ class Serving:
         self._starts += 1
         roots = [part for root in self.roots for part in ("--root", root)]
         line, environment = command(
-            "serve", "--workspace", self.workspace.root, "--inbox", self.inbox, *roots, "--port", "0", "--json-logs",
-            *self.options,
+            "serve", "--workspace", self.workspace.root, "--inbox", self.inbox, *roots,
+            "--listen", "127.0.0.1:0", "--json-logs", *self.options,
         )  # fmt: skip
         environment |= {"RELEASEGATE_API_TOKEN": TOKEN, "PREFECT_API_AUTH_STRING": AUTHORIZATION} | self.variables
         if self.brief:
