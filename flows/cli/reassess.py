@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from flows.reassessing import Reassessed
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reassess")(reassess)
-
-
 def reassess(  # noqa: PLR0917
     release: Annotated[
         str | None,

@@ -3,9 +3,12 @@
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tasks.core.errors import WorkspaceError
 
 _HASH_BYTES = 1024 * 1024
 
@@ -37,6 +40,24 @@ def write_new(path: Path, content: bytes) -> None:
     with _draft(path, content) as draft:
         os.link(draft, path)
         sync_folder(path.parent)
+
+
+def check_private(path: Path) -> None:
+    """Refuse the file of a private key that other users may read.
+
+    Raises
+    ------
+    WorkspaceError
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise WorkspaceError(
+            "other users may read the private key",
+            where=str(path),
+            expected="permissions 0600",
+            got=f"{mode:04o}",
+            fix="Set its permissions to 0600; if somebody may have read it, replace the key.",
+        )
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from tasks.assessments.utility.checks import varies
+from tasks.assessments.utility.numeric_change import varies
 from tasks.core.errors import ParameterError
 from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Floats

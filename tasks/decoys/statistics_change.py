@@ -11,8 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tasks.assessments.utility.checks import varies
-from tasks.assessments.utility.numeric_change import cramers_v
+from tasks.assessments.utility.numeric_change import cramers_v, varies
 from tasks.core.errors import ParameterError
 from tasks.decoys.code_counts import counted_codes
 from tasks.decoys.generalized_release import Floats

@@ -1,14 +1,13 @@
 """What a determination says of decoys and of the statistics of a copy."""
 
-import io
 import re
+from html import unescape
 from typing import Any
 
-import pikepdf
 import pytest
 
 from reports.determination import charts as figures
-from reports.determination import determination_html, render_determination
+from reports.determination import determination_html
 from reports.record_view import RecordView, gate_rows
 from reports.sections.reference import cited
 from reports.smallcell import HIDDEN
@@ -341,11 +340,7 @@ class TestScopeAndLimits:
         assert "decoy" not in section(records.approved(), "limitations").lower()
 
 
-def test_the_pdf_is_whole_and_its_figures_have_their_words() -> None:
+def test_every_figure_has_its_words() -> None:
     record = decoy_records.approved()
-    with pikepdf.open(io.BytesIO(render_determination(record))) as pdf:
-        assert len(pdf.pages) <= 34
-        alternatives = [
-            str(node.Alt) for node in pdf.objects if isinstance(node, pikepdf.Dictionary) and "/Alt" in node
-        ]
-    assert sorted(alternatives) == sorted(figure.alt for figure in figures(record).values())
+    shown = re.findall(r'<img [^>]*alt="([^"]*)"', determination_html(record))
+    assert sorted(map(unescape, shown)) == sorted(figure.alt for figure in figures(record).values())
