@@ -30,6 +30,8 @@ def environment(cells: SmallCellRule) -> Environment:
     )
     filters: dict[str, Callable[..., Any]] = {
         "integer": numbers.integer,
+        "plain": numbers.plain,
+        "risk": numbers.risk,
         "day": numbers.day,
         "minute": numbers.minute,
         "short": numbers.short,
