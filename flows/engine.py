@@ -51,6 +51,8 @@ _IDLE_SERVICES = (
     "SCHEDULER",
     "TRIGGERS",
 )
+_BRIEF = {"PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false", "PREFECT__SERVER_EPHEMERAL": "1"}
+"""Settings of a server that runs for one command."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ def starting_server(home: Path, results: Path | None = None, *, timeout_seconds:
         listening = stack.enter_context(bound_socket(None))
         api_url = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
         password = new_password()
-        settings = client_settings(home, api_url, results) | {"PREFECT_API_AUTH_STRING": password}
-        stack.enter_context(environment_of(settings | server_settings(home, password, _IDLE_SERVICES)))
+        settings = client_settings(home, api_url, results) | server_settings(home, password, _IDLE_SERVICES) | _BRIEF
+        stack.enter_context(environment_of(settings | {"PREFECT_API_AUTH_STRING": password}))
         process = spawn(home, "server.log", "server_process.py", os.environ, listening.fileno())
         stack.callback(_stop, process)
         listening.close()
@@ -151,9 +153,7 @@ def server_settings(home: Path, password: str, idle_services: Iterable[str]) -> 
         "PREFECT_SERVER_API_AUTH_STRING": password,
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
         "PREFECT_SERVER_UI_ENABLED": "false",
-        "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
-        "PREFECT__SERVER_EPHEMERAL": "1",
         "PREFECT__SERVER_FINAL": "1",
         **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in idle_services},
     }

@@ -129,7 +129,7 @@ def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdi
             (inbox / "pooled.yaml").write_bytes(content)
             with worker(server, "machines", tmp_path / "worker-1.log") as first:
                 (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
-                serving.wait(lambda: Queue(world.workspace).is_worked_on(entry.id), "its run")
+                serving.wait(lambda: Queue(world.workspace).is_claimed(entry.id), "its run")
                 first.kill()
             with worker(server, "machines", tmp_path / "worker-2.log"):
                 waiting = serving.wait_for(entry.id, "awaiting review")
