@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from flows.actor import actor
-from flows.cases import Case, cases_of, forget
+from flows.cases import ReleaseCase, cases_of, forget
 from flows.workspace import Workspace
 from tasks.core.errors import RequestError, StageFailed
 from tasks.core.files import file_sha256
@@ -59,7 +59,7 @@ def what_is_superseded(
     return {case.recipient: earlier for case in common if _can_end(case.standing.state)}
 
 
-def _check_named(common: list[Case], where: str) -> None:
+def _check_named(common: list[ReleaseCase], where: str) -> None:
     for case in common:
         if case.standing.state is State.SUPERSEDED:
             raise RequestError(

@@ -1,36 +1,10 @@
-"""Artifacts of runs on Prefect's pages, for operators: verdicts, gates passed or failed, progress, links. No figure."""
+"""Artifacts of runs on Prefect's pages, for operators: verdicts, gates passed or failed, links. No figure."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
-from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.artifacts import create_markdown_artifact
 
 from flows.audit import Audited
 from flows.gate import Outcome
 from flows.service.logs import log_problem
-
-_STEPS_AT_FIRST = 5
-_STEPS_EACH = 8
-_MOST = 99.0
-
-
-@contextmanager
-def progress(name: str) -> Iterator[Callable[[str], None]]:
-    """Show a run's progress by the steps that it reports; an error of showing stops nothing."""
-    made = _tried(lambda: create_progress_artifact(0.0, key=f"{name}-progress", description="starting"))
-    steps = 0
-
-    def step(name: str) -> None:
-        nonlocal steps
-        steps += 1
-        done = min(100.0 * steps / (_STEPS_AT_FIRST + _STEPS_EACH), _MOST)
-        if made is not None:
-            _tried(lambda: update_progress_artifact(made, done, description=name))
-
-    yield step
-    if made is not None:
-        _tried(lambda: update_progress_artifact(made, 100.0, description="done"))
 
 
 def show_outcome(name: str, outcome: Outcome) -> None:
@@ -56,12 +30,7 @@ def show_audit(name: str, audited: Audited) -> None:
 
 
 def _show(name: str, text: str, description: str) -> None:
-    _tried(lambda: create_markdown_artifact(text, key=name, description=description))
-
-
-def _tried(show: Callable[[], Any]) -> Any:
     try:
-        return show()
+        create_markdown_artifact(text, key=name, description=description)
     except Exception as error:  # pages for operators never affect a release
         log_problem("an artifact could not be shown", error)
-        return None

@@ -31,14 +31,12 @@ from flows.engine import discard_foreign_results
 from flows.gate import Engine
 from flows.pipeline.run import Take
 from flows.pipeline.workers import working
-from flows.progress import listening
 from flows.server_process import end_with
 from flows.service import artifacts
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, receive
 from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
-from flows.solving import solving_within
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.request.document import MAXIMUM_BYTES
@@ -106,11 +104,9 @@ def release_request(request: str) -> RunState[None]:
             entry = queue.get(request)
             if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
                 return Completed(message="nothing to do")
-            name = f"release-{request[:12]}"
-            with artifacts.progress(name) as step, listening(step):
-                ended, outcome = decide(queue, service, entry, _engine(service))
+            ended, outcome = decide(queue, service, entry, _engine(service))
             if outcome is not None:
-                artifacts.show_outcome(name, outcome)
+                artifacts.show_outcome(f"release-{request[:12]}", outcome)
             return _final_state(ended)
 
 
@@ -234,8 +230,8 @@ def _engine(service: Service) -> Engine:
             return concurrency(service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
 
         settings = temporary_settings(updates={PREFECT_RESULTS_LOCAL_STORAGE_PATH: results})
-        with working() as workers, settings, solving_within(slot):
-            yield partial(take_with, workers)
+        with working() as workers, settings:
+            yield partial(take_with, workers, slot=slot)
 
     return engine
 

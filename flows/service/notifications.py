@@ -107,7 +107,7 @@ class Notifier:
                 try:
                     notify(one, f"releasegate: {kind.value}", sentence(kind, entry))
                 except Exception as error:
-                    name = one.block or one.variable
+                    name = one.variable
                     log_problem("a notification could not be sent", error, by=name, entry=entry.sequence)
 
     def _head(self) -> int:
@@ -171,22 +171,11 @@ def notify(notification: Notification, subject: str, body: str, environment: Map
     WorkspaceError
         If its variable is not set, or holds no address.
     Exception
-        As raised by Prefect or the receiver; a message may hold the secret address, so show its type alone.
+        As raised by the receiver; a message may hold the secret address, so show its type alone.
     """
-    if notification.block is not None:
-        from prefect.blocks.abstract import NotificationBlock  # noqa: PLC0415
-        from prefect.blocks.core import Block  # noqa: PLC0415
-
-        block: Any = Block.load(notification.block)
-        if not isinstance(block, NotificationBlock):
-            raise _not_sent("a notification block", "a block of another type")
-        sender: Any = block
-        with sender.raise_on_failure():
-            sender.notify(body, subject)
-        return
     import apprise  # noqa: PLC0415
 
-    address = (os.environ if environment is None else environment).get(str(notification.variable))
+    address = (os.environ if environment is None else environment).get(notification.variable)
     messenger = apprise.Apprise()
     if not address or not messenger.add(address):
         got = "a text that is no address" if address else "no value"
@@ -201,5 +190,5 @@ def _not_sent(expected: str, got: str) -> WorkspaceError:
         where="notifications",
         expected=expected,
         got=got,
-        fix="correct the settings, the block or the variable",
+        fix="correct the settings or the variable",
     )
