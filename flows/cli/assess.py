@@ -303,8 +303,8 @@ def _solved(setting: Setting, recipient: Recipient, name: str) -> Assessed:
 
 def _learned(setting: Setting, recipient: Recipient, name: str) -> Assessed:
     from flows.cli.assessed_solvers import family_tables  # noqa: PLC0415  imports solvers
-    from tasks.assessments.linkage.attack import holdings_of  # noqa: PLC0415
     from tasks.assessments.linkage.families import learn_family  # noqa: PLC0415
+    from tasks.assessments.linkage.holdings import holdings_of  # noqa: PLC0415
 
     generator = generator_of_its_own(f"learned distance {recipient.id}")
     found = learn_family(holdings_of(setting.candidate(recipient)), name, generator)
