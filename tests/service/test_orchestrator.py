@@ -113,12 +113,12 @@ def test_a_workspace_has_one_service(service: Service) -> None:
     def hold() -> None:
         with alone(service.home / "serve.lock", WorkspaceError("taken")):
             held.set()
-            ended.wait(30)
+            ended.wait(300)
 
     thread = threading.Thread(target=hold)
     thread.start()
     try:
-        assert held.wait(30)
+        assert held.wait(300)
         with pytest.raises(WorkspaceError, match="another service is running"):
             serve(service, port=0)
     finally:
