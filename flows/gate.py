@@ -33,7 +33,7 @@ from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
 from tasks.core.seed import seed_commitment
-from tasks.decision.context import CONTEXT, DecisionContext
+from tasks.decision.assemble import CONTEXT, DecisionContext
 from tasks.decision.overrides import is_of
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
@@ -245,14 +245,14 @@ def _context(call: _GateCall, requested_at: datetime) -> DecisionContext:
 def _taken(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> Outcome:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
+    if dask is not None:
+        from tasks.microdata.counting.by_dask import check_cluster  # noqa: PLC0415
+
+        check_cluster(dask)
     step("starting the orchestrator")
     with engine(workspace.orchestrator, folder / "results") as take:
         from flows.publishing import publish_release  # noqa: PLC0415  imports much, while the engine starts
 
-        if dask is not None:
-            from tasks.microdata.counting.by_dask import check_cluster  # noqa: PLC0415
-
-            check_cluster(dask)
         run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
         take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
         finished = take(run, terms)

@@ -118,6 +118,7 @@ def partition() -> GeneralizedRelease:
     )
 
 
+@pytest.mark.slow
 def test_decoys_of_the_games_partition_cannot_be_told_unless_more_is_offered() -> None:
     table, release = adult.table(), partition()
     axes = lineages(table.hierarchies, [axis.positions for axis in table.safe_harbor])

@@ -115,6 +115,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
+@pytest.mark.slow
 def test_an_override_makes_a_release_of_its_own(
     engine: Any, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,7 +71,7 @@ class Office:
         )
 
     def states(self, release: str, at: datetime = LATER) -> dict[str, State]:
-        """As ``review --show`` tells them."""
+        """As ``review`` tells them."""
         shown = overview(release, self.world.workspace, clock=lambda: at)
         return {one.case.recipient: one.case.standing.state for one in shown}
 
@@ -304,6 +304,7 @@ def test_a_rejected_release_is_not_reopened_after_its_last_day(office: Office) -
     assert not office.sealed(second)
 
 
+@pytest.mark.slow
 def test_no_decision_outlives_its_agreement_and_what_follows_supersedes_it(
     engine: Any, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
