@@ -1,7 +1,7 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any
@@ -315,16 +315,22 @@ def _learned(setting: Setting, recipient: Recipient, name: str) -> Assessed:
 def _decoys(setting: Setting, chosen: Sequence[Recipient], *, as_json: bool) -> int:
     """Decoys concern all recipients together, whichever of them are shown."""
     from flows.cli.assessed_decoys import assess_decoys, assumed  # noqa: PLC0415  imports solvers
-    from tasks.decoys.stage import Copies  # noqa: PLC0415
 
     request, terms_assumed = assumed(setting.loaded.request)
-    played, failed = _copies(setting, request.recipients)
-    if not any(one.decoys for one in request.recipients if one.id in played):
+    candidates, failed = [], {}
+    for one in request.recipients:
+        try:
+            candidate = replace(setting.candidate(one), request=request)
+            candidate.released  # noqa: B018  raises where there is nothing to release
+        except StageFailed as error:
+            failed[one.id] = error
+        else:
+            candidates.append(candidate)
+    if not any(candidate.recipient.decoys for candidate in candidates):
         raise next(iter(failed.values()))
-    copies = Copies(request, setting.prepared, setting.table, setting.frame, setting.columns, played)
     without_copy = {name: error.in_one_line() for name, error in failed.items()}
-    names = [one.id for one in chosen if one.id in played]
-    document, tables = assess_decoys(copies, names, terms_assumed=terms_assumed, without_copy=without_copy)
+    names = [one.id for one in chosen if one.id not in failed]
+    document, tables = assess_decoys(candidates, names, terms_assumed=terms_assumed, without_copy=without_copy)
     if as_json:
         print_json({"ok": True, "exit_code": 0, "method": Assessment.DECOYS.value, **document})
         return ExitCode.APPROVED
@@ -332,22 +338,6 @@ def _decoys(setting: Setting, chosen: Sequence[Recipient], *, as_json: bool) -> 
         console.print(table)
         console.print()
     return ExitCode.APPROVED
-
-
-def _copies(
-    setting: Setting, recipients: Sequence[Recipient]
-) -> tuple[dict[str, Generalization], dict[str, StageFailed]]:
-    """Outcome of the method for each recipient, and the reason for each recipient without a copy."""
-    played, failed = {}, {}
-    for one in recipients:
-        try:
-            made = setting.played(one)
-            setting.kept(made)
-        except StageFailed as error:
-            failed[one.id] = error
-        else:
-            played[one.id] = made
-    return played, failed
 
 
 def _document(setting: Setting, found: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from tasks.core.seed import derive_seed, masking_generator
 from tasks.decision.assemble import Findings, Output, assemble
 from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.findings import statistics_of_copy
+from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
