@@ -26,7 +26,7 @@ from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.arx import arx_file, read_arx
+from tasks.microdata.build import arx_file, read_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode

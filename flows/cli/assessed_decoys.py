@@ -1,16 +1,17 @@
 """Computation and output of ``releasegate assess decoys``: room, recipients, costs, and how decoys would stand."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from flows.cli.randomness import generator_of_its_own
-from flows.cli.tables import between, untitled_table
+from flows.cli.tables import between, listing, untitled_table
 from reports import numbers
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.source import CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
 from tasks.decoys.planning import copies_to_mark
@@ -23,38 +24,31 @@ _NO_RELEASE = "0" * 64
 NOTE = "drawn with randomness of its own; a release has other decoys"
 
 
-def assumed(request: ReleaseRequest) -> tuple[ReleaseRequest, bool]:
-    """The request, each recipient with terms of decoys where none has any; and whether they were assumed."""
-    if any(recipient.decoys for recipient in request.recipients):
-        return request, False
-    recipients = tuple(one.model_copy(update={"decoys": _ASSUMED}) for one in request.recipients)
-    return request.model_copy(update={"recipients": recipients}), True
-
-
-def assess_decoys(
-    candidates: Sequence[Candidate], chosen: Sequence[str], *, terms_assumed: bool, without_copy: Mapping[str, str]
-) -> tuple[dict[str, Any], tuple[RenderableType, ...]]:
-    """Work out what decoys a release could have.
+def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[RenderableType]]:
+    """Work out what decoys a release could have; they concern all recipients together, whichever of them are shown.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
-        The copies of all recipients who have one, at least one with terms of decoys among them.
+    source : CandidateSource
     chosen : sequence of str
         Recipients to show.
-    terms_assumed : bool
-        Whether the request gives no terms of decoys.
-    without_copy : mapping of str to str
-        Recipients whom the method gives no copy, and why.
 
     Returns
     -------
     document : dict
         For programs.
-    tables : tuple
+    tables : list
         For people.
+
+    Raises
+    ------
+    StageFailed
+        If the method gives no recipient with decoys a copy.
     """
+    terms_assumed = not any(recipient.decoys for recipient in source.request.recipients)
+    candidates, without_copy = _candidates(source, _ASSUMED if terms_assumed else None)
     request = candidates[0].request
+    chosen = [name for name in chosen if name not in without_copy]
     with_terms = [one for one in copies_to_mark(candidates) if one.classes]
     each = with_terms[0].classes
     table = room_table(candidates[0], with_terms[0].band)
@@ -75,7 +69,7 @@ def assess_decoys(
         "note": NOTE,
         "terms_assumed": terms_assumed,
         "refused": refused,
-        "without_copy": dict(without_copy),
+        "without_copy": without_copy,
         "room": [{**asdict(row), "recipients": row.in_band // each} for row in table],
         "costs": [asdict(cost) for cost in paid],
         "recipients": {
@@ -88,7 +82,7 @@ def assess_decoys(
             for one in shown
         },
     }
-    parts = [_room_table(table, each, request), _cost_table(paid, len(with_terms))]
+    parts: list[RenderableType] = [_room_table(table, each, request), _cost_table(paid, len(with_terms))]
     alike = [
         [one.recipient for one in shown if one.offer == offer] for offer in dict.fromkeys(one.offer for one in shown)
     ]
@@ -109,7 +103,26 @@ def assess_decoys(
         notes.append("The request continues a release, whose decoys stay; these are those of a first version.")
     if terms_assumed:
         notes.append(f"No recipient asks for decoys; {_ASSUMED.classes} decoy classes each are assumed.")
-    return document, (*parts, Text(" ".join(notes)))
+    return document, [*parts, Text(" ".join(notes))]
+
+
+def _candidates(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[list[Candidate], dict[str, str]]:
+    """The copies before decoys, and the reason for each recipient whom the method gives none."""
+    recipients = source.request.recipients
+    if assumed is not None:
+        recipients = tuple(one.model_copy(update={"decoys": assumed}) for one in recipients)
+    request = source.request.model_copy(update={"recipients": recipients})
+    candidates, failed = list[Candidate](), dict[str, StageFailed]()
+    for one in recipients:
+        try:
+            candidate = replace(source.candidate(one), request=request)
+            _ = candidate.released
+            candidates.append(candidate)
+        except StageFailed as error:
+            failed[one.id] = error
+    if not any(candidate.recipient.decoys for candidate in candidates):
+        raise next(iter(failed.values()))
+    return candidates, {name: error.in_one_line() for name, error in failed.items()}
 
 
 def _room_table(table: Sequence[Room], each: int, request: ReleaseRequest) -> RenderableType:
@@ -136,17 +149,19 @@ def _room_table(table: Sequence[Room], each: int, request: ReleaseRequest) -> Re
 
 
 def _cost_table(paid: Sequence[RatioCost], recipients: int) -> RenderableType:
-    shown = untitled_table((), ("t", "P(decoy)", "records"))
-    for cost in paid:
-        optimal = cost.why_not if cost.optimal is None else f"{'' if cost.proven else '≤ '}{cost.optimal:,}"
-        shown.add_row(
+    rows = (
+        (
             str(cost.ratio),
             numbers.percent(1 / (1 + cost.ratio)),
-            optimal,
+            cost.why_not if cost.optimal is None else f"{'' if cost.proven else '≤ '}{cost.optimal:,}",
         )
-    return between(
+        for cost in paid
+    )
+    return listing(
         f"Records that the worst-off of the copies misses, {recipients} with decoys",
-        shown,
+        (),
+        ("t", "P(decoy)", "records"),
+        rows,
         "t: real classes that one copy alone keeps, for each decoy class; P(decoy): of what stands alone, to who "
         "compares copies",
     )
@@ -162,31 +177,30 @@ def _supported_text(who: str, classes: int, found: Supported | str, request: Rel
 
 
 def _fact_tables(who: str, fact: DecoyFact, *, first: bool) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    if first:
-        parts.append(_collusion(fact.collusion, fact.planned_probability))
+    parts: list[RenderableType] = [_collusion(fact.collusion, fact.planned_probability)] if first else []
     if fact.detectability is None:
-        parts.append(Text(f"{who}: too few cells to measure whether decoys can be told from real classes."))
-    else:
-        parts.append(_detection(who, fact.detectability))
-    return parts
+        return [*parts, Text(f"{who}: too few cells to measure whether decoys can be told from real classes.")]
+    return [*parts, _detection(who, fact.detectability)]
 
 
 def _collusion(facts: Sequence[CollusionFact], planned: float | None) -> RenderableType:
-    shown = untitled_table((), ("colluders", "mean", "worst", "with population", "worst"))
-    for one in facts:
-        probabilities = (one.probability, one.worst, one.informed, one.worst_informed)
-        shown.add_row(str(one.colluders), *(numbers.percent(value) for value in probabilities))
+    rows = (
+        (
+            str(one.colluders),
+            *map(numbers.percent, (one.probability, one.worst, one.informed, one.worst_informed)),
+        )
+        for one in facts
+    )
     caption = "" if planned is None else f"planned for two and more: {numbers.percent(planned)}"
-    return between("Probability that a class is a decoy, to who compares copies", shown, caption)
+    headings = ("colluders", "mean", "worst", "with population", "worst")
+    return listing("Probability that a class is a decoy, to who compares copies", (), headings, rows, caption)
 
 
 def _detection(who: str, fact: DetectabilityFact) -> RenderableType:
-    shown = untitled_table(("what it sees", "classifier"), ("area", "95 % interval"))
-    for one in fact.tried:
-        shown.add_row(one.view, one.classifier, f"{one.area:.3f}", f"{one.low:.3f}–{one.high:.3f}")
-    return between(
+    return listing(
         f"{who}: whether decoys can be told from real classes",
-        shown,
+        ("what it sees", "classifier"),
+        ("area", "95 % interval"),
+        ((one.view, one.classifier, f"{one.area:.3f}", f"{one.low:.3f}–{one.high:.3f}") for one in fact.tried),
         f"area under the curve, 0.5 is guessing; {fact.decoys} decoy and {fact.real_classes:,} real classes",
     )

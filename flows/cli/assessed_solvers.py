@@ -1,4 +1,4 @@
-"""The terminal tables of ``releasegate assess`` with ``--solver`` or ``--distance``: the papers' own algorithms."""
+"""The terminal tables of ``releasegate assess`` with ``--algorithm``: the papers' own algorithms."""
 
 from collections.abc import Sequence
 

@@ -14,9 +14,8 @@ from rich.text import Text
 from flows.cli.explained_records import rendered_records
 from tasks.assessments.linkage.facts import AttackFact
 from tasks.assessments.linkage.judged import judged_attack
-from tasks.decision.explain.linking import LINKAGE
-from tasks.decision.explain.reasons import Reason
-from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Switch
+from tasks.assessments.registry import LINKAGE
+from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Reason, Switch
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -72,8 +71,8 @@ def rendered(one: Explained) -> Group:
     if unturned:
         parts += [_indented(_unturned(unturned)), Text()]
     results: tuple[Flip | Switch, ...] = (*flips, *explanation.switches)
-    estimated = {measure for result in results for measure in result.estimated}
-    notes = ((_ESTIMATED, estimated & LINKAGE), (_DRAWN, estimated - LINKAGE))
+    estimated = {measure for result in results for measure in result.after.estimated}
+    notes = ((_ESTIMATED, estimated & LINKAGE.gate_measures), (_DRAWN, estimated - LINKAGE.gate_measures))
     for note in (note for note, measures in notes if measures):
         parts += [_indented(Text(note, style="dim")), Text()]
     if explanation.note:
@@ -86,7 +85,7 @@ def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact
     fact = record.risk.linkage if record.risk else None
     if fact is None:
         return []
-    closed = [gate for gate in record.gates if not gate.passed and gate.id in {one.value for one in LINKAGE}]
+    closed = [gate for gate in record.gates if not gate.passed and gate.id in LINKAGE.gate_measures]
     found = ((gate, judged_attack(fact, Measure(gate.id))) for gate in closed)
     return [(gate, attack) for gate, attack in found if attack]
 
@@ -168,7 +167,7 @@ def _remedies(explanation: Explanation) -> list[str]:
     others = [flip for flip in deterrents if flip is not explanation.smallest]
     if others:
         said.append(f"The same file would pass with any of: {_either(others, ())}.")
-    turning = [switch.method.value for switch in explanation.switches if turns(explanation, switch)]
+    turning = [switch.method.value for switch in explanation.switches if is_reversed(explanation, switch)]
     if turning:
         said.append(f"With another method{also} it would pass: {', '.join(turning)}.")
     for switch in explanation.switches:
@@ -189,14 +188,14 @@ def _deterrent(flip: Flip, beside: Sequence[Change]) -> str:
     return f"{own} (with {', '.join(stated)})" if stated else own
 
 
-def turns(explanation: Explanation, switch: Switch) -> bool:
+def is_reversed(explanation: Explanation, switch: Switch) -> bool:
     """Whether the other method changes the verdict."""
-    return (switch.verdict is Verdict.BLOCKED) is not (explanation.verdict is Verdict.BLOCKED)
+    return (switch.after.verdict is Verdict.BLOCKED) is not (explanation.verdict is Verdict.BLOCKED)
 
 
 def _in_words(flip: Flip) -> str:
     size = "" if flip.relative_change is None else f" ({_percent(flip.relative_change)})"
-    size += ", by an estimate" if flip.estimated else ""
+    size += ", by an estimate" if flip.after.estimated else ""
     if len(flip.changes) == 1:
         return f"{flip.lever} {_step(flip.changes[0].current, flip.changes[0].needed)}{size}"
     steps = (f"{change.where} {_step(change.current, change.needed)}" for change in flip.changes)
@@ -222,10 +221,10 @@ def _levers(one: Explained, flips: tuple[Flip, ...]) -> Table:
 
 def _then(one: Explained, flip: Flip) -> str:
     """The figures of the gates that change, or why nothing is released."""
-    if flip.failure:
-        return flip.failure
-    before, after = _results(one, one.explanation.figures), _results(one, flip.figures)
-    sign = {measure.value: "≈ " for measure in flip.estimated}
+    if flip.after.failure:
+        return flip.after.failure
+    before, after = _results(one, one.explanation.figures), _results(one, flip.after.figures)
+    sign = {measure.value: "≈ " for measure in flip.after.estimated}
     measured = [new for new in after if new.measured is not None]
     if not before:
         return "\n".join(_told(one, new, sign.get(new.id, "")) for new in measured)
@@ -245,12 +244,12 @@ def _methods(one: Explained) -> Table:
     for gate in one.gates:
         table.add_column(_short(one, gate.measure.value).replace(" ", "\n"), justify="right")
     for switch in one.explanation.switches:
-        sign = {measure.value: "≈ " for measure in switch.estimated}
+        sign = {measure.value: "≈ " for measure in switch.after.estimated}
         cells = [
             "–" if result.measured is None else f"{sign.get(result.id, '')}{_written(one, result)}"
-            for result in _results(one, switch.figures)
+            for result in _results(one, switch.after.figures)
         ] or ["–"] * len(one.gates)
-        decision = Text(switch.verdict.value, style=_STYLES[switch.verdict])
+        decision = Text(switch.after.verdict.value, style=_STYLES[switch.after.verdict])
         table.add_row(switch.method.value, decision, *cells)
     return table
 

@@ -87,7 +87,7 @@ def mask(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
 def score_collected(bench: Workbench, inputs: Inputs, _recipient: str | None) -> Artifact:
     """The combined score of the records as collected."""
     prepared = inputs["prepared"]
-    figure = collected_score(bench.request, bench.prepared(prepared), bench.index(prepared))
+    figure = collected_score(bench.request, bench.prepared(prepared))
     return _stored(bench, "collected.json", partial(save_figure, figure))
 
 

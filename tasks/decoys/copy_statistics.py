@@ -14,8 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpstrf
 
-from tasks.assessments.utility.checks import varies
-from tasks.assessments.utility.numeric_change import cramers_v
+from tasks.assessments.utility.numeric_change import cramers_v, varies
 from tasks.decision.decoy_facts import StatisticChange, StatisticsFact
 from tasks.decoys.decoy_records import at_rows
 from tasks.decoys.linked_release import Floats

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tasks.draft.profile import ColumnProfile
-from tasks.request.model import PatternName, Role, ValueType
+from tasks.request.model import Role, ValueType
 
 NEARLY_A_NAME = 0.5
 """Distinct values over records from which an unknown column is kept back: most records would stand alone."""
@@ -97,22 +97,31 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
         Whether the population table has the column; None where no table is given.
     """
     theme, sign = theme_of(column)
+    known = _KNOWN.get(theme) if theme else None
+    lacking = "the population table lacks it, so no risk can be measured with it"
+    role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
     if column.distinct == 0:
-        role, reasons = Role.DIRECT, ["it holds no value to judge by, so it stays back"]
+        reasons = ["it holds no value to judge by, so it is withheld"]
     elif in_population:
         role, reasons = Role.QUASI, ["the population table has it, so whoever holds that table can link by it"]
     elif column.patterns:
-        role, reasons = Role.DIRECT, [_patterns_found(column.patterns)]
-    elif theme is Theme.IDENTITY:
-        role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
-    elif theme in _KNOWN:
-        role, reasons = _known_of_people(theme, in_population)
-        reasons = [f"{sign}, and {reasons[0]}", *reasons[1:]]
+        found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in column.patterns.items())
+        reasons = [f"its cells look like they hold: {found}; clean or convert them before the column may leave"]
+    elif known is not None:
+        reasons = [f"{sign}, and {known}"]
+        if in_population is None:
+            role = Role.QUASI
+        elif theme is Theme.PERSON:
+            role = Role.SENSITIVE
+            advice = "it would leave as it is; if a recipient can know it, withhold it or add it to the population"
+            reasons += [lacking, advice]
+        else:
+            reasons += [lacking, "it is withheld until the table has it"]
     elif theme is Theme.PRIVATE:
         role, reasons = Role.SENSITIVE, [f"{sign}, and people keep such things private"]
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append("most of its values occur once: round them or keep the column back, or they point at people")
-    else:
+            reasons.append("most of its values occur once: round them or withhold the column, or they point at people")
+    elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     return Suggestion(column, role, tuple(reasons), theme)
 
@@ -123,7 +132,9 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
     generic = words & GENERIC_NAMES
     themes = [theme for theme, hints in HINTS.items() if words & hints]
     if generic and (not themes or column.is_key):
-        return (Theme.PLACE if _shared_code(column, words) else Theme.IDENTITY), _in_name(column, generic)
+        # A number or code that many records share is that of a site or a group.
+        shared = not words & {"name", "names"} and column.distinct_ratio < _FEW
+        return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
     if themes:
         return themes[0], _in_name(column, HINTS[themes[0]])
     if column.type is ValueType.DATE:
@@ -137,27 +148,6 @@ def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
     return f"“{next(word for word in column.words if word in hints)}” is in its name"
 
 
-def _shared_code(column: ColumnProfile, words: set[str]) -> bool:
-    """Whether a number or code is one that many records share, as that of a site or a group."""
-    return not words & {"name", "names"} and column.distinct_ratio < _FEW
-
-
-def _patterns_found(patterns: Mapping[PatternName, float]) -> str:
-    found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in patterns.items())
-    return f"its cells look like they hold: {found}; clean or convert them before the column may leave"
-
-
-def _known_of_people(theme: Theme, in_population: bool | None) -> tuple[Role, list[str]]:
-    known = _KNOWN[theme]
-    lacking = "the population table lacks it, so no risk can be measured with it"
-    if in_population is None:
-        return Role.QUASI, [known]
-    if theme is Theme.PERSON:
-        advice = "it would leave as it is; if a recipient can know it, keep it back or add it to the population"
-        return Role.SENSITIVE, [known, lacking, advice]
-    return Role.DIRECT, [known, lacking, "it stays back until the table has it"]
-
-
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.can_name_records:
         reason = "each record has a value of its own, so it can serve as the name of the record"
@@ -167,7 +157,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
         reason = "it holds free text, which nobody can promise to be free of names"
     else:
         return Role.SENSITIVE, ["its name and values tell nothing certain, and nothing is called insensitive unseen"]
-    return Role.DIRECT, [reason, "it stays back; give it another role if it must leave"]
+    return Role.DIRECT, [reason, "it is withheld; give it another role if it must leave"]
 
 
 def percent(share: float) -> str:

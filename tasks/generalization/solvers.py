@@ -109,7 +109,7 @@ def _exhaustive(problem: Problem, codes: Codes, rule: Rule, floor: Codes | None)
     if evaluations > MOST_EVALUATIONS:
         raise ParameterError(
             "there are too many strategies to try every one",
-            where="--solver bis",
+            where="--algorithm bis",
             expected=f"at most {MOST_EVALUATIONS:,} payoffs, one a strategy and distinct tuple",
             got=f"{evaluations:,}",
             fix="use the exact solver, which finds the same payoffs",

@@ -10,8 +10,9 @@ Pure: anchors are given, rows are seen one by one.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tasks.core.errors import TamperingFound
 from tasks.ledger.entry import GENESIS, Event, Head, Row
@@ -37,8 +38,7 @@ class Anchor:
     """SHA-256 of the signed document, which its ``signed`` entry names."""
 
 
-@dataclass(frozen=True)
-class _Misfit:
+class _Mismatch(NamedTuple):
     """An anchor that does not match: why, and an entry at or before which the ledger differs."""
 
     reason: str
@@ -56,27 +56,26 @@ class AnchorCheck:
 
     def __init__(self, anchors: Sequence[Anchor]) -> None:
         self._anchors = anchors
-        self._heads = {anchor.head for anchor in anchors}
-        self._numbers = {anchor.signed_head.sequence for anchor in anchors if anchor.signed_head is not None}
+        heads = {one.head for one in anchors} | {one.signed_head.sha256 for one in anchors if one.signed_head}
+        self._named = heads
         self._releases = {anchor.release_id for anchor in anchors}
-        self._places: dict[str, int] = {GENESIS: 0}
-        self._hashes: dict[int, str] = {0: GENESIS}
-        self._decided: dict[tuple[str | None, str | None], dict[str, int]] = {}
-        self._signed: dict[str, int] = {}
+        self._places = {GENESIS: 0}
+        self._decided: dict[tuple[str | None, str | None], dict[object, int]] = {}
+        self._signed: set[object] = set()
         self._count = 0
 
     def see(self, row: Row) -> None:
         """Take the next row."""
         self._count = row.sequence
-        if row.sha256 in self._heads:
+        if row.sha256 in self._named:
             self._places[row.sha256] = row.sequence
-        if row.sequence in self._numbers:
-            self._hashes[row.sequence] = row.sha256
-        if row.release_id in self._releases and row.event == Event.DECIDED:
-            own = self._decided.setdefault((row.release_id, row.recipient), {})
-            own[_named(row, "record_sha256")] = row.sequence
-        elif row.release_id in self._releases and row.event == Event.SIGNED:
-            self._signed[_named(row, "signed_sha256")] = row.sequence
+        if row.release_id in self._releases and row.event in (Event.DECIDED, Event.SIGNED):
+            body = _body(row)
+            if row.event == Event.SIGNED:
+                self._signed.add(body.get("signed_sha256"))
+            else:
+                own = self._decided.setdefault((row.release_id, row.recipient), {})
+                own[body.get("record_sha256")] = row.sequence
 
     def finish(self) -> None:
         """Check all anchors.
@@ -86,81 +85,77 @@ class AnchorCheck:
         TamperingFound
             If one does not match; `where` names the entries among which the first change lies.
         """
-        misfits = [misfit for anchor in self._anchors for misfit in self._misfits(anchor)]
-        if not misfits:
+        wrong = [
+            _Mismatch(f"{anchor.source}: {reason}", by, anchor.signed_head is not None)
+            for anchor in self._anchors
+            for reason, by in self._mismatches(anchor)
+        ]
+        if not wrong:
             return
-        held = max((place for anchor in self._anchors for place in self._held(anchor)), default=0)
-        foreign = [misfit for misfit in misfits if misfit.by is not None and misfit.by <= held]
-        missed = [misfit.by for misfit in misfits if misfit.by is not None and misfit.by > held]
-        shown = [misfit.reason for misfit in misfits[:_SHOWN]]
-        if len(misfits) > _SHOWN:
-            shown.append(f"and {len(misfits) - _SHOWN} more")
-        if foreign:
+        confirmed = max((place for anchor in self._anchors for place in self._confirmed(anchor)), default=0)
+        forged = [one for one in wrong if one.by is not None and one.by <= confirmed]
+        shown = [one.reason for one in wrong[:_SHOWN]]
+        if len(wrong) > _SHOWN:
+            shown.append(f"and {len(wrong) - _SHOWN} more")
+        if forged:
             shown.append(
-                f"but other documents confirm entry {held} and all before it: those that contradict it may be forged"
+                f"but other documents confirm entry {confirmed} and all before it: those that contradict it may be "
+                "forged"
             )
+        changed_by = min((one.by for one in wrong if one.by is not None and one.by > confirmed), default=None)
         raise TamperingFound(
             "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off"
-            if any(misfit.signed for misfit in misfits)
+            if any(one.signed for one in wrong)
             else "the ledger and documents outside it contradict each other: one or the other was rewritten or cut",
-            where=f"the documents that are named; other documents confirm the ledger up to entry {held}"
-            if len(foreign) == len(misfits)
-            else _between(held, min(missed, default=None), self._count),
+            where=f"the documents that are named; other documents confirm the ledger up to entry {confirmed}"
+            if len(forged) == len(wrong)
+            else _between(confirmed, changed_by, self._count),
             expected="the entries that decision records and signed determinations name",
             got="; ".join(shown),
             fix="Stop releasing; restore the ledger from a backup, verify it with the same anchors, and find out who "
             "changed it.",
         )
 
-    def _misfits(self, anchor: Anchor) -> list[_Misfit]:
-        found = []
-
-        def miss(reason: str, by: int | None) -> None:
-            found.append(_Misfit(f"{anchor.source}: {reason}", by, anchor.signed_head is not None))
-
+    def _mismatches(self, anchor: Anchor) -> Iterator[tuple[str, int | None]]:
         decided = self._decided.get((anchor.release_id, anchor.recipient), {})
-        entry = decided.get(anchor.record_sha256)
-        place = self._places.get(anchor.head)
+        entry, place = decided.get(anchor.record_sha256), self._places.get(anchor.head)
         if entry is None:
             other = max(decided.values(), default=None)
             differs = "no entry records" if other is None else f"entry {other} does not record"
-            miss(f"{differs} the decision that it holds", other)
+            yield f"{differs} the decision that it holds", other
         if place is None:
             before = "" if entry is None else f" before entry {entry}, which records its decision"
-            miss(f"the head that it names is not in the ledger{before}", entry and entry - 1)
+            yield f"the head that it names is not in the ledger{before}", entry and entry - 1
         elif entry is not None and place >= entry:
-            miss(f"its decision is entry {entry}, but it names a later head", entry)
+            yield f"its decision is entry {entry}, but it names a later head", entry
         head = anchor.signed_head
         if head is not None and head.sequence > self._count:
             reason = f"it was signed when there were {head.sequence} entries, and now there are {self._count}"
-            miss(reason, self._count + 1)
-        elif head is not None and self._hashes.get(head.sequence) != head.sha256:
-            miss(f"entry {head.sequence} is not the one that it names", head.sequence)
+            yield reason, self._count + 1
+        elif head is not None and self._places.get(head.sha256) != head.sequence:
+            yield f"entry {head.sequence} is not the one that it names", head.sequence
         if anchor.signed_sha256 is not None and anchor.signed_sha256 not in self._signed:
-            miss("no entry records its signature", None)
-        return found
+            yield "no entry records its signature", None
 
-    def _held(self, anchor: Anchor) -> list[int]:
+    def _confirmed(self, anchor: Anchor) -> list[int]:
         """Entries that the anchor shows to be unchanged."""
-        held = [place for place in (self._places.get(anchor.head),) if place is not None]
-        head = anchor.signed_head
-        if head is not None and self._hashes.get(head.sequence) == head.sha256:
-            held.append(head.sequence)
-        return held
+        head, place = anchor.signed_head, self._places.get(anchor.head)
+        signed = [head.sequence] if head is not None and self._places.get(head.sha256) == head.sequence else []
+        return signed if place is None else [place, *signed]
 
 
-def _named(row: Row, key: str) -> str:
+def _body(row: Row) -> dict[str, object]:
     try:
         body = json.loads(row.body)
     except (TypeError, ValueError):
-        return ""
-    return str(body.get(key)) if isinstance(body, dict) else ""
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
-def _between(held: int, missed: int | None, count: int) -> str:
-    first = held + 1
+def _between(confirmed: int, changed_by: int | None, count: int) -> str:
+    first = confirmed + 1
     if first > count:
         return f"after ledger entry {count}, the last"
-    if missed is None:
+    if changed_by is None:
         return f"ledger entry {first} or after"
-    return f"ledger entry {first}" if missed <= first else f"ledger entries {first} to {missed}"
+    return f"ledger entry {first}" if changed_by <= first else f"ledger entries {first} to {changed_by}"

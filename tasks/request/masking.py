@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.request.part import Part, Text, all_of, broken_rule, first_repeated
+from tasks.request.part import EachOnce, Part, Text, all_of, refuse_if
 
 
 class MaskingName(StrEnum):
@@ -35,7 +35,7 @@ PARAMETER_OF = {
 class Masking(Part):
     """Some numeric attributes that are masked together before they leave."""
 
-    attributes: tuple[Text, ...] = Field(
+    attributes: Annotated[tuple[Text, ...], EachOnce] = Field(
         min_length=1, description="Columns of whole or other numbers that are no quasi-identifiers."
     )
     method: MaskingName
@@ -59,23 +59,19 @@ class Masking(Part):
     def _own_parameter(self) -> Self:
         needed = PARAMETER_OF[self.method]
         given = [name for name in ("p", "buckets", "k", "noise") if getattr(self, name) is not None]
-        if given != [needed]:
-            raise broken_rule(
-                f"{self.method.value} takes the parameter {needed} and no other",
-                got=all_of(given),
-                fix="give the method its own parameter and remove the others",
-            )
-        if self.reading is not None and self.method is not MaskingName.RANK_SWAPPING:
-            raise broken_rule(
-                "reading is a parameter of rank-swapping alone",
-                "reading",
-                got=f"a reading for {self.method.value}",
-                fix="remove it, or mask by rank-swapping",
-            )
-        if first_repeated(self.attributes) is not None:
-            raise broken_rule(
-                "a masking names each attribute once", "attributes", got="a repeated name", fix="name each once"
-            )
+        refuse_if(
+            given != [needed],
+            f"{self.method.value} takes the parameter {needed} and no other",
+            got=all_of(given),
+            fix="give the method its own parameter and remove the others",
+        )
+        refuse_if(
+            self.reading is not None and self.method is not MaskingName.RANK_SWAPPING,
+            "reading is a parameter of rank-swapping alone",
+            "reading",
+            got=f"a reading for {self.method.value}",
+            fix="remove it, or mask by rank-swapping",
+        )
         return self
 
     @property

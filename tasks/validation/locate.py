@@ -41,11 +41,8 @@ def failing(check: Check, table: pd.DataFrame) -> Mask:
     if check.type == "ExpectTableColumnsToMatchSet":
         expected = set(cast(list[str], given["column_set"]))
         return np.array([name not in expected for name in table.columns], dtype=np.bool_)
-    cells = table[check.field]
-    missing = cells.isna().to_numpy()
-    if check.type == "ExpectColumnValuesToNotBeNull":
-        return missing
-    return _unmet(check, cells) & ~missing
+    missing = table[check.field].isna().to_numpy()
+    return missing if check.type == "ExpectColumnValuesToNotBeNull" else _unmet(check, table[check.field]) & ~missing
 
 
 def _unmet(check: Check, cells: pd.Series) -> Mask:
@@ -58,7 +55,10 @@ def _unmet(check: Check, cells: pd.Series) -> Mask:
         case "ExpectColumnValuesToBeInSet":
             return ~cells.isin(cast(list[str], given["value_set"])).to_numpy(dtype=np.bool_)
         case "ExpectColumnValuesToBeBetween":
-            return _outside(cells, given)
+            low, high = (cast(float | None, given.get(name)) for name in ("min_value", "max_value"))
+            below = cells < (-np.inf if low is None else low)
+            above = cells >= high if given.get("strict_max") else cells > (np.inf if high is None else high)
+            return (below | above).to_numpy(dtype=np.bool_)
         case "ExpectColumnValueLengthsToBeBetween":
             lengths = cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan)
             return np.asarray(lengths > cast(int, given["max_value"]))
@@ -71,15 +71,3 @@ def _unmet(check: Check, cells: pd.Series) -> Mask:
         got=check.type,
         fix="teach tasks.validation.locate this type",
     )
-
-
-def _outside(cells: pd.Series, given: dict[str, object]) -> Mask:
-    low = cast(float | None, given.get("min_value"))
-    high = cast(float | None, given.get("max_value"))
-    outside = np.zeros(len(cells), dtype=np.bool_)
-    if low is not None:
-        outside |= (cells < low).to_numpy(dtype=np.bool_)
-    if high is not None:
-        beyond = cells >= high if given.get("strict_max") else cells > high
-        outside |= beyond.to_numpy(dtype=np.bool_)
-    return outside

@@ -25,9 +25,8 @@ from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED
-from tasks.microdata.cube import dense_cube
+from tasks.microdata.cube import Lattice, dense_cube
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.lattice import Lattice
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.tuples import Tuples

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.combined.score_table import scored_names
 from tasks.assessments.identity.score import residual_risk
 from tasks.assessments.sequential.sequential import external_fact, plan
 from tasks.candidate.groups import recipient_profile
@@ -77,8 +76,8 @@ class Release:
     @property
     def recorded(self) -> ScoreFigure:
         request = self.loaded.request
-        collected = score_collected(request, self.prepared, self.table)
-        return combine(request, self.prepared, self.table, self.played, self.kept, collected).fact.residual
+        collected = score_collected(request, self.prepared)
+        return combine(request, self.prepared, self.played, self.kept, collected).residual
 
     @property
     def read_back(self) -> ScoreFigure:

@@ -21,7 +21,8 @@ from tasks.decoys.sealing import open_sealed
 from tasks.decoys.vault import Vault
 from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES
-from tests.support.forked_commands import forked_commands
+from tests.support.brief_reports import brief_reports
+from tests.support.engines import in_process
 from tests.support.ledgers import add, forked
 from tests.support.postgres import binaries, running_server
 
@@ -73,9 +74,8 @@ def here(tmp_path: Path) -> Path:
     if shutil.which("sqlite3") is None:
         pytest.skip("no sqlite3 command here")
     world = CASES["decoys"].write(tmp_path / "world", 0)
-    with forked_commands() as commands:
-        told = commands.start("release", world.request, "--workspace", tmp_path / "workspace")
-        assert told.wait(600) == 0, told.said()
+    with brief_reports():
+        assert len(world.run(in_process(tmp_path)).records) == 2
     return tmp_path
 
 
@@ -119,6 +119,7 @@ def test_the_other_way_to_copy_a_ledger_in_use(tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
 
 
+@pytest.mark.slow
 def test_a_ledger_in_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = binaries()
     if folder is None or not (folder / "pg_dump").exists():

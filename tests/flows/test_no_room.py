@@ -67,6 +67,7 @@ def completes(world: World, root: Path) -> None:
     assert not list(workspace.orchestrator.glob("prefect.db.*"))
 
 
+@pytest.mark.slow
 def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
     world: World, mount: Callable[..., Path]
 ) -> None:

@@ -297,6 +297,7 @@ def test_lifted_by_hand(pair_world: World) -> None:
     assert sorted(zip(played.people.tolist(), played.effective.tolist(), strict=True)) == [(1, 1), (10, 9), (10, 9)]
 
 
+@pytest.mark.slow
 def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
     """A plain loop over the 288 nodes, by positions, on the records of the data set."""
     table = adult.table()

@@ -22,9 +22,12 @@ EXPECTED = {
     ("eia", 6): (7.7, 6.9),
     ("eia", 20): (5.2, 5.2),
 }
+QUICK = {("census", 2), ("census", 20), ("eia", 2)}
 
 
-@pytest.mark.parametrize(("name", "p"), EXPECTED)
+@pytest.mark.parametrize(
+    ("name", "p"), [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in EXPECTED]
+)
 def test_intersection_and_distance_on_the_reference_files(name: str, p: int) -> None:
     original = casc_table(name)[:, :KNOWN]
     window, known = window_of(p, len(original)), [first_attributes(i + 1) for i in range(KNOWN)]

@@ -158,7 +158,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
     queue = Queue(world.workspace)
     with brief_reports(), monkeypatch.context() as dying:
         # The run dies when all is in the ledger, and before bundle and queue say so.
-        dying.setattr("flows.gate.publish", ending)
+        dying.setattr("flows.publishing.publish", ending)
         with pytest.raises(KeyboardInterrupt):
             run_release(
                 queue.document(entry.request_sha256),

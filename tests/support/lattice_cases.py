@@ -135,13 +135,13 @@ class Case:
             records=counts,
             kept=~suppressed[first],
         )
-        loss = generalization_loss(file)
+        loss = generalization_loss(file).file
         tops = np.array([tree.n_levels - 1 for tree in trees])
         return {
             Metric.PRECISION: float(np.where(suppressed[:, None], 1.0, levels / tops).mean()),
-            Metric.NON_UNIFORM_ENTROPY: loss.non_uniform_entropy or 0.0,
-            Metric.DISCERNIBILITY: loss.discernibility.value,
-            Metric.LOSS: loss.loss or 0.0,
+            Metric.NON_UNIFORM_ENTROPY: loss.entropy,
+            Metric.DISCERNIBILITY: loss.discernibility,
+            Metric.LOSS: loss.loss,
         }
 
     def allowed(self) -> dict[Levels, tuple[np.ndarray, dict[Metric, float]]]:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tasks.assessments.assessment import Finding
 from tasks.assessments.linkage.attack import Attacked, attack
-from tasks.assessments.utility.measure import Utility, measure
+from tasks.assessments.utility.assessment import UtilityAssessment
+from tasks.assessments.utility.facts import UtilityFact
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -61,8 +63,8 @@ class Made:
     def attacked(self, **options: Any) -> Attacked:
         return attack(self.candidate, np.random.default_rng(1), **options)
 
-    def measured(self) -> Utility:
-        return measure(self.candidate, np.random.default_rng(1))
+    def measured(self) -> Finding[UtilityFact]:
+        return UtilityAssessment().assess(self.candidate)
 
 
 def made(loaded: LoadedRequest, frame: pd.DataFrame | None = None) -> Made:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.utility.analyses import both_versions
+from tasks.assessments.utility.features import both_versions
 from tasks.assessments.utility.masking_curve import STRENGTHS, masking_curve
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName, Measure
 from tests.support.numeric import STRENGTH, drawn, masking, numeric_request
@@ -54,7 +54,7 @@ def test_safe_harbor_by_hand(tmp_path: Path) -> None:
     assert fact.file.discernibility == 3**2 + 1**2 + 2**2
     assert (fact.file.average_class_size, fact.file.original_class_size) == (2, pytest.approx(6 / 5))
     assert fact.file.discernibility_share == pytest.approx((14 - 8) / (36 - 8))
-    assert found.figures == {Measure.UTILITY_LOSS: fact.file.loss}
+    assert found.measures == {Measure.UTILITY_LOSS: fact.file.loss}
     assert (fact.numeric, fact.curves, fact.marginals) == ((), (), ())
 
 

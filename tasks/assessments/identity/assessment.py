@@ -6,7 +6,7 @@ from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.identity.frontier import frontier, with_frontier
 from tasks.assessments.identity.other_terms import with_other_terms, with_uncertainty
-from tasks.assessments.identity.score import Score, score
+from tasks.assessments.identity.score import Score, identity_figures, residual_risk, score
 from tasks.assessments.identity.uncertain import fact as uncertain
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.candidate.candidate import Candidate
@@ -29,6 +29,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
     id = "identity"
     stage = "risk"
     fact = IdentityFact
+    families = ("transparent", "prosecutor", "journalist", "released", "game")
 
     def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[IdentityFact]:
         """Measure a candidate.
@@ -57,6 +58,13 @@ class IdentityAssessment(Assessment[IdentityFact]):
             known = candidate.known.get(UNCERTAINTY)
             found = with_uncertainty(found, known if isinstance(known, UncertaintyFact) else None)
         return Finding(IdentityFact(risk=found.risk, fields=found.fields), found.figures)
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone, without that of uncertain terms."""
+        table, released, policy = candidate.index, candidate.released, candidate.request.policy
+        played, payoffs = candidate.generalization, candidate.payoffs
+        risk = residual_risk(table, played, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+        return identity_figures(table, played, released, payoffs, risk, candidate.coalitions, policy)
 
     def intervals(self, fact: IdentityFact) -> Mapping[Measure, tuple[Interval, int | None]]:
         """The interval of the probability that the gates pass, where terms are uncertain."""

@@ -131,7 +131,7 @@ def _compared(held: Holdings, kind: Kind, people: Positions) -> Files | Componen
     if len(names) < 2 or len(people) < 2 * FEWEST_LEARNED_FROM:
         raise ParameterError(
             "there is too little to learn a distance from",
-            where="--distance",
+            where="--algorithm",
             expected=f"at least two known {'masked numbers' if matrix else 'attributes'} that vary and "
             f"{2 * FEWEST_LEARNED_FROM} released records",
             got=f"{len(names)} and {len(people)}",

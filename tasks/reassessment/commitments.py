@@ -1,4 +1,4 @@
-"""Promises of a decision on a copy beside its gates, as they stand today: its budget, and the verdict's probability.
+"""Commitments of a decision on a copy beside its gates, as they stand today: its budget and the verdict's probability.
 
 Both depend on population and terms, and age with them. Of a budget these are the limits on risk, and the least people
 who match a cell; what was left out, what the attributes lose and the least records of a cell follow from the file alone
@@ -9,7 +9,6 @@ made.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,61 +20,62 @@ from tasks.decision.record import GateResult
 from tasks.decision.veil import veiled_uncertainty
 from tasks.generalization.budget.rounding import within
 from tasks.generalization.budget.terms import ATTACKED, REIDENTIFICATIONS
-from tasks.generalization.game import Floats, Follower
-from tasks.generalization.setting import follower_of
+from tasks.generalization.game import Follower
 from tasks.microdata.tuples import Counts
 from tasks.reassessment.compare import rounded
-from tasks.reassessment.scoring import Delivered, Today, bare_copy, generator_of
+from tasks.reassessment.scoring import Delivered, Today, candidate_of_bytes
 
 _SAME = 1e-9
 """Sums over a file depend on the order of its records by less than this share of them."""
 
 
-@dataclass(frozen=True)
-class Promised:
-    """Promises of a decision that are measured again beside the policy's gates."""
-
-    budget: tuple[GateResult, ...]
-    """Limits of the budget that age, as gates; none where there is no budget."""
-    uncertainty: UncertaintyFact | None
-    """None where no term of the recipient is uncertain today."""
-
-
-def promised_today(delivered: Delivered, today: Today) -> Promised:
+def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateResult, ...], UncertaintyFact | None]:
     """Budget and probability of the verdict of a copy, from its bytes and today's population and terms.
+
+    Returns
+    -------
+    limits : tuple of GateResult
+        Limits of the budget that age, as gates; none where there is no budget.
+    uncertainty : UncertaintyFact or None
+        None where no term of the recipient is uncertain today.
 
     Raises
     ------
     ReleasegateError
         If the file or the population cannot be used, or a plan cannot be solved under today's terms.
     """
-    copy = bare_copy(delivered, today)
-    request, recipient, record = today.request, today.recipient, delivered.record
-    decoyed, people, records = record.decoys is not None, copy.played.people, copy.table.data.counts
-    limits: tuple[GateResult, ...] = ()
+    candidate, _ = candidate_of_bytes(delivered, today)
+    record, made, recipient = delivered.record, candidate.generalization, candidate.recipient
     budget = None if record.risk is None else record.risk.game.budget
+    limits: tuple[GateResult, ...] = ()
     if budget is not None:
-        follower = follower_of(request, recipient, copy.table.population.total)
-        used = used_today(budget, follower, people, records)
-        limits = budget_gates(used, int(people.min()), record.dataset.rows_in)
-    draws = generator_of(delivered, f"uncertain terms {recipient.id}")
+        used = used_today(budget, candidate.game, made.people, candidate.records)
+        limits = _told(delivered, budget_gates(used, int(made.people.min()), record.dataset.rows_in))
     found = uncertainty(
-        copy.table, request, recipient, copy.played, copy.kept, rng=draws, collected=record.dataset.rows_in
+        candidate.index,
+        today.request,
+        recipient,
+        made,
+        candidate.released,
+        rng=delivered.generator(f"uncertain terms {recipient.id}"),
+        collected=record.dataset.rows_in,
     )
-    return Promised(
-        budget=tuple(map(rounded, limits)) if decoyed else limits,
-        uncertainty=veiled_uncertainty(found) if decoyed and found is not None else found,
-    )
+    return limits, veiled_uncertainty(found) if record.decoys is not None and found is not None else found
 
 
-def promised_then(delivered: Delivered) -> tuple[GateResult, ...]:
+def commitments_then(delivered: Delivered) -> tuple[GateResult, ...]:
     """The limits of a budget as they were kept when a copy was made."""
     record, kept = delivered.record, delivered.kept
     budget = None if record.risk is None else record.risk.game.budget
     if budget is None:
         return ()
-    gates = budget_gates(budget, int(kept.played.people[kept.released].min()), record.dataset.rows_in)
-    return tuple(map(rounded, gates)) if record.decoys is not None else gates
+    least_people = int(kept.played.people[kept.released].min())
+    return _told(delivered, budget_gates(budget, least_people, record.dataset.rows_in))
+
+
+def _told(delivered: Delivered, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """Gates, their figures rounded where the copy has decoys."""
+    return tuple(map(rounded, gates)) if delivered.record.decoys is not None else tuple(gates)
 
 
 def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
@@ -124,7 +124,7 @@ def budget_gates(fact: BudgetFact, least_people: int, rows_in: int) -> tuple[Gat
     for limit in fact.limits:
         if limit.name in units:
             name, unit = units[limit.name]
-            kept = within(_one(limit.used), _one(limit.limit))
+            kept = within(np.array([limit.used]), np.array([limit.limit]))
             found.append(_gate(name, limit.used / unit, limit.limit / unit, passed=kept))
     if fact.least_people is not None:
         found.append(
@@ -145,7 +145,3 @@ def _gate(name: str, measured: float, threshold: float, *, passed: bool) -> Gate
         passed=passed,
         because="A limit of the budget that the file was made within.",
     )
-
-
-def _one(value: float) -> Floats:
-    return np.array([value])
