@@ -62,11 +62,6 @@ class Assessed:
     tables: Tables
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("assess")(assess)
-
-
 def assess(
     method: Annotated[Method, typer.Argument(help="What to assess.", show_default=False)],
     request: RequestArgument,
@@ -251,8 +246,8 @@ def _solved(candidate: Candidate, name: str) -> Assessed:
 
 def _learned(candidate: Candidate, name: str) -> Assessed:
     from flows.cli.assessed_solvers import family_tables  # noqa: PLC0415  imports solvers
-    from tasks.assessments.linkage.attack import holdings_of  # noqa: PLC0415
     from tasks.assessments.linkage.families import learn_family  # noqa: PLC0415
+    from tasks.assessments.linkage.holdings import holdings_of  # noqa: PLC0415
 
     who = candidate.recipient.id
     found = learn_family(holdings_of(candidate), name, candidate.randomness(f"learned distance {who}"))

@@ -36,7 +36,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tasks.core.errors import ParameterError
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 from tasks.decoys.class_table import ClassTable, Flags, Rows, half_octaves
 from tasks.decoys.linked_release import Floats, LinkedRelease, in_some_class
 from tasks.microdata.hierarchy import Codes

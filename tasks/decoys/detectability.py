@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from tasks.assessments.utility.features import features
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
 from tasks.decoys.class_table import ClassTable, Flags, Rows
 from tasks.decoys.decoy_cells import boosting
