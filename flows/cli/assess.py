@@ -62,11 +62,6 @@ class Assessed:
     tables: Tables
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("assess")(assess)
-
-
 def assess(
     method: Annotated[Method, typer.Argument(help="What to assess.", show_default=False)],
     request: RequestArgument,

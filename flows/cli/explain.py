@@ -23,7 +23,8 @@ from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator, seed_commitment
 from tasks.decision.explain.candidates import Candidates
-from tasks.decision.explain.explain import Decided, explain
+from tasks.decision.explain.explain import Decided
+from tasks.decision.explain.explain import explain as explain_decision
 from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch
 from tasks.decision.record import DecisionRecord
 from tasks.generalization.setting import game_table
@@ -35,12 +36,7 @@ from tasks.request.model import ReleaseRequest
 Say = Callable[[str], None]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain")(explain_release)
-
-
-def explain_release(
+def explain(
     release: Annotated[
         str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
     ],
@@ -144,7 +140,13 @@ def _explained(recalled: Recalled, records: list[DecisionRecord], place: Workspa
     for record in records:
         recipient = request.recipient(record.recipient.id)
         decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
-        found = explain(request, recipient, candidates, decided, lambda text, who=recipient.id: say(f"{who}: {text}"))  # type: ignore[misc]
+        found = explain_decision(
+            request,
+            recipient,
+            candidates,
+            decided,
+            lambda text, who=recipient.id: say(f"{who}: {text}"),  # type: ignore[misc]
+        )
         explained.append(Explained(record, found, request.policy.gates))
     return explained
 

@@ -14,11 +14,6 @@ from tasks.draft import Draft, draft_request, write_draft
 from tasks.microdata.read import read_text
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("init")(init)
-
-
 def init(
     data: Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.", show_default=False)],
     population: Annotated[

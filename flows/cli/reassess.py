@@ -8,18 +8,13 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.workspace import Workspace
-from tasks.core.artifact import written
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput
+from tasks.core.files import written
 from tasks.core.guard import guarded
 
 if TYPE_CHECKING:
     from flows.reassessing import Reassessed
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reassess")(reassess)
 
 
 def reassess(

@@ -18,7 +18,7 @@ from flows.pipeline.run import Asked, Run
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
 from flows.pipeline.workers import Workers
-from tasks.core.artifact import Artifact, is_intact
+from tasks.core.files import Artifact, is_intact
 
 _workers: contextvars.ContextVar[Workers] = contextvars.ContextVar("workers")
 

@@ -21,13 +21,12 @@ from tasks.assessments.combined.combined_score import score_collected as collect
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
 from tasks.candidate.released import released_tuples
-from tasks.core.artifact import Artifact, artifact, checked, written
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageCrashed, StageFailed
+from tasks.core.files import Artifact, artifact, checked, written
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator
-from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
-from tasks.decision.context import CONTEXT
+from tasks.decision.assemble import CONTEXT, Findings, Output, are_open, assemble, gates_before_writing
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
 from tasks.delivery.stage import delivered_name

@@ -32,7 +32,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from tasks.assessments.utility.features import features
 from tasks.core.errors import ParameterError
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 from tasks.decoys.area import Area, area
 from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease
 from tasks.decoys.plausibility import seen

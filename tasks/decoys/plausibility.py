@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 from tasks.decoys.candidates import Candidates
 from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease
 from tasks.microdata.hierarchy import Codes

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tasks.assessments.stored import save_figure
 from tasks.candidate.candidate import Candidate
-from tasks.core.artifact import Written, artifact, written
+from tasks.core.files import Written, artifact, written
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.findings import statistics_of_copy

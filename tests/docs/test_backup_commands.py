@@ -10,6 +10,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def shell(script: str, folder: Path, **environment: str) -> "subprocess.Complete
     usual = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "RELEASEGATE_"))}
     return subprocess.run(
         ["bash", "-eu", "-c", script], cwd=folder, env=usual | {"PATH": os.pathsep.join(found)} | environment,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def head_of(folder: Path, **environment: str) -> str:
 
 def write_on(root: Path) -> None:
     with open_ledger(Workspace(root)) as ledger:
-        for number in range(2000):
+        for number in count():
             add(ledger, number, release_id="someone-elses")
             time.sleep(0.005)
 

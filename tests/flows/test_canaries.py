@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord
 from tests.support import world as worlds
+from tests.support.brief_reports import whole_report
 from tests.support.search import files_holding, holds
+from tests.support.serving import BRIEFLY
 from tests.support.world import World, make_world, recipient
 
 MARK = "QuollMark"
@@ -60,7 +63,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("canaries")
     world, around = make_world(folder / "world"), folder / "around"
     around.mkdir()
-    surroundings = {"HOME": str(around), "TMPDIR": str(around), "XDG_CACHE_HOME": str(around)}
+    surroundings = {"HOME": str(around), "TMPDIR": str(around), "XDG_CACHE_HOME": str(around), **BRIEFLY}
     line = ("release", world.request, "--workspace", world.workspace.root)
     world.spoil(**PLANTED)
     world.uncover(12, 13)
@@ -105,6 +108,8 @@ def test_no_file_holds_the_mark(left: Left) -> None:
     assert files_holding(left.world.workspace.root, "Visits") != []
     assert files_holding(left.world.workspace.root, MARK) == []
     assert files_holding(left.around, MARK) == []
+    record = DecisionRecord.model_validate_json((left.bundle / "decision" / "university.json").read_bytes())
+    assert not holds(whole_report(record), MARK)
 
 
 def test_no_stream_holds_the_mark(left: Left) -> None:

@@ -15,11 +15,10 @@ from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.snapshot import take_snapshot
-from tests.support.serving import BRIEF
-from tests.support.world import ROOT, World, releasegate
+from tests.support.serving import BRIEFLY
+from tests.support.world import World, releasegate
 
 KIBIBYTE = 1024
-BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(BRIEF), str(ROOT)])}
 DISK = 48 * 1024 * KIBIBYTE
 
 

@@ -71,7 +71,7 @@ class Office:
         )
 
     def states(self, release: str, at: datetime = LATER) -> dict[str, State]:
-        """As ``review --show`` tells them."""
+        """As ``review`` tells them."""
         shown = overview(release, self.world.workspace, clock=lambda: at)
         return {one.case.recipient: one.case.standing.state for one in shown}
 
