@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.judged import gate_figures
 from tasks.assessments.utility.generalization_loss import generalization_loss, released
 from tasks.decision.explain import estimates
 from tasks.decision.explain.candidates import Candidates
@@ -140,7 +141,7 @@ def test_the_estimate_is_what_the_attack_finds() -> None:
     judgement = shared.judge(request, "institute", TODAY)
     assert judgement.estimated == {Measure.LINKED_MASKED, Measure.LINKED_INFORMED}
     candidate = shared.of(request, request.recipients[1])
-    found = attack(candidate, np.random.default_rng(1), quick=True).figures
+    found = gate_figures(attack(candidate, np.random.default_rng(1), quick=True))
     for measure in judgement.estimated:
         assert judgement.figures[measure] == pytest.approx(found[measure])
 
