@@ -187,7 +187,7 @@ def _check(options: Options) -> None:
             where=str(options.population),
             expected="a table of counts, as CSV or Parquet",
             got="no such file",
-            fix="correct --population",
+            fix="name a file with --under that exists",
         )
 
 

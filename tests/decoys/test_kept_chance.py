@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.decoys.class_table import joined
+from tasks.decoys.kept_chance import only_keeper, single_hits
 from tasks.decoys.lineage import lineages
-from tasks.decoys.manifest import Holder, Manifest, Version
-from tasks.decoys.only_keeper import classes_alone, only_keeper
+from tasks.decoys.manifest import DecoyManifest, Holder, Version
 from tests.support.decoy_tables import table, tree
 from tests.support.examples import examples
 
@@ -28,11 +29,11 @@ def manifest(first, second=(), n_classes=7, seat=()):
         Holder("b", 0, classes([21]), classes(second)),
         Holder(None, 0, classes([22]), classes(seat)),
     )
-    return Manifest("digest", 1, (Version("r", (classes(range(n_classes)),)),), holders)
+    return DecoyManifest("digest", 1, (Version("r", (classes(range(n_classes)),)),), holders)
 
 
 def answer(made, positions):
-    return only_keeper(made, classes_alone(made, np.array(positions, np.int32).reshape(-1, 1), AXES))
+    return only_keeper(made, single_hits(made, np.array(positions, np.int32).reshape(-1, 1), AXES))
 
 
 def slow(own, others, hit, n_classes=7):
@@ -62,11 +63,11 @@ def test_bins_are_drawn_by_themselves():
     made = manifest([0], [1], n_classes=3)
     other = table([[5], [6]], [9, 9], [10, 10])
     holders = (
-        Holder("a", 0, classes([20]), classes([0]).with_rows(other.take(np.array([0])))),
+        Holder("a", 0, classes([20]), joined([classes([0]), other.take(np.array([0]))])),
         made.holders[1],
         made.holders[2],
     )
-    both = Manifest("digest", 1, (Version("r", (made.versions[0].files[0].with_rows(other),)),), holders)
+    both = DecoyManifest("digest", 1, (Version("r", (joined([made.versions[0].files[0], other]),)),), holders)
     recipient, chance = answer(both, [0, 5])
     one_of_three_is_kept_and_own = (2 / 3) * (1 / 2)
     assert (recipient, chance) == ("a", pytest.approx(one_of_three_is_kept_and_own * (1 / 2)))

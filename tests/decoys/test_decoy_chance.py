@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys import comparable
-from tasks.decoys.comparable import Comparable, ComparableCells
-from tasks.decoys.decoy_chance import at_least
+from tasks.decoys import decoy_chance
+from tasks.decoys.class_table import joined
+from tasks.decoys.decoy_chance import Comparable, DecoyChances, at_least, raked
 from tasks.decoys.lineage import lineages
-from tasks.decoys.raking import raked
+from tasks.decoys.manifest import DecoyManifest, Holder
 from tasks.microdata.cube import cells_at
 from tasks.microdata.tuples import distinct_tuples
+from tests.reference.cells_within import encloses
 from tests.support.decoy_tables import table, tree
 from tests.support.decoy_world import world
 from tests.support.examples import examples
@@ -32,8 +33,17 @@ def counted(n_cells, n_hit):
 
 def made(people, real, decoys, owners, hit):
     population, _ = distinct_tuples(cells(range(25)), [TREE], np.array(people))
-    drawn = table([[position] for position in decoys], [4] * len(decoys), [10] * len(decoys))
-    return ComparableCells(population, AXES, cells(real), drawn, np.array(owners), cells(hit))
+    held = [
+        [position for position, one in zip(decoys, owners, strict=True) if one == owner]
+        for owner in sorted(set(owners))
+    ]
+    tables = [table([[position] for position in own], [4] * len(own), [10] * len(own)) for own in held]
+    return DecoyChances(manifest(*tables), AXES, cells(real), cells(hit), population)
+
+
+def manifest(*tables):
+    """Each holder's decoys; what it keeps has no say here."""
+    return DecoyManifest("digest", 1, (), tuple(Holder(str(n), 0, own, own) for n, own in enumerate(tables)))
 
 
 class TestByHand:
@@ -63,7 +73,7 @@ class TestByHand:
 
     def test_cells_hold_about_as_many_people(self, monkeypatch):
         """Leaf 10 holds 12: 8 to 18 are within a factor of 1.5, 0 and 100 within none."""
-        monkeypatch.setattr(comparable, "ENOUGH", 3)
+        monkeypatch.setattr(decoy_chance, "ENOUGH", 3)
         people = [10] * 10 + [12, 7, 8, 18, 19, 0, 100, 5, 27, 28, *[100] * 5]
         found = made(people, range(10), [10], [0], range(10, 25))
         assert found.beside(0) == counted(3, 3)
@@ -71,7 +81,7 @@ class TestByHand:
     @pytest.mark.parametrize(("enough", "n_cells"), [(3, 3), (4, 6), (6, 6), (7, 8), (8, 8), (9, 9), (99, 9)])
     def test_too_few_are_sought_further_away(self, monkeypatch, enough, n_cells):
         """Within 1.5: 7.1 to 15.75; within 2.25: 4.7 to 23.6; within 3.375: 3.1 to 35.4; within 5.06: 2.1 to 53.2."""
-        monkeypatch.setattr(comparable, "ENOUGH", enough)
+        monkeypatch.setattr(decoy_chance, "ENOUGH", enough)
         people = [10] * 10 + [10.5, 8, 15, 16, 5, 23, 24, 4, 53, 2, 54, 0, 0, 0, 100]
         people = [int(2 * number) for number in people]
         assert made(people, range(10), [10], [0], []).beside(0).cells == n_cells
@@ -122,9 +132,8 @@ class TestRaking:
         real[rng.choice(np.flatnonzero(low), 108, replace=False)] = True
         real[rng.choice(np.flatnonzero(~low), 12, replace=False)] = True
         decoy = grid[~real & low][:1]
-        found = ComparableCells(
-            population, axes, grid[real], table(decoy.tolist(), [4], [10]), np.array([0]), grid[~real & low]
-        ).beside(0)
+        held = manifest(table(decoy.tolist(), [4], [10]))
+        found = DecoyChances(held, axes, grid[real], grid[~real & low], population).beside(0)
         assert found.hit / found.cells < 0.55
         assert found.chance == pytest.approx(0.9, abs=0.06)
 
@@ -135,12 +144,12 @@ def test_against_every_cell(number, seeds):
     """Each cell of the decoys' level, one at a time: outside the real classes and others' decoys, and hit or not."""
     here = world()
     holders = here.manifest.holders
-    decoys = holders[0].decoys.with_rows(*[holder.decoys for holder in holders[1:]])
+    decoys = joined([holder.decoys for holder in holders])
     owners = np.repeat(np.arange(len(holders)), [len(holder.decoys) for holder in holders])
-    real = here.place.files[0].cells
+    real = here.problem.files[0].cells
     hit = here.population.codes[[seed % len(here.population) for seed in seeds]].reshape(-1, 3)
     row = int(np.flatnonzero(owners == number)[0])
-    found = ComparableCells(here.population, here.axes, real, decoys, owners, hit).beside(row)
+    found = DecoyChances(here.manifest, here.axes, real, hit, here.population).beside(row)
     own = decoys.cells[row]
     levels = np.array([line.levels[position] for line, position in zip(here.axes, own, strict=True)], dtype=np.int32)
     every = np.unique(cells_at(here.population.codes, levels, here.trees), axis=0)
@@ -149,12 +158,12 @@ def test_against_every_cell(number, seeds):
         inside = np.ones(len(others), dtype=bool)
         for axis, line in enumerate(here.axes):
             mine = np.full(len(others), cell[axis])
-            inside &= line.encloses(mine, others[:, axis]) | line.encloses(others[:, axis], mine)
+            inside &= encloses(line, mine, others[:, axis]) | encloses(line, others[:, axis], mine)
         return bool(inside.any())
 
     people = dict(zip(map(tuple, every.tolist()), here.people.count(every).tolist(), strict=True))
     n_own, others = people[tuple(own.tolist())], decoys.cells[owners != number]
-    for factor in comparable.FACTORS:
+    for factor in decoy_chance.FACTORS:
         near = [
             cell
             for cell in every
@@ -165,6 +174,6 @@ def test_against_every_cell(number, seeds):
         ]
         mine = {tuple(cell) for cell in decoys.cells[owners == number].tolist()} - {tuple(own.tolist())}
         drawable = [cell for cell in near if tuple(cell.tolist()) not in mine]
-        if len(drawable) >= comparable.ENOUGH:
+        if len(drawable) >= decoy_chance.ENOUGH:
             break
     assert (found.cells, found.hit) == (len(drawable), sum(meets(cell, hit) for cell in near))

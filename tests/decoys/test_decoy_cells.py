@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.candidates import Candidates, RiskBand, close_to_minimum, find_candidates
-from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_by_class
+from tasks.decoys.class_table import ClassTable
+from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells
+from tasks.decoys.linked_release import LinkedRelease
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import Tuples
 from tests.support.examples import examples
-from tests.support.recoded import recoded_alike
+from tests.support.recoded import recoded_alike, recoded_by_class
 from tests.support.worlds import People, World, count_tuples, worlds
 
 PAIR = hierarchy_from_rows("a", [["a0", "*"], ["a1", "*"]], "a")
@@ -24,7 +25,7 @@ PEOPLE = {
 RECORDS = {("a0", "c0"): 2, ("a0", "c1"): 1, ("a0", "c3"): 2, ("a1", "c0"): 1}
 
 
-def by_hand(minimum: int = 2, listed: People | None = None) -> GeneralizedRelease:
+def by_hand(minimum: int = 2, listed: People | None = None) -> LinkedRelease:
     """Six cells of people 10, 6, 4 and 3, 2, 8; records 3, 2, 0 and 1, 0, 0: the single record is suppressed."""
     population = count_tuples(PEOPLE, TREES)
     register = None
@@ -35,44 +36,35 @@ def by_hand(minimum: int = 2, listed: People | None = None) -> GeneralizedReleas
     return recoded_alike(count_tuples(RECORDS, TREES), population, TREES, (0, 1), minimum=minimum, listed=register)
 
 
-def labels(found: Candidates | Classes) -> list[tuple[str, ...]]:
+def labels(found: DecoyCells | ClassTable) -> list[tuple[str, ...]]:
     return [tuple(tree.axis_labels[place] for tree, place in zip(TREES, cell, strict=True)) for cell in found.cells]
 
 
 def test_by_hand() -> None:
     release = by_hand()
-    assert release.classes.sizes.tolist() == [3, 2]
+    assert release.classes.records.tolist() == [3, 2]
     assert release.classes.people.tolist() == [10, 6]
-    found = find_candidates(release, 2)
-    assert (found.least_linked, found.maximum_risk, found.unlinked) == (6, 1 / 6, 0)
+    found = find_decoy_cells(release, 2)
+    assert found.least_linked == 6
     assert labels(found) == [("a0", "third 2"), ("a1", "third 1"), ("a1", "third 2")]
-    assert found.people.tolist() == found.pool.tolist() == found.effective.tolist() == [4, 2, 8]
-    assert found.risk_factor.tolist() == [1.5, 3.0, 0.75]
-    assert found.risk.tolist() == [1 / 4, 1 / 2, 1 / 8]
-    assert found.riskier.tolist() == [True, True, False]
+    assert found.people.tolist() == found.pool.tolist() == [4, 2, 8]
     assert found.in_band(RiskBand(0.75, 1.5)).tolist() == [True, False, True]
 
 
-def test_a_suppressed_record_keeps_its_cell_from_being_a_candidate_unless_told_otherwise() -> None:
-    loose = find_candidates(by_hand(), 2, strict=False)
-    assert labels(loose) == [("a0", "third 2"), ("a1", "third 0"), ("a1", "third 1"), ("a1", "third 2")]
-    assert loose.originals.tolist() == [0, 1, 0, 0]
-    assert ("a1", "third 0") not in labels(find_candidates(by_hand(), 2))
+def test_a_suppressed_record_keeps_its_cell_from_being_a_decoys() -> None:
+    assert ("a1", "third 0") not in labels(find_decoy_cells(by_hand(), 2))
 
 
 def test_a_larger_minimum_leaves_fewer_candidates() -> None:
-    assert find_candidates(by_hand(), 3).people.tolist() == [4, 8]
-    assert len(find_candidates(by_hand(), 9)) == 0
+    assert find_decoy_cells(by_hand(), 3).people.tolist() == [4, 8]
+    assert len(find_decoy_cells(by_hand(), 9)) == 0
 
 
 def test_with_a_register_only_those_listed_can_be_decoys() -> None:
     listed = {("a0", "c0"): 4, ("a0", "c6"): 1, ("a0", "c8"): 1, ("a1", "c4"): 1, ("a1", "c7"): 5}
-    found = find_candidates(by_hand(listed=listed), 2)
+    found = find_decoy_cells(by_hand(listed=listed), 2)
     assert (found.people.tolist(), found.pool.tolist()) == ([4, 8], [2, 5])
-    assert found.listed is not None
-    assert found.listed.tolist() == [2, 5]
-    assert found.released.listed is not None
-    assert found.released.listed.tolist() == [4, 0]
+    assert np.exp(found.release.seen(found.cells)[:, -1]).tolist() == pytest.approx([3, 6])
     assert found.least_linked == 6
 
 
@@ -80,52 +72,20 @@ def test_classes_that_nobody_matches_do_not_count_in_the_least() -> None:
     records = RECORDS | {("a0", "c5"): 2, ("a1", "c8"): 2}
     people = {value: count for value, count in PEOPLE.items() if value not in {("a0", "c3"), ("a1", "c7")}}
     release = recoded_alike(count_tuples(records, TREES), count_tuples(people, TREES), TREES, (0, 1), minimum=2)
-    found = find_candidates(release, 2)
+    found = find_decoy_cells(release, 2)
     assert release.classes.people.tolist() == [10, 0, 0]
-    assert (found.least_linked, found.unlinked) == (10, 2)
+    assert found.least_linked == 10
 
 
-def test_close_to_the_minimum() -> None:
-    sizes = np.array([4, 5, 6, 7, 20, 22, 23])
-    assert [close_to_minimum(sizes, minimum) for minimum in (5, 20, 21)] == [2, 2, 2]
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (2, 1), (-1, 1), (1, float("inf")), (float("nan"), 1)])
-def test_an_impossible_band_is_refused(low: float, high: float) -> None:
-    with pytest.raises(ParameterError, match="band of risk factors"):
-        RiskBand(low, high)
-
-
-def test_parameters_that_do_not_fit_are_refused() -> None:
-    data, population = count_tuples(RECORDS, TREES), count_tuples(PEOPLE, TREES)
-    for levels in ((0,), (0, 3), (-1, 0)):
-        with pytest.raises(ParameterError, match="levels do not fit"):
-            recoded_alike(data, population, TREES, levels, minimum=2)
-    for minimum in (0, -3):
-        with pytest.raises(ParameterError, match="minimum class size"):
-            recoded_alike(data, population, TREES, (0, 1), minimum=minimum)
-        with pytest.raises(ParameterError, match="minimum class size"):
-            find_candidates(by_hand(), minimum)
-    with pytest.raises(ParameterError, match="nothing is released"):
-        find_candidates(by_hand(minimum=9), 2)
-    with pytest.raises(ParameterError, match="register lists people"):
-        recoded_alike(data, population, TREES, (0, 1), minimum=2, listed=population.counts + 1)
-    with pytest.raises(ParameterError, match="does not fit its data"):
-        recoded_alike(data, population, TREES, (0, 1), minimum=2, listed=population.counts[1:])
-    outside = count_tuples({("a1", "c8"): 3}, TREES)
+def test_a_population_that_matches_no_class_is_refused() -> None:
+    outside, people = count_tuples({("a1", "c8"): 3}, TREES), count_tuples({("a0", "c0"): 9}, TREES)
     with pytest.raises(ParameterError, match="nobody in the population matches"):
-        find_candidates(recoded_alike(outside, count_tuples({("a0", "c0"): 9}, TREES), TREES, (0, 1), minimum=1), 1)
-    cells = np.zeros((len(data), 2), dtype=np.int32)
-    with pytest.raises(ParameterError, match="outside the hierarchies' axes"):
-        recoded_by_class(
-            data, population, TREES, cells=cells, kept=np.ones(len(data), dtype=bool),
-            own=np.full((len(population), 2), 99, dtype=np.int32), overlapping=False,
-        )  # fmt: skip
+        find_decoy_cells(recoded_alike(outside, people, TREES, (0, 1), minimum=1), 1)
 
 
 def test_nothing_is_shown_of_a_release_or_its_candidates() -> None:
     release = by_hand()
-    shown = repr(find_candidates(release, 2)) + repr(release) + repr(release.classes)
+    shown = repr(find_decoy_cells(release, 2)) + repr(release) + repr(release.classes)
     assert "array" not in shown
 
 
@@ -157,20 +117,18 @@ class ByLabels:
     def count(self, counts: People, cell: Cell) -> int:
         return sum(count for value, count in counts.items() if self.inside(value, cell))
 
-    def candidates(self, minimum: int, strict: bool) -> dict[Cell, tuple[int, int, int, int]]:
+    def candidates(self, minimum: int) -> dict[Cell, tuple[int, int]]:
         pool: dict[Cell, int] = {}
         for value, count in self.world.people.items():
             if not any(self.inside(value, cell) for cell in self.released):
                 pool[self.own[value]] = pool.get(self.own[value], 0) + count
         found = {}
         for cell, size in pool.items():
-            originals = self.count(self.world.records, cell)
-            if size >= minimum and not (strict and originals):
-                effective = sum(count for value, count in self.world.people.items() if self.own[value] == cell)
-                found[cell] = (self.count(self.world.people, cell), effective, size, originals)
+            if size >= minimum and not self.count(self.world.records, cell):
+                found[cell] = (self.count(self.world.people, cell), size)
         return found
 
-    def release(self, *, overlapping: bool) -> GeneralizedRelease:
+    def release(self, *, overlapping: bool) -> LinkedRelease:
         trees = self.world.hierarchies
         data, population = (self.world.tuples(counts) for counts in (self.world.records, self.world.people))
         cells, own = self._positions(data), self._positions(population)
@@ -206,40 +164,40 @@ def generalized(draw: st.DrawFn, *, alike: bool) -> tuple[ByLabels, int]:
     return ByLabels(world, {value: draw(node) for value in world.all_values}, minimum), minimum
 
 
-def _agree(case: ByLabels, release: GeneralizedRelease, minimum: int, *, strict: bool) -> None:
+def _agree(case: ByLabels, release: LinkedRelease, minimum: int) -> None:
     classes = release.classes
-    released = {case.named(cell): size for cell, size in zip(classes.cells, classes.sizes.tolist(), strict=True)}
+    released = {case.named(cell): size for cell, size in zip(classes.cells, classes.records.tolist(), strict=True)}
     assert released == case.released
     people = {case.named(cell): count for cell, count in zip(classes.cells, classes.people.tolist(), strict=True)}
     assert people == {cell: case.count(case.world.people, cell) for cell in case.released}
     if not any(people.values()):
         with pytest.raises(ParameterError):
-            find_candidates(release, minimum, strict=strict)
+            find_decoy_cells(release, minimum)
         return
-    found = find_candidates(release, minimum, strict=strict)
+    found = find_decoy_cells(release, minimum)
     assert found.least_linked == min(count for count in people.values() if count)
-    columns = (found.people, found.effective, found.pool, found.originals)
+    columns = (found.people, found.pool)
     rows = zip(found.cells, *(column.tolist() for column in columns), strict=True)
-    assert {case.named(cell): tuple(counts) for cell, *counts in rows} == case.candidates(minimum, strict)
+    assert {case.named(cell): tuple(counts) for cell, *counts in rows} == case.candidates(minimum)
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(generalized(alike=True), st.booleans())
-def test_recoded_alike_agrees_with_labels_counted_one_by_one(case: tuple[ByLabels, int], strict: bool) -> None:
+@given(generalized(alike=True))
+def test_recoded_alike_agrees_with_labels_counted_one_by_one(case: tuple[ByLabels, int]) -> None:
     by_labels, minimum = case
     if not by_labels.released:
         return
     world = by_labels.world
     levels = next(iter(by_labels.levels.values()))
     data, people = world.tuples(world.records), world.tuples(world.people)
-    _agree(by_labels, recoded_alike(data, people, world.hierarchies, levels, minimum=minimum), minimum, strict=strict)
-    _agree(by_labels, by_labels.release(overlapping=False), minimum, strict=strict)
-    _agree(by_labels, by_labels.release(overlapping=True), minimum, strict=strict)
+    _agree(by_labels, recoded_alike(data, people, world.hierarchies, levels, minimum=minimum), minimum)
+    _agree(by_labels, by_labels.release(overlapping=False), minimum)
+    _agree(by_labels, by_labels.release(overlapping=True), minimum)
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(generalized(alike=False), st.booleans())
-def test_overlapping_cells_agree_with_labels_counted_one_by_one(case: tuple[ByLabels, int], strict: bool) -> None:
+@given(generalized(alike=False))
+def test_overlapping_cells_agree_with_labels_counted_one_by_one(case: tuple[ByLabels, int]) -> None:
     by_labels, minimum = case
     if by_labels.released:
-        _agree(by_labels, by_labels.release(overlapping=True), minimum, strict=strict)
+        _agree(by_labels, by_labels.release(overlapping=True), minimum)

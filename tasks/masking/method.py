@@ -1,25 +1,66 @@
-"""Interface of every masking method: a checked array of numbers in, a masked one with its description out.
+"""Interface of every masking method, and the checks that methods share.
 
 A method is a frozen dataclass of its parameters with ``mask(values, generator)``. All its random choices come from that
 generator, so the same values and the same state of the generator give the same bytes. Files, column names and keys are
-not known here; attributes and records are named by position, counted from 1.
+not known here; attributes and records are named by position, counted from 1. ``tasks.masking.registry`` lists the
+methods; ``docs/extending.md`` shows how to add one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import ParameterError, row_positions
+from tasks.request.model import Masking, MaskingName
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Fact = str | int | float
+Described = Mapping[str, str | int | float]
 
 _LARGEST_TO_SQUARE = 1e140
+
+
+class Effect(Enum):
+    """Relation of masked values to original ones: how values stay valid, and how an intruder weighs a pair."""
+
+    EXCHANGED = "exchanged"
+    """Each is the value of another record; how likely a move of ranks is, is seen by running the method."""
+    NOISE = "noise"
+    """Normal noise was added to each attribute by itself, its variance a published share of the attribute's."""
+    JOINT_NOISE = "joint noise"
+    """Normal noise was added to all attributes together, with their covariances."""
+    DERIVED = "derived"
+    """Something else was made of them; near values are more likely than far ones."""
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """Values of a method's parameter that are worth trying."""
+
+    tried: tuple[float, ...]
+    """For the curve of risk against utility."""
+    least: float
+    most: float
+    whole: bool = False
+    """Whether only whole numbers are allowed."""
+    stronger_below: bool = False
+    """Whether smaller values mask more."""
+
+
+@dataclass(frozen=True)
+class MaskedRange:
+    """Least and greatest masked value that each record's own can have, shape (n_records, n_attributes)."""
+
+    low: Floats
+    """−∞ where nothing is known."""
+    high: Floats
+    """+∞ where nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +69,62 @@ class Masked:
 
     values: Floats
     """Array of shape (n_records, n_attributes); row i is the masked record i."""
-    described: Mapping[str, Fact]
+    described: Described
     """Facts that an informed reader may know: the method and its parameters, no random choice and no original value."""
 
 
-class MaskingMethod(Protocol):
+class MaskingMethod(ABC):
     """A masking method with its parameters."""
 
+    name: ClassVar[MaskingName]
+    title: ClassVar[str]
+    """Name in print."""
+    derived: ClassVar[str]
+    """What an informed reader may derive, as the end of a sentence."""
+    strengths: ClassVar[Strengths]
+    effect: ClassVar[Effect] = Effect.DERIVED
+    k_unit: ClassVar[str] = ""
+    """Unit that a parameter k counts."""
+
+    @classmethod
+    def of(cls, masking: Masking) -> Self:
+        """The method with the parameter that a request gives it.
+
+        Raises
+        ------
+        ParameterError
+            If the parameter is outside its range.
+        """
+        return cls(int(masking.strength) if cls.strengths.whole else masking.strength)  # type: ignore[call-arg]
+
+    @abstractmethod
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Mask an array of shape (n_records, n_attributes)."""
+        """Mask an array of shape (n_records, n_attributes).
+
+        Raises
+        ------
+        ParameterError
+            If the values are not a table of finite numbers, or the method cannot be applied to them.
+        """
+
+    def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:  # noqa: ARG002
+        """Bounds that the method sets to each record's masked values; None where it sets none.
+
+        This is the attack by whoever knows the method and its parameters and holds the original file.
+
+        Parameters
+        ----------
+        original, masked : array of shape (n_records, n_attributes)
+            The file in the attributes that the intruder knows.
+        complete : bool
+            Whether these are all attributes that were masked together.
+
+        Raises
+        ------
+        ParameterError
+            If the masked file is not one that the method makes.
+        """
+        return None
 
 
 def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False, varying: bool = False) -> Floats:

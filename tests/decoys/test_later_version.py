@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable
-from tasks.decoys.continuing import continued, copy_of
-from tasks.decoys.generalized_release import Flags
-from tasks.decoys.manifest import Manifest, canonical_bytes, manifest_of
-from tasks.decoys.planting import Asked, plan
+from tasks.decoys.class_table import ClassTable, Flags
+from tasks.decoys.later_version import continued
+from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_of
+from tasks.decoys.planning import CopyToMark, plan
+from tasks.decoys.stage import marked_copy
 from tests.support.planted import AXES, COARSE, RECORDS, TREES, asks, policy
 
 FIRST, SECOND = "a" * 64, "b" * 64
@@ -21,20 +21,22 @@ THREES = np.where(RECORDS, 3, 0)
 
 
 @cache
-def first(coarse: bool = False) -> Manifest:
+def first(coarse: bool = False) -> DecoyManifest:
     """Clinic and registry hold a decoy each, one seat is free; the registry's copy may be in threes."""
     asked = (asks("clinic", 1), asks("registry", 1, COARSE) if coarse else asks("registry", 1), asks("university", 0))
     made = plan(asked, AXES, policy(seats=0 if coarse else 1), 1, np.random.default_rng(1))
-    return manifest_of(made.place, made.found, made.holders, FIRST, TREES)
+    return manifest_of(made, 1, FIRST, TREES, [()] * len(made.demands))
 
 
-def later(*asked: Asked, before: Manifest | None = None, budget: int = LOTS) -> tuple[Manifest, dict[str, Flags]]:
+def later(
+    *asked: CopyToMark, before: DecoyManifest | None = None, budget: int = LOTS
+) -> tuple[DecoyManifest, dict[str, Flags]]:
     return continued(before or first(), asked, SECOND, TREES, AXES, budget=budget)
 
 
-def lost(asked: tuple[Asked, ...], missing: dict[str, Flags]) -> dict[str, int]:
+def lost(asked: tuple[CopyToMark, ...], missing: dict[str, Flags]) -> dict[str, int]:
     """Records that each copy goes without."""
-    return {one.recipient: int(one.release.classes.sizes[missing[one.recipient]].sum()) for one in asked}
+    return {one.recipient: int(one.release.classes.records[missing[one.recipient]].sum()) for one in asked}
 
 
 def cells(table: ClassTable) -> list[tuple[int, ...]]:
@@ -92,7 +94,7 @@ def test_a_copy_in_threes_misses_the_threes_of_kept_classes() -> None:
 @pytest.mark.parametrize(
     ("budget", "what", "where"),
     [
-        (3, "copies of the new version would miss more records", "3 holders"),
+        (3, "a copy would miss more records", "the copy of clinic"),
         (5, "a copy would miss more records", "the copy of university"),
         (6, None, None),
     ],
@@ -162,7 +164,7 @@ def test_a_copy_is_its_real_classes_followed_by_its_decoys() -> None:
     files, holder = manifest.versions[0].files, manifest.holders[0]
     missing = np.zeros(21, dtype=bool)
     missing[[3, 20]] = True
-    copy = copy_of(files, holder, missing)
+    copy = marked_copy(manifest, holder, missing)
     assert len(copy.classes) == 20
     assert copy.decoy.tolist() == [False] * 19 + [True]
     assert cells(copy.classes)[-1:] == cells(holder.decoys)
