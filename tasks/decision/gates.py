@@ -88,7 +88,9 @@ def validation_gate(validation: ValidationFact | None) -> GateResult:
         if not check.passed
     ]
     passed = validation.passed and bool(checks) and not failed
-    because = f"All {len(checks)} validation checks passed." if passed else "The validation stage did not report success."
+    because = (
+        f"All {len(checks)} validation checks passed." if passed else "The validation stage did not report success."
+    )
     if failed:
         because = f"{len(failed)} of {len(checks)} validation checks failed: {_listed(failed)}."
     return _condition(VALIDATION_PASSED, title, passed, because, validation.evidence_sha256)
