@@ -100,12 +100,12 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
         report = _recorded_report(release, case)
         signed = _signed(release, case, report, credentials)
         body = bodies.signed(
-            case.record_sha256,
-            _sha256(report),
-            stage_signed(release.workspace.signed(release.release_id), case.recipient, digits, signed),
-            digits,
-            holder(credentials.certificate),
-            signer.name if signer else action.by or None,
+            by=signer.name if signer else action.by or None,
+            record_sha256=case.record_sha256,
+            report_sha256=_sha256(report),
+            signed_sha256=stage_signed(release.workspace.signed(release.release_id), case.recipient, digits, signed),
+            certificate_sha256=digits,
+            subject=holder(credentials.certificate),
         )
         release.append(case, [(Event.SIGNED, body)], signer)
         finish_additions(release.workspace, release.ledger, release.release_id)

@@ -81,7 +81,7 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
         results = _checked(release, case, gates)
         last = utc_day(release.now) + timedelta(days=case.record.override_days)
         signer = action.signer(release, name)
-        body = bodies.gates_overridden(name, reason, case.record, case.record_sha256, results, last)
+        body = bodies.gates_overridden(name, reason, case.record, results, last)
         with release.ledger.transaction():
             _check_latest(release.ledger, case)
             standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)

@@ -234,12 +234,12 @@ def _stage(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -
         approved_at=release.now,
         certificate=render_certificate(approved, approved_at=release.now),
     )
-    return bodies.released_after_review(
+    return bodies.released(
         str(case.record.dataset.output_sha256),
+        case.record.delivered_sha256,
         manifest_sha256=addition.manifest_sha256,
         certificate_sha256=addition.certificate_sha256,
         approval_sha256=addition.approval_sha256,
-        delivered_sha256=case.record.delivered_sha256,
     )
 
 
