@@ -14,13 +14,12 @@ from flows.overriding import check_unused
 from flows.superseding import forget_superseded, supersede
 from flows.workspace import Workspace
 from reports.validation_page import render_validation_page
-from tasks.core.artifact import checked, written
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
-from tasks.core.files import file_sha256
+from tasks.core.files import checked, file_sha256, written
 from tasks.decision import bodies
+from tasks.decision.assemble import DecisionContext
 from tasks.decision.changes import Author, change
-from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing
 from tasks.delivery.bundle import publish, seal

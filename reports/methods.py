@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from reports import numbers
 from tasks.core.errors import StageFailed
-from tasks.request.model import MaskingName, Method
+from tasks.masking.method import MaskingMethod
+from tasks.masking.registry import METHODS
+from tasks.request.model import Method
 
 
 @dataclass(frozen=True)
@@ -99,51 +100,6 @@ _METHODS = {
 }
 
 
-@dataclass(frozen=True)
-class MaskingText:
-    """The name of a masking method in print, and what an informed reader may derive from it."""
-
-    title: str
-    derived: str
-    unit: str = ""
-    """Unit that the parameter k counts."""
-
-
-_MASKINGS = {
-    MaskingName.RANK_SWAPPING: MaskingText(
-        "Rank swapping",
-        "each value stays within k ranks of its own, so that the masked records that may be a person's are those "
-        "within k ranks on every swapped attribute at once",
-        "ranks",
-    ),
-    MaskingName.BUCKET_SWAPPING: MaskingText(
-        "Rank swapping, p-buckets",
-        "how likely a value moves from one bucket of ranks to another; no rank is ruled out",
-    ),
-    MaskingName.DISTRIBUTION_SWAPPING: MaskingText(
-        "Rank swapping, p-distribution",
-        "how likely a value moves by how many ranks; no rank is ruled out",
-    ),
-    MaskingName.INDIVIDUAL_RANKING: MaskingText(
-        "Microaggregation by individual ranking",
-        "each value is the mean of at least k neighbours in rank, so that a person's own mean is one of the two "
-        "around the original value",
-        "records at least",
-    ),
-    MaskingName.MDAV: MaskingText(
-        "Microaggregation by MDAV",
-        "nothing is drawn at random: whoever holds the original values of the attributes can form the groups again",
-        "records at least",
-    ),
-    MaskingName.ADDITIVE_NOISE: MaskingText(
-        "Additive noise",
-        "how likely each difference of original and masked value is, attribute by attribute",
-    ),
-    MaskingName.CORRELATED_NOISE: MaskingText(
-        "Correlated noise",
-        "how likely each difference of original and masked record is, over all masked attributes together",
-    ),
-}
 _WORDS = {
     "p": "p {} % of the ranks",
     "buckets": "{} buckets",
@@ -155,6 +111,7 @@ _WORDS = {
 }
 
 
+_Named = TypeVar("_Named")
 _TREATMENT = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity|, along levels that cross)?\)")
 
 
@@ -166,33 +123,29 @@ def method_text(name: str) -> MethodText:
     StageFailed
         If the record names a method that the report cannot explain.
     """
-    return _explained(name, Method, _METHODS)
+    return _named(name, {method.value: text for method, text in _METHODS.items()})
 
 
-def masking_text(name: str) -> MaskingText:
-    """Text of the report on a masking method, which raises as ``method_text`` does."""
-    return _explained(name, MaskingName, _MASKINGS)
+def masking_method(name: str) -> type[MaskingMethod]:
+    """The method of a masking, which raises as ``method_text`` does."""
+    return _named(name, {method.name.value: method for method in METHODS.values()})
 
 
-_Words = TypeVar("_Words")
-
-
-def _explained(name: str, names: type[StrEnum], texts: Mapping[Any, _Words]) -> _Words:
-    try:
-        return texts[names(name)]
-    except ValueError:
+def _named(name: str, known: Mapping[str, _Named]) -> _Named:
+    if name not in known:
         raise StageFailed(
             "the decision record names a method that the report cannot explain",
             where="decision record",
-            expected="one of " + ", ".join(names),
+            expected="one of " + ", ".join(known),
             got=name,
             fix="render the record with the version of the program that wrote it",
-        ) from None
+        )
+    return known[name]
 
 
 def masking_parameters(method: str, parameters: Mapping[str, float | str]) -> str:
     """The parameters of a masking in words."""
-    unit = masking_text(method).unit
+    unit = masking_method(method).k_unit
     return "; ".join(
         f"k {numbers.setting(value)} {unit}".rstrip()
         if name == "k"
@@ -211,5 +164,5 @@ def treatment_text(treatment: str) -> str:
     if found is None:
         return treatment
     done, method, after = found.groups()
-    text = method_text(method).title if done == "generalized" else masking_text(method).title
+    text = method_text(method).title if done == "generalized" else masking_method(method).title
     return f"{done}: {text}{after or ''}"

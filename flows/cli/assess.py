@@ -246,8 +246,8 @@ def _solved(candidate: Candidate, name: str) -> Assessed:
 
 def _learned(candidate: Candidate, name: str) -> Assessed:
     from flows.cli.assessed_solvers import family_tables  # noqa: PLC0415  imports solvers
-    from tasks.assessments.linkage.attack import holdings_of  # noqa: PLC0415
     from tasks.assessments.linkage.families import learn_family  # noqa: PLC0415
+    from tasks.assessments.linkage.holdings import holdings_of  # noqa: PLC0415
 
     who = candidate.recipient.id
     found = learn_family(holdings_of(candidate), name, candidate.randomness(f"learned distance {who}"))

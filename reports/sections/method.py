@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from reports import numbers
 from reports.document import Block, Column, Heading, Paragraph, Row, Table, figures, lines, small, strong, text
-from reports.methods import masking_parameters, masking_text, method_text
+from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
@@ -327,7 +327,7 @@ def _masking(view: RecordView) -> Iterator[Block]:
     """What a reader who knows each masking can derive."""
     rows = []
     for fact in view.record.masking:
-        words, parameters = masking_text(fact.method), masking_parameters(fact.method, fact.parameters)
+        words, parameters = masking_method(fact.method), masking_parameters(fact.method, fact.parameters)
         kept = [
             said
             for said, was in (

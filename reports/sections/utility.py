@@ -39,7 +39,7 @@ from reports.marks import (
     text_width,
     vertical,
 )
-from reports.methods import masking_text
+from reports.methods import masking_method
 from reports.record_view import RecordView
 from reports.sections.linkage import INFORMED, UNINFORMED, drawn_share, linked_marks
 from reports.sections.statistics import statistics_table
@@ -444,7 +444,7 @@ def _curves_chart(view: RecordView, fact: UtilityFact) -> Chart:
             f"{cells.share(one.uninformed, curve.people)} uninformed"
             for one in curve.points
         )
-        return f"{masking_text(curve.method).title} of {' and '.join(curve.attributes)}: {points}"
+        return f"{masking_method(curve.method).title} of {' and '.join(curve.attributes)}: {points}"
 
     panels = [_curve_panel(view, curve) for curve in fact.curves]
     rows = [panels[start : start + 3] for start in range(0, len(panels), 3)]
@@ -486,7 +486,7 @@ def _curve_panel(view: RecordView, curve: MaskingCurve) -> Panel:
             high = max(next(both for x, *both in shares if x == one.displacement))
             marks.append(Label(one.displacement, high, Bold(words) if one.chosen else words, dy=7, size=6, halo=True))
     names = ", ".join(curve.attributes)
-    title = f"{masking_text(curve.method).title}\n{names if len(names) < 40 else names[:37] + '…'}"
+    title = f"{masking_method(curve.method).title}\n{names if len(names) < 40 else names[:37] + '…'}"
     low = points[0].displacement - 0.1 * width
     x = linear(
         max(low, 0.0) if points[0].displacement >= 0.1 * width else -0.1 * width,

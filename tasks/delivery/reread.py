@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tasks.assessments.combined.combined_score import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.candidate.candidate import Candidate
-from tasks.decision.rescored import flat_figures
+from tasks.decision.gates import flat_figures
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import read_cells, read_columns, recovery, spelled
 from tasks.delivery.rescore import CellSizes, rescore

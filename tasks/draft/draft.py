@@ -12,8 +12,7 @@ import pandas as pd
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
 from tasks.draft.document import DataFile, compose
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
-from tasks.draft.profile import profile
-from tasks.draft.roles import GENERIC_NAMES, Suggestion, suggest
+from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
 from tasks.microdata.build import write_arx
 from tasks.microdata.hierarchy import Hierarchy

@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.draft.profile import PLAIN_INTEGER
-from tasks.draft.roles import Suggestion, Theme
+from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
 from tasks.microdata.build import TOP
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import HierarchySource, IntervalLevels, PrefixLevels, SafeHarborRule, ValueType

@@ -18,8 +18,7 @@ from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
-from tasks.ledger.anchors import Anchor
-from tasks.ledger.chain import ChainCheck, Checkpoints, Examination
+from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import Database
 from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql

@@ -177,5 +177,5 @@ def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
         where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
         expected=f"a population that has {expected}",
         got=got,
-        fix="name a population with the quasi-identifiers of all of them with --population",
+        fix="name a population with the quasi-identifiers of all of them with --under",
     )

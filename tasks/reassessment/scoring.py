@@ -24,10 +24,9 @@ from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.core.seed import derive_seed, masking_generator
-from tasks.decision.assemble import Findings, Output, assemble
-from tasks.decision.context import DecisionContext
+from tasks.decision.assemble import DecisionContext, Findings, Output, assemble
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.findings import statistics_of_copy
+from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows

@@ -11,17 +11,19 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from tasks.request.attribute import (
+    PARAMETER_OF,
     Attribute,
     GroupLevels,
     HierarchySource,
     IntervalLevels,
+    Masking,
+    MaskingName,
     PrefixLevels,
     Role,
     SafeHarborRule,
     Sensitivity,
     ValueType,
 )
-from tasks.request.masking import PARAMETER_OF, Masking, MaskingName
 from tasks.request.part import (
     Cost,
     Identifier,

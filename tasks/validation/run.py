@@ -6,6 +6,7 @@ belong neither in the record nor in a report.
 
 import traceback
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,8 @@ from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.expectations import Evaluator
-from tasks.validation.locate import failing
 from tasks.validation.suite import Check, Observation, Table, derive
-from tasks.validation.tables import ColumnTables
+from tasks.validation.tables import ColumnTables, matches
 
 MOST_POSITIONS = 100
 """Positions kept for each check."""
@@ -66,8 +66,8 @@ def validate(
     Notes
     -----
     Columns are taken one at a time, so that memory grows by one column's distinct values. Whether a check passed is
-    Great Expectations' word; which records fail it is found by ``tasks.validation.locate`` where it did not pass or
-    tolerates a share of failures. Unconfirmed, ``tasks.validation.locate`` alone decides.
+    Great Expectations' word; which records fail it is found by ``tasks.validation.run`` where it did not pass or
+    tolerates a share of failures. Unconfirmed, ``tasks.validation.run`` alone decides.
     """
     try:
         return _validate(frame, request, covered, Evaluator() if confirmed else None)
@@ -160,3 +160,62 @@ def _count(tables: ColumnTables, seen: Observation) -> int:
     cells = tables.build(Table.VALUES, [seen.field])[seen.field]
     counted = cells.notna() if seen.least is None else cells >= seen.least
     return int(tables.encoded.on_records(counted.to_numpy(dtype=np.bool_)).sum())
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def failing(check: Check, table: pd.DataFrame) -> Mask:
+    """Mark what fails a check.
+
+    Parameters
+    ----------
+    check : Check
+        What is expected, and of which field.
+    table : DataFrame
+        The prepared table that the check looks at.
+
+    Returns
+    -------
+    array of shape (n_rows,), or (n_columns,) for a check of the table's columns
+        True where the expectation is not met. A missing cell fails nothing but an expectation of presence.
+
+    Raises
+    ------
+    StageFailed
+        If the type of the expectation is not known here.
+    """
+    given = check.arguments
+    if check.type == "ExpectTableColumnsToMatchSet":
+        expected = set(cast(list[str], given["column_set"]))
+        return np.array([name not in expected for name in table.columns], dtype=np.bool_)
+    missing = table[check.field].isna().to_numpy()
+    return missing if check.type == "ExpectColumnValuesToNotBeNull" else _unmet(check, table[check.field]) & ~missing
+
+
+def _unmet(check: Check, cells: pd.Series) -> Mask:
+    given = check.arguments
+    match check.type:
+        case "ExpectColumnValuesToMatchRegex":
+            return ~matches(cells, str(given["regex"]))
+        case "ExpectColumnValuesToNotMatchRegex":
+            return matches(cells, str(given["regex"]))
+        case "ExpectColumnValuesToBeInSet":
+            return ~cells.isin(cast(list[str], given["value_set"])).to_numpy(dtype=np.bool_)
+        case "ExpectColumnValuesToBeBetween":
+            low, high = (cast(float | None, given.get(name)) for name in ("min_value", "max_value"))
+            below = cells < (-np.inf if low is None else low)
+            above = cells >= high if given.get("strict_max") else cells > (np.inf if high is None else high)
+            return (below | above).to_numpy(dtype=np.bool_)
+        case "ExpectColumnValueLengthsToBeBetween":
+            lengths = cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan)
+            return np.asarray(lengths > cast(int, given["max_value"]))
+        case "ExpectColumnValuesToBeUnique":
+            return cells.duplicated(keep=False).to_numpy(dtype=np.bool_)
+    raise StageFailed(
+        "validation cannot locate the failures of a check",
+        where=check.id,
+        expected="a type of expectation that tasks.validation.run knows",
+        got=check.type,
+        fix="teach tasks.validation.run this type",
+    )

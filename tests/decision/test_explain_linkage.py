@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.judged import gate_figures
 from tasks.assessments.utility.generalization_loss import generalization_loss, released
 from tasks.decision.explain import estimates
 from tasks.decision.explain.candidates import Candidates
@@ -140,7 +141,7 @@ def test_the_estimate_is_what_the_attack_finds() -> None:
     judgement = shared.judge(request, "institute", TODAY)
     assert judgement.estimated == {Measure.LINKED_MASKED, Measure.LINKED_INFORMED}
     candidate = shared.of(request, request.recipients[1])
-    found = attack(candidate, np.random.default_rng(1), quick=True).figures
+    found = gate_figures(attack(candidate, np.random.default_rng(1), quick=True))
     for measure in judgement.estimated:
         assert judgement.figures[measure] == pytest.approx(found[measure])
 
@@ -165,7 +166,7 @@ def test_two_maskings_that_only_help_together() -> None:
     other = {"attributes": ["other"], "method": "individual-ranking", "k": 3}
     explanation = explained(request_for(gate("linkage.masked_share", 0.35), masking=(SWAPPED, other)))
     alone = [one.reason for one in (*unmoved(explanation), *unmoved(explanation, "masking[1].k"))]
-    assert alone == ["No strength tried turns it."] * 2
+    assert alone == ["No strength tried changes the verdict."] * 2
     (together,) = strengths(explanation, "masking[1].k")
     assert [change.where for change in together.changes] == [STRENGTH, "masking[1].k"]
     assert together.after.figures[Measure.LINKED_MASKED] <= 0.35

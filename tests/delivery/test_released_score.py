@@ -19,8 +19,7 @@ from tasks.assessments.sequential.sequential import external_fact, plan
 from tasks.candidate.groups import recipient_profile
 from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
-from tasks.decision.gates import rescored_gate
-from tasks.decision.rescored import flat_figures
+from tasks.decision.gates import flat_figures, rescored_gate
 from tasks.delivery.released_file import _harmless, as_collected, read_cells, read_columns, released_table, write_csv
 from tasks.delivery.reread import score_again
 from tasks.delivery.rescore import CellSizes, rescore

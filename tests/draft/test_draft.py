@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
 from tasks.draft import Draft, draft_request, write_draft
 from tasks.draft.hierarchies import interval_levels
-from tasks.draft.profile import ColumnProfile, profile
-from tasks.draft.roles import Suggestion, Theme, suggest
+from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
 from tasks.microdata.build import from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request

@@ -16,7 +16,8 @@ import pytest
 from flows.gate import Outcome
 from flows.progress import listening
 from flows.workspace import Workspace
-from tasks.assessments.linkage.attack import Attacked, attack
+from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.facts import LinkageFact
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
@@ -74,7 +75,7 @@ def ask(world: World, *recipients: dict[str, Any], **changes: Any) -> None:
     world.ask(attributes=NUMBERS, masking=MASKING, recipients=list(recipients), **changes)
 
 
-def attack_or_fail(candidate: Candidate, generator: np.random.Generator, **options: Any) -> Attacked:
+def attack_or_fail(candidate: Candidate, generator: np.random.Generator, **options: Any) -> LinkageFact:
     if candidate.recipient.id == "unlucky":
         raise StageFailed("the attack met its match", where="a test", expected="luck", got="none", fix="try again")
     return attack(candidate, generator, **options)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from tasks.assessments.assessment import Finding
-from tasks.assessments.linkage.attack import Attacked, attack
+from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.utility.assessment import UtilityAssessment
 from tasks.assessments.utility.facts import UtilityFact
 from tasks.candidate.candidate import Candidate
@@ -60,7 +61,7 @@ class Made:
         }
         return getattr(self.candidate, renamed.get(name, name))
 
-    def attacked(self, **options: Any) -> Attacked:
+    def attacked(self, **options: Any) -> LinkageFact:
         return attack(self.candidate, np.random.default_rng(1), **options)
 
     def measured(self) -> Finding[UtilityFact]:

@@ -143,7 +143,7 @@ def mean_contributions(
     for place, own in exposure.consequences.items():
         risks += own * found[place][exposure.tuple_of]
     risks *= alpha
-    return MeanContributions(float(risks.mean()), _ranked(by_set), _ranked(by_attribute), risks)
+    return MeanContributions(sum(by_attribute.values()), _ranked(by_set), _ranked(by_attribute), risks)
 
 
 def contributions(

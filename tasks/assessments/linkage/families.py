@@ -139,6 +139,5 @@ def _compared(held: Holdings, kind: Kind, people: Positions) -> Files | Componen
         )
     if not matrix:
         return mixed_components(held, people)
-    numbers = held.numbers
-    original, masked = numbers.original[people], numbers.masked[people]
-    return replace(numbers, original=original, masked=masked, truth=np.arange(len(people)))
+    numbers = held.numbers(people)
+    return replace(numbers, masked=numbers.masked[people], truth=np.arange(len(people)))

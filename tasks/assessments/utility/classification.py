@@ -21,7 +21,7 @@ from tasks.assessments.utility.facts import ClassificationFact, ClassifierFact
 from tasks.assessments.utility.features import Features
 from tasks.assessments.utility.numeric_change import Floats
 from tasks.core.errors import ParameterError
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 
 Ints = NDArray[np.int64]
 

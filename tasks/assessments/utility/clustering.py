@@ -17,7 +17,7 @@ from sklearn.metrics.cluster import pair_confusion_matrix
 from tasks.assessments.utility.facts import ClusteringFact
 from tasks.assessments.utility.numeric_change import Floats
 from tasks.core.errors import ParameterError
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 
 _RESTARTS = 10
 _ITERATIONS = 300

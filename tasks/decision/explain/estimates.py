@@ -170,7 +170,7 @@ class Estimates:
             raise TooManyAttacks
         self._work += cost
         generator = np.random.default_rng(_ATTACK_SEED)
-        fact = attack(replace(candidate, request=request), generator, quick=True, hasty=quick).fact
+        fact = attack(replace(candidate, request=request), generator, quick=True, hasty=quick)
         return gate_figures(fact), least_figures(fact)
 
 

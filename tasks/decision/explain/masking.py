@@ -14,14 +14,11 @@ from tasks.decision.explain.estimates import TooManyAttacks, is_closed
 from tasks.decision.explain.levers import rounded
 from tasks.decision.explain.result import Change, Flip, Judgement, NoFlip
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial
+from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, Measure
 
 _FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Factors on the present strength."""
-_RANGES = {"p": (0.1, 100.0), "noise": (1e-6, 1e6), "k": (2.0, 1e6), "buckets": (1.0, 1e6)}
-_WHOLE = frozenset({"k", "buckets"})
-_STRONGER_BELOW = frozenset({"buckets"})
-"""Parameters whose smaller values mask more: a value moves within one bucket, and fewer of them are wider."""
 _GATES = LINKAGE.gate_measures | COMBINED.gate_measures
 """Gates whose figures follow from masked values."""
 
@@ -96,15 +93,15 @@ def _searched(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
         if trial.reversed(judgement):
             return Flip(_name(maskings), (*trial.renewal, *changes), judgement)
         tried.append(values[0])
-    return _unchanged(trial, numbers, "No strength tried turns it.", tried)
+    return _unchanged(trial, numbers, "No strength tried changes the verdict.", tried)
 
 
 def _strength(masking: Masking, factor: float, *, stronger: bool) -> float:
-    name = PARAMETER_OF[masking.method]
-    up = stronger is not (name in _STRONGER_BELOW)
-    least, most = _RANGES[name]
-    value = min(max(masking.strength * factor if up else masking.strength / factor, least), most)
-    if name not in _WHOLE:
+    strengths = METHODS[masking.method].strengths
+    up = stronger is not strengths.stronger_below
+    value = masking.strength * factor if up else masking.strength / factor
+    value = min(max(value, strengths.least), strengths.most)
+    if not strengths.whole:
         return rounded(value)
     return max(int(value), int(masking.strength) + 1) if up else min(round(value), int(masking.strength))
 
