@@ -41,7 +41,8 @@ def render_validation_page(validation: ValidationFact, title: str, small_cell: i
 def by_column(validation: ValidationFact) -> list[tuple[str, list[CheckFact], list[ObservedCount]]]:
     """Checks and counts by column, those with failures first, else in recorded order, and so within each."""
     groups = []
-    for column in dict.fromkeys(one.column for one in (*validation.checks, *validation.observed)):
+    columns = [check.column for check in validation.checks] + [one.column for one in validation.observed]
+    for column in dict.fromkeys(columns):
         checks = [check for check in validation.checks if check.column == column]
         observed = [one for one in validation.observed if one.column == column]
         groups.append((column, sorted(checks, key=attrgetter("passed")), observed))
