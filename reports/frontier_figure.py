@@ -8,12 +8,11 @@ from reports import numbers
 from reports.charting import Figure
 from reports.gates import released_records
 from reports.grids import ATTACKED, EARNED, MOST_INK, grid
+from reports.methods import method_text
 from reports.smallcell import NO_FILE, SmallCellRule
 from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
 from tasks.decision.record import DecisionRecord
-from tasks.request.model import Method
 
-_WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 _LEAST_RANGE = 0.05
 """Payoffs over V that lie nearer together are shaded nearly alike."""
 _FINE = 5
@@ -79,7 +78,7 @@ def _caption(record: DecisionRecord, fact: FrontierFact) -> str:
     )
     method = record.risk.game.method if record.risk else ""
     games = numbers.integer(fact.games)
-    if method in _WITHOUT_STAKES:
+    if method and method_text(method).stakes == "none":
         return f"{caption}The file depends on no stakes, so that one served all points."
     if fact.games == len(fact.loss_factors):
         return f"{caption}V changes no choice of this method: {games} games, one for each L, gave all points."

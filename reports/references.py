@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
 from tasks.decision.record import DecisionRecord
+from tasks.generalization.constraints.registry import PRIVACY_MODELS
 from tasks.request.model import MaskingName
 
 _ADDRESS = "45 CFR 164.514. Other requirements relating to uses and disclosures of protected health information."
@@ -37,14 +38,6 @@ _K_ANONYMITY = (
     "Proceedings of PASSAT 2012.",
     "Sweeney L (2002). Achieving k-anonymity privacy protection using generalization and suppression. International "
     "Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), 571–588.",
-)
-_DIVERSITY = (
-    "Machanavajjhala A, Kifer D, Gehrke J, Venkitasubramaniam M (2007). l-Diversity: privacy beyond k-anonymity. ACM "
-    "Transactions on Knowledge Discovery from Data 1(1), 3.",
-)
-_CLOSENESS = (
-    "Li N, Li T, Venkatasubramanian S (2007). t-Closeness: privacy beyond k-anonymity and l-diversity. Proceedings of "
-    "ICDE 2007.",
 )
 _LOSS_BY_METRIC = {
     "discernibility": (
@@ -162,8 +155,7 @@ def _of_k_anonymity(fact: KAnonymityFact | None) -> tuple[_Group, ...]:
     return (
         _Group(used=True, papers=_K_ANONYMITY),
         _Group(used=True, papers=_LOSS_BY_METRIC.get(fact.metric, ())),
-        _Group("diversity" in fact.kinds, _DIVERSITY),
-        _Group("closeness" in fact.kinds, _CLOSENESS),
+        *(_Group(model.term in fact.kinds, model.sources) for model in PRIVACY_MODELS),
     )
 
 

@@ -279,7 +279,7 @@ def _utility(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
 
 def _searched(setting: Setting, recipient: Recipient, name: str) -> Assessed:
     from flows.cli.assessed_solvers import search_tables  # noqa: PLC0415  imports solvers
-    from tasks.generalization.solvers import search_games  # noqa: PLC0415
+    from tasks.generalization.paper_searches import search_games  # noqa: PLC0415
 
     searches = search_games(setting.table, payoffs_of(recipient), weights_of(setting.loaded.request), name)
     return Assessed([asdict(one) for one in searches], search_tables(recipient.id, name, searches))

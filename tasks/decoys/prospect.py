@@ -16,7 +16,7 @@ from tasks.decoys.offer import first_of, ranked, real_classes
 from tasks.decoys.planting import Asked, missing_limit, of_others, plan
 from tasks.decoys.removal import Ground, ground
 from tasks.decoys.stage import Copies
-from tasks.generalization.kanonymity import search
+from tasks.generalization.kanonymity.optimum import search
 from tasks.request.model import DecoyPolicy
 
 MINIMA = (3, 5, 10, 15)

@@ -77,9 +77,7 @@ def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
     """Names of the columns that ``code_columns`` codes, in the order of the request."""
     known = {name for name, probability in known_probabilities(request).items() if probability > 0}
     demands = request.policy.generalization.k_anonymity
-    demanded = set[str]()
-    if demands is not None:
-        demanded = {one.attribute for one in demands.diversity} | {one.attribute for one in demands.closeness}
+    demanded = {one.attribute for _, _, one in demands.of_attributes} if demands else set[str]()
     wanted = known.union(weighed_attributes(request), request.policy.linkage.known or (), demanded)
     wanted -= set(request.quasi_identifiers)
     return tuple(name for name in request.attributes if name in wanted)
@@ -93,7 +91,7 @@ def weighed_attributes(request: ReleaseRequest) -> dict[str, Sensitivity]:
 def ordered_attributes(request: ReleaseRequest) -> frozenset[str]:
     """Names of the attributes whose order counts, by which their codes grow."""
     demands = request.policy.generalization.k_anonymity
-    return frozenset(one.attribute for one in demands.closeness if one.ordered) if demands else frozenset()
+    return frozenset(one.attribute for _, _, one in demands.of_attributes if one.ordered) if demands else frozenset()
 
 
 def code_column(

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.assessments.identity.budget_fact import BudgetFact
-from tasks.assessments.identity.uncertain.declared import uncertainty
+from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
 from tasks.decision.veil import veiled_uncertainty
-from tasks.generalization.budget.rounding import within
-from tasks.generalization.budget.terms import ATTACKED, REIDENTIFICATIONS
+from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, within
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.setting import follower_of
 from tasks.microdata.tuples import Counts
@@ -59,9 +58,7 @@ def promised_today(delivered: Delivered, today: Today) -> Promised:
         used = used_today(budget, follower, people, records)
         limits = budget_gates(used, int(people.min()), record.dataset.rows_in)
     draws = generator_of(delivered, f"uncertain terms {recipient.id}")
-    found = uncertainty(
-        copy.table, request, recipient, copy.played, copy.kept, rng=draws, collected=record.dataset.rows_in
-    )
+    found = uncertainty(copy.table, request, recipient, copy.played, copy.kept, draws, collected=record.dataset.rows_in)
     return Promised(
         budget=tuple(map(rounded, limits)) if decoyed else limits,
         uncertainty=veiled_uncertainty(found) if decoyed and found is not None else found,

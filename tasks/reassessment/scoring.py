@@ -19,7 +19,7 @@ from tasks.assessments.combined.combined_score import gate_figures as combined_f
 from tasks.assessments.identity.assessment import UNCERTAINTY
 from tasks.assessments.identity.identity import risk_view, transparent_risk
 from tasks.assessments.identity.score import gate_figures
-from tasks.assessments.identity.uncertain.fact import gate_figures as uncertain_figures
+from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.assessments.sequential.sequential import beliefs

@@ -141,7 +141,7 @@ def _of_k_anonymity(demands: KAnonymity) -> Iterator[str]:
     """Terms that have no effect beside the other demands."""
     place = "policy.generalization.k_anonymity"
     optional = [name for name in ("suppression_limit", "metric", "local_recoding") if name in demands.model_fields_set]
-    if demands.k == 1 and demands.people is None and not (demands.diversity or demands.closeness):
+    if demands.k == 1 and demands.people is None and not demands.of_attributes:
         if optional:
             yield f"{place} ({_listed(optional)}) is not used; every class has one record, and nothing else is demanded"
     elif demands.local_recoding and demands.suppression_limit == 0:

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.special import logit
+from tasks.generalization.penalty_map import penalty_map
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.partition import partition
-from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
 from tasks.request.model import Method

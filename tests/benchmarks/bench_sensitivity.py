@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from tasks.generalization.sensitivity.made import Made, made
+from tasks.generalization.sensitivity.robustness import robustness
+from tasks.generalization.sensitivity.study import POINTS, study
+from tasks.generalization.sensitivity.terms import Stakes, around
 
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import play
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.made import Made, made
-from tasks.generalization.sensitivity.robustness import robustness
 from tasks.generalization.sensitivity.staircase import Staircases, staircases
-from tasks.generalization.sensitivity.study import POINTS, study
 from tasks.generalization.sensitivity.sweep import Means, sweep
-from tasks.generalization.sensitivity.terms import Stakes, around
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
 from tests.benchmarks import adult

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tasks.generalization.penalty_map import penalty_map
 
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
 from tasks.request.model import Method
 from tests.benchmarks.bench_followers import DETECTIONS, INSURER, PENALTIES, RECIPIENTS, planner

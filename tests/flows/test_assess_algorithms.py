@@ -84,7 +84,7 @@ def test_the_names_are_those_of_the_registries() -> None:
     from flows.cli.assess import ALGORITHM_NAMES, Assessment
     from tasks.assessments.linkage.families import DISTANCES
     from tasks.assessments.sequential.solvers import SOLVERS as PLANS
-    from tasks.generalization.solvers import SOLVERS as SEARCHES
+    from tasks.generalization.paper_searches import SOLVERS as SEARCHES
 
     registries = {Assessment.GAME: SEARCHES, Assessment.FMDP: PLANS, Assessment.LINKAGE: DISTANCES}
     assert {method: names for method, (_, names) in ALGORITHM_NAMES.items()} == {

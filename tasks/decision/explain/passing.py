@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.uncertain.declared import case_of
+from tasks.assessments.identity.uncertain.release import uncertain_release
 from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.verdict import estimated
 from tasks.generalization.play import CountIndex, Generalization
@@ -73,12 +73,12 @@ class Passings:
         """
         key = _scope(request, recipient, outcome)
         if key not in self._found and anew:
-            case = case_of(self.table, request, recipient, played, kept)
-            if case is None:
+            release = uncertain_release(self.table, request, recipient, played, kept)
+            if release is None:
                 return None
             draws = request.policy.sensitivity.draws
-            found = estimated(case, draws, min(_FEWER, draws), np.random.default_rng(_SEED))
-            self._found[key] = Passing(found.low, estimated=bool(case.drawn))
+            found = estimated(release, draws, min(_FEWER, draws), np.random.default_rng(_SEED))
+            self._found[key] = Passing(found.low, estimated=bool(release.drawn))
         return self._found.get(key)
 
 

@@ -34,13 +34,12 @@ from tasks.decision.explain.result import Figures
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
 from tasks.generalization.game import Follower, Payoffs
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.setting import follower_of, table_under, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 
-_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
-_WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 _LEAST_SHARED_BENEFIT = 1.0
 _KEPT_BYTES = 256 * 2**20
 _FEWEST_KEPT = 4
@@ -163,12 +162,12 @@ class Plays:
         policy = request.policy.generalization
         k = None if policy.k_anonymity is None else policy.k_anonymity.k
         game: Key = (method, policy.cell_weights, k, *weights_of(request).tolist())
-        if method in _WITHOUT_STAKES:
+        if METHODS[method].stakes == "none":
             return game, game
         if not isinstance(payoffs, Payoffs):
             return (*game, payoffs), (*game, payoffs)
         safe = safe_people(payoffs, self.table.population.total)
-        if method in _NO_ATTACK:
+        if METHODS[method].stakes == "loss":
             exact = (*game, safe, payoffs.benefit)
             return (*game, safe) if payoffs.benefit >= _LEAST_SHARED_BENEFIT else exact, exact
         exact = (*game, safe, payoffs.benefit, payoffs.loss)
