@@ -4,6 +4,8 @@
 .PHONY: help setup demo browser test test-all golden crashes lint dependencies advisories format bench scale docs schemas lock clean
 
 BIN = .venv/bin
+# Tests start many processes, which should find the modules compiled, whatever the environment says.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
 READY = .venv/.ready
 
 help:
@@ -37,10 +39,10 @@ demo: setup
 	@$(BIN)/releasegate release examples/adult-tn/request.yaml --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-all: setup
-	RELEASEGATE_FULL_TESTS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	RELEASEGATE_FULL_TESTS=1 $(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
 
 golden: setup
 	@$(BIN)/python -m tests.golden
@@ -87,7 +89,7 @@ scale: setup
 	SCALE=$(SCALE) $(BIN)/python -m tests.benchmarks scale
 
 docs: setup
-	$(BIN)/pytest tests/docs
+	$(PYTEST) tests/docs
 
 schemas: setup
 	$(BIN)/python -m flows.schemas

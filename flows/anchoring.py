@@ -19,7 +19,7 @@ from tasks.core.errors import SignatureRefused, TamperingFound, WorkspaceError
 from tasks.decision.record import SCHEMA_VERSION
 from tasks.delivery.signed import SIGNED
 from tasks.delivery.verification import DECISIONS, RELEASE_ID
-from tasks.ledger.anchors import Anchor
+from tasks.ledger.chain import Anchor
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEAD = re.compile(rb'"prev_record_sha256":"([0-9a-f]{64})"')  # in canonical JSON; within a text its quotes are escaped

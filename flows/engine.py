@@ -19,7 +19,8 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from types import FrameType
 
 from tasks.core.errors import StageFailed
 
-_HERE = Path(__file__).resolve().parent
+FLOWS = Path(__file__).resolve().parent
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _SERIALIZER = {
@@ -54,13 +55,32 @@ _IDLE_SERVICES = (
 
 @dataclass(frozen=True)
 class Engine:
-    """A running embedded server."""
+    """An embedded server, which starts while its user does something else."""
 
     api_url: str
-    process_id: int
     home: Path
     """Folder of its database, results and log."""
-    seconds_to_start: float
+    process: "subprocess.Popen[bytes]"
+    deadline: float
+    """By the monotonic clock."""
+    ends: ExitStack
+    """Undoes everything at the end."""
+
+    def wait(self) -> None:
+        """Wait until the server answers; then Prefect in this process uses it.
+
+        Raises
+        ------
+        StageFailed
+            If the server does not start, or not in time.
+        """
+        self.ends.enter_context(_client_settings())
+        while not is_healthy(self.api_url, {}):
+            if self.process.poll() is not None:
+                raise _not_started(self.home, f"it ended with exit code {self.process.returncode}")
+            if time.monotonic() > self.deadline:
+                raise _not_started(self.home, "no answer in time")
+            time.sleep(_POLL_SECONDS)
 
 
 def template_database() -> Path:
@@ -69,19 +89,20 @@ def template_database() -> Path:
 
 
 @contextmanager
-def prefect_server(
-    home: Path,
-    *,
-    results: Path | None = None,
-    meanwhile: Callable[[], object] | None = None,
-    timeout_seconds: float = 180.0,
-) -> Iterator[Engine]:
-    """Run flows on an embedded Prefect server.
+def prefect_server(home: Path) -> Iterator[Engine]:
+    """Run flows on an embedded Prefect server, which answers from the beginning; see `starting_server`."""
+    with starting_server(home) as engine:
+        engine.wait()
+        yield engine
 
-    Inside the context Prefect's settings point at the server, in this process and in those it starts; afterwards they
-    are as before. The server stops at the end, also after an exception, Ctrl-C or SIGTERM, and is ended by the system
-    when this process is killed. Enter it from the main thread: on Linux the server ends with the thread it was
-    started from.
+
+@contextmanager
+def starting_server(home: Path, results: Path | None = None, *, timeout_seconds: float = 180.0) -> Iterator[Engine]:
+    """Start an embedded Prefect server, which can be used after ``Engine.wait``.
+
+    Inside the context the environment points at the server; afterwards it is as before. The server stops at the end,
+    also after an exception, Ctrl-C or SIGTERM, and is ended by the system when this process is killed. Enter it from
+    the main thread: on Linux the server ends with the thread it was started from.
 
     Parameters
     ----------
@@ -89,17 +110,9 @@ def prefect_server(
         Folder of the workspace for the server's database and log; made if absent.
     results : Path, optional
         Folder for the results of stages, ``results`` in `home` where not given; one a run, so that they go with it.
-    meanwhile : callable, optional
-        Called while the server starts, with Prefect's settings in place: the place for slow imports.
     timeout_seconds : float
         Longest wait for the server.
-
-    Raises
-    ------
-    StageFailed
-        If the server does not start, or not in time.
     """
-    started = time.monotonic()
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     start_from_template(home)
@@ -107,43 +120,92 @@ def prefect_server(
     discard_foreign_results(results)
     with ExitStack() as stack:
         stack.enter_context(_sigterm_unwinds())
-        listening = stack.enter_context(closing(socket.socket()))
-        listening.bind(("127.0.0.1", 0))
-        settings = _settings(home, results, listening.getsockname()[1])
-        stack.enter_context(_global_settings_kept())
-        stack.enter_context(environment_of(settings))
-        process = _spawn(home, listening)
+        listening = stack.enter_context(bound_socket(None))
+        api_url = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
+        password = new_password()
+        settings = client_settings(home, api_url, results) | {"PREFECT_API_AUTH_STRING": password}
+        stack.enter_context(environment_of(settings | server_settings(home, password, _IDLE_SERVICES)))
+        process = spawn(home, "server.log", "server_process.py", os.environ, listening.fileno())
         stack.callback(_stop, process)
         listening.close()
-        stack.enter_context(_client_settings())
-        if meanwhile is not None:
-            meanwhile()
-        _wait_until_healthy(settings["PREFECT_API_URL"], process, home, started + timeout_seconds)
-        yield Engine(settings["PREFECT_API_URL"], process.pid, home, time.monotonic() - started)
+        yield Engine(api_url, home, process, time.monotonic() + timeout_seconds, stack)
 
 
-def _settings(home: Path, results: Path, port: int) -> dict[str, str]:
-    """Environment of the server and of its clients."""
-    password = f"releasegate:{secrets.token_urlsafe(24)}"
+def client_settings(home: Path, api_url: str, results: Path) -> dict[str, str]:
+    """Environment of all processes that use a Prefect server; they send nothing anywhere else."""
     return {
         "DO_NOT_TRACK": "1",
         "PREFECT_HOME": str(home),
-        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
-        "PREFECT_API_AUTH_STRING": password,
+        "PREFECT_API_URL": api_url,
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_LOGGING_TO_API_ENABLED": "false",
+        "PREFECT_LOGGING_SETTINGS_PATH": str(FLOWS / "logging.yml"),
+        "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
+        "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(results),
+    }
+
+
+def server_settings(home: Path, password: str, idle_services: Iterable[str]) -> dict[str, str]:
+    """Further environment of a server of our own."""
+    return {
         "PREFECT_SERVER_API_AUTH_STRING": password,
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_UI_ENABLED": "false",
         "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
         "PREFECT__SERVER_EPHEMERAL": "1",
         "PREFECT__SERVER_FINAL": "1",
-        **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _IDLE_SERVICES},
-        "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(results),
-        "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
-        "PREFECT_LOGGING_TO_API_ENABLED": "false",
-        "PREFECT_LOGGING_SETTINGS_PATH": str(_HERE / "logging.yml"),
+        **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in idle_services},
     }
+
+
+def new_password() -> str:
+    """A password for a server of our own."""
+    return f"releasegate:{secrets.token_urlsafe(24)}"
+
+
+def bound_socket(port: int | None) -> socket.socket:
+    """A socket on the loopback interface, at any free port where none is given."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1", port or 0))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def spawn(
+    home: Path, log: str, script: str, environment: Mapping[str, str], *descriptors: int
+) -> "subprocess.Popen[bytes]":
+    """Start a child in a session of its own, with a pipe that closes when this process ends; Ctrl-C reaches it not."""
+    with os.fdopen(os.open(home / log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and file
+            [sys.executable, "-P", str(FLOWS / script), *(str(one) for one in (*descriptors, os.getpid()))],
+            env=dict(environment),
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=descriptors,
+            start_new_session=True,
+        )
+
+
+def is_healthy(api_url: str, settings: Mapping[str, str]) -> bool:
+    """Whether a Prefect server answers, asked with the credentials in Prefect's settings."""
+    headers = {}
+    if "PREFECT_API_KEY" in settings:
+        headers["Authorization"] = f"Bearer {settings['PREFECT_API_KEY']}"
+    elif "PREFECT_API_AUTH_STRING" in settings:
+        headers["Authorization"] = "Basic " + b64encode(settings["PREFECT_API_AUTH_STRING"].encode()).decode()
+    try:
+        request = urllib.request.Request(f"{api_url}/health", headers=headers)  # noqa: S310 - checked, or our own
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - checked, or our own
+            return bool(answer.status == 200)
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -164,6 +226,7 @@ def environment_of(settings: Mapping[str, str]) -> Iterator[None]:
 @contextmanager
 def _client_settings() -> Iterator[None]:
     """Make Prefect in this process follow the environment, also where it was imported before."""
+    before = getattr(sys.modules.get("prefect.context"), "GLOBAL_SETTINGS_CONTEXT", None)
     import prefect.context  # noqa: PLC0415 - reads its settings on import
     from prefect.events.worker import EventsWorker  # noqa: PLC0415
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
@@ -179,31 +242,8 @@ def _client_settings() -> Iterator[None]:
                 yield
             finally:
                 EventsWorker.drain_all(timeout=_STOP_SECONDS)
-
-
-@contextmanager
-def _global_settings_kept() -> Iterator[None]:
-    """Give threads that have no settings of their own back, at the end, what they had where servers are nested."""
-    before = getattr(sys.modules.get("prefect.context"), "GLOBAL_SETTINGS_CONTEXT", None)
-    try:
-        yield
-    finally:
-        if before is not None:
-            setattr(sys.modules["prefect.context"], "GLOBAL_SETTINGS_CONTEXT", before)  # noqa: B010 - a module's
-
-
-def _spawn(home: Path, listening: socket.socket) -> "subprocess.Popen[bytes]":
-    """Start the server in a session of its own, so that Ctrl-C reaches it only through us."""
-    with (home / "server.log").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter and file
-            [sys.executable, "-P", _HERE / "server_process.py", str(listening.fileno()), str(os.getpid())],
-            cwd=home,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            pass_fds=[listening.fileno()],
-            start_new_session=True,
-        )
+                if before is not None:  # threads without settings of their own have the outer server's again
+                    prefect.context.GLOBAL_SETTINGS_CONTEXT = before
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
@@ -216,24 +256,6 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     finally:
         if process.stdin is not None:
             process.stdin.close()
-
-
-def _wait_until_healthy(api_url: str, process: "subprocess.Popen[bytes]", home: Path, deadline: float) -> None:
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise _not_started(home, f"it ended with exit code {process.returncode}")
-        if _is_healthy(api_url):
-            return
-        time.sleep(_POLL_SECONDS)
-    raise _not_started(home, "no answer in time")
-
-
-def _is_healthy(api_url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{api_url}/health", timeout=5) as answer:  # noqa: S310 - our own http address
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 def _not_started(home: Path, got: str) -> StageFailed:

@@ -8,67 +8,43 @@ The steps of one call, in order:
 3. Finish or discard what an earlier, interrupted run of the same release left.
 4. Copy every input into the run's private folder; each must still be the one that the release is named by. Run the
    pipeline on the copies; stages that an interrupted run has finished are not repeated.
-5. Lay out and seal the bundle in the private folder.
-6. Record decisions, releases, what they supersede and the seal in one ledger transaction; then move the bundle to its
-   place.
+5. Seal, record and publish the bundle (``flows.publishing``).
 """
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import (
-    Case,
-    cases_of,
-    drop_kept,
-    drop_pending,
-    finish_additions,
-    open_release,
-    pending_key,
-    settled_cases,
-)
-from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
-from flows.engine import prefect_server
+from flows.cases import Case, cases_of, drop_kept, drop_pending, finish_additions, open_release, settled_cases
+from flows.earlier import decoys_to_continue, what_was_asked
+from flows.engine import starting_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.overriding import Named, check_unused, last_decided, named
+from flows.overriding import Named, last_decided, named
 from flows.pipeline.run import Asked, Run, Take
 from flows.progress import step
-from flows.superseding import forget_superseded, supersede, what_is_superseded
+from flows.superseding import what_is_superseded
 from flows.workspace import Workspace, open_workspace
-from tasks.core.artifact import checked, written
-from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
-from tasks.core.files import file_sha256
 from tasks.core.guard import disk_full, guarded
 from tasks.core.seed import seed_commitment
-from tasks.decision import bodies
-from tasks.decision.changes import Author, Step, change
-from tasks.decision.context import CONTEXT, DecisionContext
+from tasks.decision.assemble import CONTEXT, DecisionContext
 from tasks.decision.overrides import is_of
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed, utc_day
-from tasks.delivery.bundle import publish, recover, seal
+from tasks.delivery.bundle import recover
 from tasks.delivery.manifest import printable
-from tasks.delivery.pending import seal_folder
-from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.counting.by_dask import check_cluster
-from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.prepared import load
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import ReleaseRequest
 from tasks.request.snapshot import take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
@@ -97,15 +73,51 @@ class Outcome:
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
 
 
+@dataclass(frozen=True)
+class _GateCall:
+    """One call of the gate: a request, the release that it names, and where both are recorded."""
+
+    workspace: Workspace
+    ledger: Ledger
+    loaded: LoadedRequest
+    inputs: Inputs
+    named: Named
+    clock: Clock
+
+    @property
+    def release_id(self) -> str:
+        return self.named.release_id
+
+    @property
+    def recipients(self) -> list[str]:
+        """Ids of all recipients of the request."""
+        return [recipient.id for recipient in self.loaded.request.recipients]
+
+    @property
+    def decided(self) -> list[str]:
+        """Those to decide for: under overrides, those whose gates were overridden."""
+        return sorted(self.named.recipients) or self.recipients
+
+
 @contextmanager
 def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
-    """A Prefect server of our own, and worker processes, for as long as one release runs."""
+    """A Prefect server of our own, and worker processes, for as long as one release runs.
+
+    Both start in the background; the first stage waits for them.
+    """
     from flows.pipeline.workers import working  # noqa: PLC0415
 
-    with working() as workers, prefect_server(home, results=results, meanwhile=_slow_imports):
-        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
+    with starting_server(home, results) as server, working() as workers:
 
-        yield partial(take_with, workers)
+        def take(run: Run, asked: Asked) -> dict[str, Any]:
+            import prefect  # noqa: F401, PLC0415  while the server starts
+
+            from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
+
+            server.wait()
+            return take_with(workers, run, asked)
+
+        yield take
 
 
 def run_release(
@@ -169,28 +181,17 @@ def run_release(
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
                 # The process that was waited for may have used the overrides that name this release.
                 if named(ledger, of_inputs, utc_day(clock())) == now:
-                    return _settled(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine, dask=dask)
+                    return _settled(_GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
 
 
-def _settled(
-    workspace: Workspace,
-    ledger: Ledger,
-    loaded: LoadedRequest,
-    inputs: Inputs,
-    now: Named,
-    *,
-    clock: Clock,
-    engine: Engine,
-    dask: str | None,
-) -> Outcome:
+def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
-    _recover(workspace, ledger, now.release_id)
-    if workspace.bundle(now.release_id).exists():
-        return _decided(workspace, ledger, loaded, now, clock())
-    made = _run(workspace, ledger, loaded, inputs, now, clock=clock, engine=engine, dask=dask)
-    if now.overrides:
-        whole = _decided(workspace, ledger, loaded, now, clock())
-        return replace(whole, repeated=False, positions=made.positions)
+    _recover(call.workspace, call.ledger, call.release_id)
+    if call.workspace.bundle(call.release_id).exists():
+        return _decided(call)
+    made = _run(call, engine, dask)
+    if call.named.overrides:
+        return replace(_decided(call), repeated=False, positions=made.positions)
     return made
 
 
@@ -199,249 +200,93 @@ def _recover(workspace: Workspace, ledger: Ledger, name: str) -> None:
     recover(workspace.releases, workspace.staging / name, ledger)
 
 
-def _run(
-    workspace: Workspace,
-    ledger: Ledger,
-    loaded: LoadedRequest,
-    inputs: Inputs,
-    identity: Named,
-    *,
-    clock: Clock,
-    engine: Engine,
-    dask: str | None,
-) -> Outcome:
-    name = identity.release_id
-    requested_at = _requested(ledger, loaded, inputs, identity, clock())
+def _run(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
+    workspace, ledger, name = call.workspace, call.ledger, call.release_id
+    requested_at = _requested(call)
     try:
         with guarded("release"):
-            _check_named(identity)
-            _check_overrides(workspace, ledger, identity, clock())
+            _check_named(call.named)
+            _check_overrides(call)
             check_open(ledger.entries(release_id=name))
-            if dask is not None:
-                check_cluster(dask)
-            circumstances = DecisionContext(
-                release_id=name,
-                request_sha256=loaded.sha256,
-                dataset_sha256=inputs.dataset_sha256,
-                population_sha256=inputs.population_sha256,
-                code=code_fact(),
-                seed_commitment_sha256=seed_commitment(workspace.key_file, identity.inputs),
-                requested_at=requested_at,
-                decided_at=clock(),
-                prev_record_sha256=ledger.head().sha256,
-                inputs_id=identity.inputs if identity.overrides else None,
-                overrides=identity.overrides,
-                supersedes=what_is_superseded(workspace, ledger, loaded, name, clock()),
-            )
-            everybody = tuple(recipient.id for recipient in loaded.request.recipients)
+            context = _context(call, requested_at)
             asked = Asked(
-                recipients=everybody,
-                decided=tuple(sorted(identity.recipients)) or everybody,
-                decoys=decoys_to_continue(workspace, ledger, loaded, inputs),
-                context=CONTEXT.dump_python(circumstances, mode="json"),
+                recipients=call.recipients,
+                decided=call.decided,
+                decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
+                context=CONTEXT.dump_python(context, mode="json"),
             )
-            finished = _taken(workspace, loaded, inputs, asked, identity, engine=engine, dask=dask)
-            decoys_to_continue(workspace, ledger, loaded, inputs)
-            outcome = _publish(workspace, ledger, loaded, finished, circumstances)
+            return _taken(call, asked, context, engine, dask)
     except ReleasegateError as error:
-        told = _disk_full_instead(error, workspace)
-        _record_error(ledger, name, told, clock())
-        if not isinstance(told, WorkspaceError):
+        shown = _disk_full_instead(error, workspace)
+        _record_error(ledger, name, shown, call.clock())
+        if not isinstance(shown, WorkspaceError):
             workspace.clear_run(name)
-            _drop_undecided(workspace, ledger, loaded, name)
-        raise told from None
-    return outcome
+            _drop_undecided(call)
+        raise shown from None
 
 
-def _drop_undecided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str) -> None:
-    """Keep no file of a release whose decision was refused after it was laid out."""
-    with suppress(ReleasegateError):
-        if not ledger.entries(release_id=name, event=Event.DECIDED):
-            shutil.rmtree(workspace.staging / name, ignore_errors=True)
-            for recipient in loaded.request.recipients:
-                drop_pending(workspace, name, recipient.id)
-                drop_kept(workspace, name, recipient.id)
-
-
-def _taken(
-    workspace: Workspace,
-    loaded: LoadedRequest,
-    inputs: Inputs,
-    asked: Asked,
-    identity: Named,
-    *,
-    engine: Engine,
-    dask: str | None,
-) -> dict[str, Any]:
-    """Make the private copies of all inputs, and run the pipeline on them."""
-    folder = workspace.run(identity.release_id)
-    run = Run(identity.release_id, identity.inputs, str(folder), str(workspace.key_file), dask)
-    take_snapshot(loaded, inputs.by_place, run.snapshot)
-    step("starting the orchestrator")
-    with engine(workspace.orchestrator, folder / "results") as take:
-        return take(run, asked)
-
-
-def _slow_imports() -> None:
-    """Import the modules that the flow needs, while the server starts."""
-    import flows.pipeline.orchestrated  # noqa: F401, PLC0415
-
-
-def _publish(
-    workspace: Workspace,
-    ledger: Ledger,
-    loaded: LoadedRequest,
-    finished: dict[str, Any],
-    circumstances: DecisionContext,
-) -> Outcome:
-    from reports.validation_page import render_validation_page  # noqa: PLC0415
-
-    step("sealing and publishing the bundle")
-    name = circumstances.release_id
-    staged = workspace.staging / name / name
-    recipients = [_recipient_files(files) for files in finished["recipients"].values()]
-    records = tuple(files.record for files in recipients)
-    page = render_validation_page(records[0].validation, loaded.request.title, loaded.request.policy.small_cell)
-    hierarchies = load(checked(finished["prepared"])).hierarchies
-    with _fresh(staged):
-        lay_out(staged, loaded.request, recipients, hierarchies, page)
-        for files in recipients:
-            if files.record.decision is Verdict.AWAITING_REVIEW:
-                _keep_sealed(workspace, loaded.request, files, hierarchies)
-            if files.record.decision is not Verdict.BLOCKED:
-                _keep_for_reassessment(workspace, files.record, finished["recipients"][files.record.recipient.id])
-        positions = _keep_positions(workspace, name, checked(finished["validation"]["positions"]))
-        manifest = seal(staged)
-        verify_bundle(staged, None)
-    standings = {}
-    with ledger.transaction():
-        check_unused(ledger, circumstances.overrides, circumstances.decided_at)
-        for record in records:
-            _append(ledger, record, [(Event.DECIDED, bodies.decided(record))])
-        for record in records:
-            released = [(Event.RELEASED, _released(record))] if record.decision is Verdict.APPROVED else []
-            standings[record.recipient.id] = _append(ledger, record, released)
-            if released:
-                check_still_apart(ledger, name)
-                supersede(workspace, ledger, record, circumstances.decided_at)
-        ledger.append(
-            Event.PUBLISHED,
-            release_id=name,
-            recipient=None,
-            actor=actor(),
-            body=bodies.published(manifest.sha256),
-            at=circumstances.decided_at,
-        )
-    publish(staged, workspace.bundle(name))
-    _clear(workspace, name)
-    forget_superseded(workspace, {one.recipient.id: one for one in records if one.decision is Verdict.APPROVED})
-    return Outcome(name, workspace.bundle(name), records, repeated=False, standings=standings, positions=positions)
-
-
-def _released(record: DecisionRecord) -> dict[str, object]:
-    if record.dataset.output_sha256 is None:
-        raise StageFailed(
-            "an approved release has no file",
-            where=record.recipient.id,
-            expected="the hash of the file that was written and scored again",
-            got="none",
-            fix="nothing is released; report this message",
-        )
-    return bodies.released(record.dataset.output_sha256, record.delivered_sha256)
-
-
-def _keep_sealed(
-    workspace: Workspace, request: ReleaseRequest, files: RecipientFiles, hierarchies: dict[str, Hierarchy]
-) -> None:
-    """Keep what reviewers may still approve: complete, encrypted, and nowhere else."""
-    name, who = files.record.release_id, files.record.recipient.id
-    if files.released is None or file_sha256(files.released) != files.record.delivered_sha256:
-        raise StageFailed(
-            "a release that awaits review has no file, or another than was decided on",
-            where=who,
-            expected="the file that was written and scored again",
-            got="none" if files.released is None else "other bytes",
-            fix="run the release again",
-        )
-    delivery = workspace.run(name) / f"delivery-{who}"
-    with _fresh(delivery):
-        lay_out_delivery(delivery, request, files.record, hierarchies, files.released)
-        seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
-    shutil.rmtree(delivery)
-
-
-def _keep_for_reassessment(workspace: Workspace, record: DecisionRecord, files: dict[str, Any]) -> None:
-    """Keep what it takes to assess a copy again, before it can be released; it was sealed where it was made."""
-    if files["kept"] is None:
-        raise StageFailed(
-            "nothing is kept of a release to assess it again",
-            where=record.recipient.id,
-            expected="what was sealed when the file was written",
-            got="none",
-            fix="nothing is released; report this message",
-        )
-    with written(workspace.kept(record.release_id, record.recipient.id)) as partial:
-        shutil.copyfile(checked(files["kept"]), partial)
-        partial.chmod(0o600)
-
-
-def _clear(workspace: Workspace, name: str) -> None:
-    shutil.rmtree(workspace.staging / name, ignore_errors=True)
-    workspace.clear_run(name)
-
-
-@contextmanager
-def _fresh(folder: Path) -> Iterator[None]:
-    """A folder that is not there at the beginning, nor after an error."""
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _recipient_files(files: dict[str, Any]) -> RecipientFiles:
-    record_file = checked(files["record"])
-    return RecipientFiles(
-        record=DecisionRecord.model_validate_json(record_file.read_bytes()),
-        record_file=record_file,
-        report=checked(files["report"]),
-        certificate=checked(files["certificate"]) if files["certificate"] else None,
-        released=checked(files["released"]) if files["released"] else None,
+def _context(call: _GateCall, requested_at: datetime) -> DecisionContext:
+    return DecisionContext(
+        release_id=call.release_id,
+        request_sha256=call.loaded.sha256,
+        dataset_sha256=call.inputs.dataset_sha256,
+        population_sha256=call.inputs.population_sha256,
+        code=code_fact(),
+        seed_commitment_sha256=seed_commitment(call.workspace.key_file, call.named.inputs),
+        requested_at=requested_at,
+        decided_at=call.clock(),
+        prev_record_sha256=call.ledger.head().sha256,
+        inputs_id=call.named.inputs if call.named.overrides else None,
+        overrides=call.named.overrides,
+        supersedes=what_is_superseded(call.workspace, call.ledger, call.loaded, call.release_id, call.clock()),
     )
 
 
-def _keep_positions(workspace: Workspace, name: str, source: Path) -> Path | None:
-    """Row positions stay with the steward: in the private folder, never in the bundle."""
-    if not any(json.loads(source.read_bytes()).values()):
-        return None
-    target = _positions(workspace, name)
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    shutil.copyfile(source, target)
-    return target
+def _taken(call: _GateCall, asked: Asked, context: DecisionContext, engine: Engine, dask: str | None) -> Outcome:
+    """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
+    workspace, folder = call.workspace, call.workspace.run(call.release_id)
+    if dask is not None:
+        from tasks.microdata.counting.by_dask import check_cluster  # noqa: PLC0415
+
+        check_cluster(dask)
+    step("starting the orchestrator")
+    with engine(workspace.orchestrator, folder / "results") as take:
+        from flows.publishing import publish_release  # noqa: PLC0415  imports much, while the engine starts
+
+        run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
+        take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
+        finished = take(run, asked)
+    decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
+    step("sealing and publishing the bundle")
+    records, standings, positions = publish_release(workspace, call.ledger, call.loaded.request, finished, context)
+    bundle = workspace.bundle(call.release_id)
+    return Outcome(call.release_id, bundle, records, repeated=False, standings=standings, positions=positions)
 
 
-def _positions(workspace: Workspace, name: str) -> Path:
-    return workspace.private / "positions" / f"{name}.json"
+def _drop_undecided(call: _GateCall) -> None:
+    """Keep no file of a release whose decision was refused after it was laid out."""
+    with suppress(ReleasegateError):
+        if not call.ledger.entries(release_id=call.release_id, event=Event.DECIDED):
+            shutil.rmtree(call.workspace.staging / call.release_id, ignore_errors=True)
+            for recipient in call.recipients:
+                drop_pending(call.workspace, call.release_id, recipient)
+                drop_kept(call.workspace, call.release_id, recipient)
 
 
-def _decided(workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, now: Named, at: datetime) -> Outcome:
+def _decided(call: _GateCall) -> Outcome:
     """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
-    name = now.release_id
-    last = last_decided(ledger, now.inputs)
+    workspace, name, at = call.workspace, call.release_id, call.clock()
+    last = last_decided(call.ledger, call.named.inputs)
     cases: dict[str, Case] = {}
-    for release in sorted({last[recipient.id] for recipient in loaded.request.recipients if recipient.id in last}):
+    for release in sorted({last[recipient] for recipient in call.recipients if recipient in last}):
         with nullcontext() if release == name else workspace.alone(release):
             if release != name:
-                _recover(workspace, ledger, release)
-            verify_bundle(workspace.bundle(release), ledger)
-            found = settled_cases(workspace, ledger, release, at)
+                _recover(workspace, call.ledger, release)
+            verify_bundle(workspace.bundle(release), call.ledger)
+            found = settled_cases(workspace, call.ledger, release, at)
         cases |= {who: case for who, case in found.items() if last.get(who) == release}
-    _clear(workspace, name)
-    ordered = [cases[recipient.id] for recipient in loaded.request.recipients if recipient.id in cases]
-    positions = _positions(workspace, name)
-    return _as_it_stands(name, workspace, ordered, at, positions if positions.is_file() else None)
+    workspace.clear(name)
+    return _as_it_stands(name, workspace, [cases[who] for who in call.recipients if who in cases], at)
 
 
 def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
@@ -458,14 +303,12 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
     with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
         _recover(workspace, ledger, release_id)
     with open_release(release_id, workspace, at) as opened:
-        cases = list(opened.cases.values())
-    return _as_it_stands(release_id, workspace, cases, at, None)
+        return _as_it_stands(release_id, workspace, list(opened.cases.values()), at)
 
 
-def _as_it_stands(
-    name: str, workspace: Workspace, cases: Sequence[Case], at: datetime, positions: Path | None
-) -> Outcome:
+def _as_it_stands(name: str, workspace: Workspace, cases: Sequence[Case], at: datetime) -> Outcome:
     """Earlier decisions, and where they stand today."""
+    positions = workspace.positions(name)
     return Outcome(
         name,
         workspace.bundle(name),
@@ -473,7 +316,7 @@ def _as_it_stands(
         repeated=True,
         standings={case.recipient: case.standing for case in cases},
         lapsed={case.recipient: why for case in cases if (why := _no_longer(case, utc_day(at)))},
-        positions=positions,
+        positions=positions if positions.is_file() else None,
     )
 
 
@@ -497,53 +340,44 @@ def _check_named(now: Named) -> None:
         )
 
 
-def _check_overrides(workspace: Workspace, ledger: Ledger, now: Named, at: datetime) -> None:
+def _check_overrides(call: _GateCall) -> None:
     """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
-    for name in sorted({one.release_id for one in now.overrides}):
+    workspace, ledger = call.workspace, call.ledger
+    for name in sorted({one.release_id for one in call.named.overrides}):
         with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
             _recover(workspace, ledger, name)
             verify_bundle(workspace.bundle(name), ledger)
-            cases = cases_of(workspace.bundle(name), ledger, at)
-        for one in now.overrides:
+            cases = cases_of(workspace.bundle(name), ledger, call.clock())
+        for one in call.named.overrides:
             if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
                 raise TamperingFound(
                     "an override of gates is not what an officer could record",
                     where=f"ledger entry of {one.at:%Y-%m-%d %H:%M} about release {name[:12]}, {one.recipient}",
                     expected="closed gates of the blocked release, their figures, and the days that its policy gives",
-                    got="others",
+                    got="a different override",
                     fix="release nothing; find out who wrote this entry",
                 )
 
 
-def _requested(ledger: Ledger, loaded: LoadedRequest, inputs: Inputs, now: Named, at: datetime) -> datetime:
+def _requested(call: _GateCall) -> datetime:
     """Time of the request: that of the first run, where this one goes on after an interruption."""
-    name = now.release_id
-    earlier = ledger.entries(release_id=name)
+    at, loaded = call.clock(), call.loaded
+    earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at
-    ledger.append(
-        Event.REQUESTED,
-        release_id=name,
-        recipient=None,
-        actor=actor(),
-        body={
-            "title": loaded.request.title,
-            "requested_by": loaded.request.requested_by,
-            "request_path": printable(str(loaded.path.resolve())),
-            "request_sha256": loaded.sha256,
-            "roots": [printable(str(root)) for root in loaded.roots],
-            "recipients": sorted(now.recipients) or [recipient.id for recipient in loaded.request.recipients],
-            "code": code_fact().model_dump(mode="json"),
-            "overrides": [one.entry_sha256 for one in now.overrides],
-            **what_was_asked(loaded.request, inputs),
-        },
-        at=at,
-    )
+    body = {
+        "title": loaded.request.title,
+        "requested_by": loaded.request.requested_by,
+        "request_path": printable(str(loaded.path.resolve())),
+        "request_sha256": loaded.sha256,
+        "roots": [printable(str(root)) for root in loaded.roots],
+        "recipients": call.decided,
+        "code": code_fact().model_dump(mode="json"),
+        "overrides": [one.entry_sha256 for one in call.named.overrides],
+        **what_was_asked(loaded.request, call.inputs),
+    }
+    call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=actor(), body=body, at=at)
     return at
-
-
-def _append(ledger: Ledger, record: DecisionRecord, steps: Sequence[Step]) -> Standing:
-    return change(ledger, record, digest(record), steps, Author(actor(), record.decided_at))
 
 
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:

@@ -207,7 +207,7 @@ def _check_latest(ledger: Ledger, case: Case) -> None:
             where=f"release to {case.recipient}",
             expected="the last one",
             got=f"one after which {last} was decided",
-            fix="look at that release: releasegate review --show",
+            fix="look at that release: releasegate review",
         )
 
 

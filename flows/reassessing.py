@@ -19,14 +19,15 @@ reported, not executed.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 from flows.actor import Clock, actor, utc_now
 from flows.delivered import Departures, Left, left_at, settle
 from flows.ledger import open_ledger
 from flows.progress import step
-from flows.reassessing_copy import AS_ASKED, Case, Options
+from flows.reassessing_copy import AS_ASKED, CopyAgain, Options
 from flows.reassessment_records import keep_record, one_at_a_time
 from flows.recall import find_bundle
 from flows.workspace import Workspace
@@ -35,7 +36,7 @@ from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.decision import bodies
 from tasks.decision.verdict import utc_day
-from tasks.ledger.entry import Entry, Event
+from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment import dates
 from tasks.reassessment.record import Again, Reassessment
@@ -186,15 +187,15 @@ def _check(options: Options) -> None:
             where=str(options.population),
             expected="a table of counts, as CSV or Parquet",
             got="no such file",
-            fix="correct --population",
+            fix="name a file with --under that exists",
         )
 
 
 def next_due(ledger: Ledger, copy: Left) -> date:
     """The last day on which a copy may be assessed again without being late; today or before is due."""
-    last = _last(ledger, copy)
-    if last is not None:
-        return date.fromisoformat(str(last.body["next_due"]))
+    last = _last(ledger, copy, Event.REASSESSED)
+    if last:
+        return date.fromisoformat(str(last["next_due"]))
     return dates.due_on(utc_day(left_at(copy)), _days_then(ledger, copy))
 
 
@@ -202,41 +203,48 @@ def _reassessed(  # noqa: PLR0917
     workspace: Workspace, ledger: Ledger, departures: Departures, copy: Left, options: Options, clock: Clock
 ) -> Reassessed:
     step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
-    before, due, now = _before(ledger, copy), next_due(ledger, copy), clock()
+    due, now = next_due(ledger, copy), clock()
     late = max((utc_day(now) - due).days, 0)
+    before, path, repeated = _before(ledger, copy), None, False
+    decided = str(_last(ledger, copy, Event.DECIDED).get("record_sha256", ""))
+    verdict, changed, record = Again.CANNOT, list[str](), None
     try:
         with guarded("re-assessment"):
-            record = Case(workspace, ledger, departures, copy, options, now, before, due).record()
+            record = CopyAgain(workspace, ledger, departures, copy, options, now).record(before, due)
     except ReleasegateError as error:
-        told = (f"It could not be assessed again: {error.in_one_line()}",)
-        again = dates.due_on(utc_day(now), min(_TRY_AGAIN, _days_then(ledger, copy) or _TRY_AGAIN))
-        body = bodies.reassessed(
-            _decided_sha256(ledger, copy), Again.CANNOT, before, None, (), told, due, again, repeated=False
-        )
-        _append(ledger, copy, body, clock())
-        return Reassessed(copy.release_id, copy.recipient, Again.CANNOT, before, told, repeated=False, late=late)
+        because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
+        days = min(_TRY_AGAIN, _days_then(ledger, copy) or _TRY_AGAIN)
     with one_at_a_time(workspace):
-        before = _before(ledger, copy)  # another process may have assessed it meanwhile
-        record, path, repeated = keep_record(workspace, ledger, record.model_copy(update={"before": before}))
-        changed = [gate.id for gate in record.gates if gate.changed]
+        if record is not None:
+            before = _before(ledger, copy)  # another process may have assessed it meanwhile
+            record, path, repeated = keep_record(workspace, ledger, record.model_copy(update={"before": before}))
+            decided, verdict, because = record.inputs.record_sha256, record.verdict, record.because
+            changed, days = [gate.id for gate in record.gates if gate.changed], record.every_days
         body = bodies.reassessed(
-            record.inputs.record_sha256,
-            record.verdict,
+            decided,
+            verdict,
             before,
-            file_sha256(path),
+            None if path is None else file_sha256(path),
             changed,
-            record.because,
+            because,
             due,
-            dates.due_on(utc_day(now), record.every_days),
+            dates.due_on(utc_day(now), days),
             repeated=repeated,
         )
-        _append(ledger, copy, body, clock())
+        ledger.append(
+            Event.REASSESSED,
+            release_id=copy.release_id,
+            recipient=copy.recipient,
+            actor=actor(),
+            body=body,
+            at=clock(),
+        )
     return Reassessed(
         copy.release_id,
         copy.recipient,
-        record.verdict,
+        verdict,
         before,
-        record.because,
+        because,
         repeated=repeated,
         record=record,
         path=path,
@@ -246,30 +254,19 @@ def _reassessed(  # noqa: PLR0917
 
 def _before(ledger: Ledger, copy: Left) -> Again:
     """Verdict of the last re-assessment; before the first one, that the decision holds."""
-    last = _last(ledger, copy)
-    return Again.HOLDS if last is None else Again(str(last.body["verdict"]))
+    return Again(str(_last(ledger, copy, Event.REASSESSED).get("verdict", Again.HOLDS.value)))
 
 
-def _last(ledger: Ledger, copy: Left) -> Entry | None:
-    entries = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.REASSESSED)
-    return entries[-1] if entries else None
+def _last(ledger: Ledger, copy: Left, event: Event) -> Mapping[str, object]:
+    """Body of the last entry of an event on a copy; empty where there is none."""
+    entries = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=event)
+    return entries[-1].body if entries else {}
 
 
 def _days_then(ledger: Ledger, copy: Left) -> int:
     """Days between assessments, by the policy at the release; 0 where it states none."""
-    decided = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.DECIDED)
-    kept = decided[-1].body.get("determined") if decided else None
-    policy = kept.get("policy") if isinstance(kept, dict) else None
-    days = policy.get("reassess_days") if isinstance(policy, dict) else None
-    return days if isinstance(days, int) else 0
-
-
-def _decided_sha256(ledger: Ledger, copy: Left) -> str:
-    decided = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=Event.DECIDED)
-    return str(decided[-1].body.get("record_sha256", "")) if decided else ""
-
-
-def _append(ledger: Ledger, copy: Left, body: Mapping[str, object], at: datetime) -> None:
-    ledger.append(
-        Event.REASSESSED, release_id=copy.release_id, recipient=copy.recipient, actor=actor(), body=body, at=at
-    )
+    body: Any = _last(ledger, copy, Event.DECIDED)
+    try:
+        return int(body["determined"]["policy"]["reassess_days"])
+    except (KeyError, TypeError):
+        return 0

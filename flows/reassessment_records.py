@@ -13,10 +13,9 @@ from pathlib import Path
 
 from flows.locking import alone
 from flows.workspace import Workspace
-from tasks.core.artifact import written
 from tasks.core.canonical import canonical_json, digest
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.files import file_sha256
+from tasks.core.files import file_sha256, written
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger

@@ -14,8 +14,8 @@ from flows.ledger import open_ledger
 from flows.locking import alone, is_held
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
-from tasks.decoys.keys import VARIABLE, add_key, keep_newest_key
-from tasks.decoys.sealing import KeyRing, open_sealed
+from tasks.decoys.keys import VARIABLE, KeyRing, add_key, keep_newest_key
+from tasks.decoys.sealing import open_sealed
 from tasks.decoys.vault import Vault
 from tasks.ledger.entry import Event
 

@@ -190,7 +190,7 @@ def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Si
             where=where,
             expected=f"the key of fingerprint {found.fingerprint}",
             got="a different key",
-            fix="name the right file with --key-file",
+            fix="name the right file with RELEASEGATE_KEY_FILE",
         )
     return signer
 

@@ -18,7 +18,7 @@ from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.incident import Incident, incident_of_labels
 from tasks.decoys.lineage import lineages
-from tasks.decoys.manifest import Manifest, hierarchies_digest
+from tasks.decoys.manifest import DecoyManifest, hierarchies_digest
 from tasks.decoys.tracing import Trace, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
@@ -26,7 +26,7 @@ from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.arx import arx_file, read_arx
+from tasks.microdata.build import arx_file, read_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
@@ -215,7 +215,7 @@ def _population(
     return people, None
 
 
-def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequence[Hierarchy]) -> Manifest:
+def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequence[Hierarchy]) -> DecoyManifest:
     manifest = vault.open(release_id, commitment)
     if manifest.hierarchies != hierarchies_digest(hierarchies):
         raise TamperingFound(

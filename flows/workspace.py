@@ -114,9 +114,18 @@ class Workspace:
             waiting="waiting for another process that works on this release",
         )
 
+    def positions(self, release_id: str) -> Path:
+        """File with the row positions of validation failures."""
+        return self.private / "positions" / f"{release_id}.json"
+
     def clear_run(self, release_id: str) -> None:
         """Remove a run's intermediate files."""
         shutil.rmtree(self.run(release_id), ignore_errors=True)
+
+    def clear(self, release_id: str) -> None:
+        """Remove what a published release no longer needs."""
+        shutil.rmtree(self.staging / release_id, ignore_errors=True)
+        self.clear_run(release_id)
 
     def forget_abandoned(self) -> None:
         """Remove what interrupted runs have left: their copies of the inputs at once, all of it after a week."""

@@ -10,11 +10,9 @@ import pandas as pd
 
 from tasks.assessments.assessment import Effort, Finding
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.candidate.candidate import Candidate
+from tasks.candidate.source import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
-from tasks.generalization.setting import follower_of, game_table, played_against
-from tasks.masking.masked_columns import mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import frame_as_text
 from tasks.request.load import LoadedRequest, load_request
@@ -65,27 +63,17 @@ def assess(
     StageFailed
         If the frame cannot be generalized as demanded, or an assessment cannot be made.
     """
+
+    def randomness(purpose: str) -> np.random.Generator:
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{seed}\0{purpose}".encode()).digest()))
+
     with guarded("assessment"):
         loaded = _loaded(request, Path(folder), [Path(root) for root in roots])
-        whom, text = _recipient(loaded.request, recipient), frame_as_text(frame, loaded.request)
-        prepared = prepare(loaded, text)
-        index = game_table(loaded.request, prepared)
-        follower = follower_of(loaded.request, whom, index.population.total)
-
-        def randomness(purpose: str) -> np.random.Generator:
-            return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{seed}\0{purpose}".encode()).digest()))
-
-        candidate = Candidate(
-            request=loaded.request,
-            recipient=whom,
-            prepared=prepared,
-            index=index,
-            generalization=played_against(index, loaded.request, whom, follower),
-            masked=mask_columns(loaded.request, text, randomness),
-            source=lambda: text,
-            randomness=randomness,
-        )
+        whom = _recipient(loaded.request, recipient)
+        text = frame_as_text(frame, loaded.request)
+        source = CandidateSource(loaded.request, prepare(loaded, text), text, randomness)
         effort = Effort.FULL if compare else Effort.OWN
+        candidate = source.candidate(whom)
         return {assessment.id: assessment.assess(candidate, effort) for assessment in ASSESSMENTS}
 
 

@@ -13,22 +13,21 @@ Of three records whose second attribute was exchanged between two, only the unto
 from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
-from tasks.assessments.linkage.intersection import rank_swap_linkage, window_of
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import Learned, learn
-from tasks.assessments.linkage.probabilistic import Comparison, probabilistic_linkage
+from tasks.assessments.linkage.probabilistic import LevelComparison, probabilistic_linkage
+from tasks.assessments.linkage.within import rank_swap_linkage
 
 __all__ = [
-    "Comparison",
     "Files",
     "Kind",
     "Knowledge",
     "Learned",
+    "LevelComparison",
     "Linkage",
     "distance_linkage",
     "files_to_link",
     "learn",
     "probabilistic_linkage",
     "rank_swap_linkage",
-    "window_of",
 ]

@@ -6,15 +6,14 @@
 [2.0, 8.0, 2.0, 8.0]
 """
 
-from tasks.masking.masked import Masked, MaskingMethod
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
+from tasks.masking.method import Masked, MaskingMethod
+from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
 
 __all__ = [
     "AdditiveNoise",
-    "AttributeBlock",
     "BucketSwapping",
     "CorrelatedNoise",
     "DistributionSwapping",

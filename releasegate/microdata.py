@@ -9,7 +9,7 @@
 ([2, 1], [0, 1, 0])
 """
 
-from tasks.microdata.arx import read_arx, write_arx
+from tasks.microdata.build import read_arx, write_arx
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_codes, leaf_keys
 

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from reports import charting, numbers
 from reports.charting import AFTER, ALARM, BAND, BEFORE, BLUES, FAINT, INK, Figure
 from reports.linkage import NO_INTERVAL, LinkText, kind_title, link_text
-from reports.masking import masking_text
+from reports.masking import masking_method
 from reports.smallcell import SmallCellRule
 from tasks.assessments.linkage.facts import AttackFact, LearnedFact, LinkageFact, PartialKnowledgeFact
 from tasks.assessments.utility.facts import CurvePointFact, MaskingCurve, UtilityFact
@@ -299,7 +299,7 @@ def _curve_panel(ax: Any, curve: MaskingCurve, cells: SmallCellRule) -> None:
     ax.set_xticks(ticks, [numbers.tick(round(tick, 9)) for tick in ticks])
     ax.set_xlim(min(low, 0) if low < 0.1 * high else low, high)
     names = ", ".join(curve.attributes)
-    ax.set_title(f"{masking_text(curve.method).title}\n{names if len(names) < 40 else names[:37] + '…'}", fontsize=7)
+    ax.set_title(f"{masking_method(curve.method).title}\n{names if len(names) < 40 else names[:37] + '…'}", fontsize=7)
     ax.set_xlabel("mean change of a value, IL1s")
     ax.grid(axis="y", color=FAINT, linewidth=0.5)
 
@@ -323,4 +323,4 @@ def _curve_words(curve: MaskingCurve, cells: SmallCellRule) -> str:
         )
 
     points = ", ".join(words(point) for point in curve.points)
-    return f"{masking_text(curve.method).title} of {' and '.join(curve.attributes)}: {points}"
+    return f"{masking_method(curve.method).title} of {' and '.join(curve.attributes)}: {points}"

@@ -9,17 +9,8 @@ from reports import numbers
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
 from tasks.masking.fact import MaskingFact
-from tasks.request.model import MaskingName
-
-
-@dataclass(frozen=True)
-class MaskingText:
-    """The name of a masking method in print, and what an informed reader may derive from it."""
-
-    title: str
-    derived: str
-    unit: str = ""
-    """Unit that the parameter k counts."""
+from tasks.masking.method import MaskingMethod
+from tasks.masking.registry import METHODS
 
 
 @dataclass(frozen=True)
@@ -34,41 +25,6 @@ class MaskingRow:
     derived: str
 
 
-_TEXTS = {
-    MaskingName.RANK_SWAPPING: MaskingText(
-        "Rank swapping",
-        "each value stays within k ranks of its own, so that the masked records that may be a person's are those "
-        "within k ranks on every swapped attribute at once",
-        "ranks",
-    ),
-    MaskingName.BUCKET_SWAPPING: MaskingText(
-        "Rank swapping, p-buckets",
-        "how likely a value moves from one bucket of ranks to another; no rank is ruled out",
-    ),
-    MaskingName.DISTRIBUTION_SWAPPING: MaskingText(
-        "Rank swapping, p-distribution",
-        "how likely a value moves by how many ranks; no rank is ruled out",
-    ),
-    MaskingName.INDIVIDUAL_RANKING: MaskingText(
-        "Microaggregation by individual ranking",
-        "each value is the mean of at least k neighbours in rank, so that a person's own mean is one of the two "
-        "around the original value",
-        "records at least",
-    ),
-    MaskingName.MDAV: MaskingText(
-        "Microaggregation by MDAV",
-        "nothing is drawn at random: whoever holds the original values of the attributes can form the groups again",
-        "records at least",
-    ),
-    MaskingName.ADDITIVE_NOISE: MaskingText(
-        "Additive noise",
-        "how likely each difference of original and masked value is, attribute by attribute",
-    ),
-    MaskingName.CORRELATED_NOISE: MaskingText(
-        "Correlated noise",
-        "how likely each difference of original and masked record is, over all masked attributes together",
-    ),
-}
 _WORDS = {
     "p": "p {} % of the ranks",
     "buckets": "{} buckets",
@@ -80,24 +36,24 @@ _WORDS = {
 }
 
 
-def masking_text(name: str) -> MaskingText:
-    """Text of the report on a masking method.
+def masking_method(name: str) -> type[MaskingMethod]:
+    """The method of a masking in the record.
 
     Raises
     ------
     StageFailed
         If the record names a method that the report cannot explain.
     """
-    try:
-        return _TEXTS[MaskingName(name)]
-    except ValueError:
+    known = {method.name.value: method for method in METHODS.values()}
+    if name not in known:
         raise StageFailed(
             "the decision record names a masking that the report cannot explain",
             where="masking",
-            expected="one of " + ", ".join(method.value for method in MaskingName),
+            expected="one of " + ", ".join(known),
             got=name,
             fix="render the record with the version of the program that wrote it",
-        ) from None
+        )
+    return known[name]
 
 
 def masking_rows(record: DecisionRecord) -> tuple[MaskingRow, ...]:
@@ -111,15 +67,15 @@ def masked_names(record: DecisionRecord) -> tuple[str, ...]:
 
 
 def _row(fact: MaskingFact) -> MaskingRow:
-    text = masking_text(fact.method)
-    parameters = "; ".join(_parameter(name, value, text) for name, value in sorted(fact.parameters.items()))
-    return MaskingRow(", ".join(fact.attributes), text.title, parameters, _kept_valid(fact), text.derived)
+    method = masking_method(fact.method)
+    parameters = "; ".join(_parameter(name, value, method.k_unit) for name, value in sorted(fact.parameters.items()))
+    return MaskingRow(", ".join(fact.attributes), method.title, parameters, _kept_valid(fact), method.derived)
 
 
-def _parameter(name: str, value: float | str, text: MaskingText) -> str:
+def _parameter(name: str, value: float | str, k_unit: str) -> str:
     written = numbers.setting(value)
     if name == "k":
-        return f"k {written} {text.unit}".rstrip()
+        return f"k {written} {k_unit}".rstrip()
     return _WORDS.get(name, name.replace("_", " ") + " {}").format(written)
 
 

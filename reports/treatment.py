@@ -2,7 +2,7 @@
 
 import re
 
-from reports.masking import masking_text
+from reports.masking import masking_method
 from reports.methods import method_text
 
 _NAMED = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity|, along levels that cross)?\)")
@@ -25,5 +25,5 @@ def treatment_text(treatment: str) -> str:
     if found is None:
         return treatment
     done, method, after = found.groups()
-    text = method_text(method).title if done == "generalized" else masking_text(method).title
+    text = method_text(method).title if done == "generalized" else masking_method(method).title
     return f"{done}: {text}{after or ''}"

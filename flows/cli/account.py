@@ -4,11 +4,10 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from flows.accounts import Account, Accounts, Duty
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.output import JsonOption, answer, outcome
 from flows.cli.tables import untitled_table
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput
@@ -17,16 +16,10 @@ from tasks.core.guard import guarded
 LoginArgument = Annotated[str, typer.Argument(help="What the person signs in as.", show_default=False)]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    accounts = typer.Typer(no_args_is_help=True, help="Accounts of the reviewer's page.")
-    accounts.command("add")(add)
-    accounts.command("list")(show)
-    accounts.command("password")(password)
-    accounts.command("remove")(remove)
-    app.add_typer(accounts, name="account")
+account = typer.Typer(no_args_is_help=True, help="Accounts of the reviewer's page.")
 
 
+@account.command()
 def add(
     login: LoginArgument,
     name: Annotated[str, typer.Option("--name", help="The person, as policies spell the name.", show_default=False)],
@@ -50,6 +43,7 @@ def add(
     return _tell("added", made, as_json=as_json)
 
 
+@account.command()
 def password(
     login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False
 ) -> int:
@@ -59,6 +53,7 @@ def password(
     return _tell("changed", changed, as_json=as_json)
 
 
+@account.command()
 def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """Remove an account. Its sessions end; what the person has signed in the ledger stays."""
     with guarded("account"):
@@ -66,21 +61,17 @@ def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     return _tell("removed", gone, as_json=as_json)
 
 
+@account.command("list")
 def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """List the accounts."""
     with guarded("account"):
         accounts = Accounts(Workspace(workspace.resolve())).all()
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, "accounts": [_document(account) for account in accounts]})
-        return ExitCode.APPROVED
     table = untitled_table(("login", "name", "roles", "signs in by", "since"), ())
-    for account in accounts:
-        by = "password" if account.password else "proxy"
-        table.add_row(
-            account.login, account.name, ", ".join(sorted(account.duties)), by, account.since.date().isoformat()
-        )
-    console.print(table if accounts else "there are no accounts")
-    return ExitCode.APPROVED
+    for one in accounts:
+        by = "password" if one.password else "proxy"
+        table.add_row(one.login, one.name, ", ".join(sorted(one.duties)), by, one.since.date().isoformat())
+    document = {"accounts": [_document(one) for one in accounts]}
+    return answer(document, [table if accounts else "there are no accounts"], as_json=as_json)
 
 
 def _asked() -> str:
@@ -92,8 +83,8 @@ def _asked() -> str:
         If there is none.
     """
     if sys.stdin.isatty():
-        answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-        return answer
+        prompted: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return prompted
     line = sys.stdin.readline().rstrip("\r\n")
     if not line:
         raise BadInput(
@@ -106,20 +97,16 @@ def _asked() -> str:
     return line
 
 
-def _tell(verb: str, account: Account, *, as_json: bool) -> int:
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, **_document(account)})
-        return ExitCode.APPROVED
-    roles = ", ".join(sorted(account.duties))
-    console.print(Text.assemble((verb, "bold green"), f": {account.login}, {account.name} ({roles})"))
-    return ExitCode.APPROVED
+def _tell(verb: str, one: Account, *, as_json: bool) -> int:
+    line = outcome(verb, f": {one.login}, {one.name} ({', '.join(sorted(one.duties))})")
+    return answer(_document(one), [line], as_json=as_json)
 
 
-def _document(account: Account) -> dict[str, Any]:
+def _document(one: Account) -> dict[str, Any]:
     return {
-        "login": account.login,
-        "name": account.name,
-        "roles": sorted(account.duties),
-        "by_proxy": account.password is None,
-        "since": account.since.isoformat(),
+        "login": one.login,
+        "name": one.name,
+        "roles": sorted(one.duties),
+        "by_proxy": one.password is None,
+        "since": one.since.isoformat(),
     }

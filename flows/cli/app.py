@@ -5,7 +5,7 @@ import io
 import sys
 import traceback
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -19,44 +19,31 @@ _COLLECTOR = (50_000, 20, 50)
 """Thresholds of Python's collector: by its own, an eighth of the time of a large import goes into it."""
 
 
-class _Entry(NamedTuple):
-    """A command as the help lists it."""
-
-    module: str
-    """In ``flows.cli``; its ``register`` adds the command."""
-    summary: str
-    """The first paragraph of the command's own help."""
-
-
 _COMMANDS = {
-    "init": _Entry("init", "Draft a request: suggest a role and a hierarchy for every column, and say why."),
-    "check": _Entry("check", "Validate a request and its data; release nothing and write nothing."),
-    "assess": _Entry("assess", "Assess one method alone and release nothing."),
-    "release": _Entry("release", "Run the gate on a request: decide for every recipient and write the bundle."),
-    "explain": _Entry(
-        "explain", "Say why a release was approved or blocked, and the smallest change that would reverse the verdict."
-    ),
-    "review": _Entry("review", "Vote on a release that awaits review, or --show the state of its review."),
-    "revoke": _Entry("revoke", "Revoke a release, for good: nothing more is delivered under it."),
-    "override": _Entry(
-        "revoke", "Answer for failed gates of a blocked release, or put a rejected one before its reviewers again."
-    ),
-    "sign": _Entry("sign", "Sign the determination of a release with an expert's X.509 certificate."),
-    "reassess": _Entry(
-        "reassess",
-        "Assess earlier releases again: the same bytes under today's population, policy, prices and program.",
-    ),
-    "audit": _Entry("audit", "Write the audit of a period: PDF, JSON and CSV, from the ledger alone."),
-    "trace": _Entry("trace", "Find the recipient that a leak came from, by the decoys in their copy."),
-    "verify": _Entry("verify", "Verify a bundle, a signed determination, or the ledger."),
-    "serve": _Entry(
-        "serve", "Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules."
-    ),
-    "key": _Entry("key", "Keys that people sign with, and keys that seal decoy manifests."),
-    "account": _Entry("account", "Accounts of the reviewer's page."),
+    "init": "Draft a request: suggest a role and a hierarchy for every column, and say why.",
+    "check": "Validate a request and its data; release nothing and write nothing.",
+    "assess": "Assess one method alone and release nothing.",
+    "release": "Run the gate on a request: decide for every recipient and write the bundle.",
+    "explain": "Say why a release was approved or blocked, and the smallest change that would reverse the verdict.",
+    "review": "Vote on a release that awaits review, or show the state of its review.",
+    "revoke": "Revoke a release, for good: nothing more is delivered under it.",
+    "override": "Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.",
+    "sign": "Sign the determination of a release with an expert's X.509 certificate.",
+    "reassess": "Assess earlier releases again: the same bytes under today's population, policy, prices and program.",
+    "audit": "Write the audit of a period: PDF, JSON and CSV, from the ledger alone.",
+    "trace": "Find the recipient that a leak came from, by the decoys in their copy.",
+    "verify": "Verify a bundle, a signed determination, or the ledger.",
+    "serve": "Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules.",
+    "key": "Keys that people sign with, and keys that seal decoy manifests.",
+    "account": "Accounts of the reviewer's page.",
 }
-"""Every command, in the order of the help."""
+"""Every command, in the order of the help, with the first paragraph of its own help.
 
+A command is the function, or the group, of its name in the module of its name.
+"""
+
+_MODULES = {"override": "revoke"}
+"""Modules of commands that share one."""
 _MARKUP: Final = "markdown"  # folds paragraphs to the width of the terminal
 
 
@@ -69,8 +56,7 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """A command as the help lists it, or None; its module is not imported."""
-        found = _COMMANDS.get(cmd_name)
-        return None if found is None else TyperCommand(cmd_name, help=found.summary)
+        return TyperCommand(cmd_name, help=_COMMANDS[cmd_name]) if cmd_name in _COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command to run, from its module."""
@@ -80,7 +66,11 @@ class _Commands(TyperGroup):
 
 def _imported(ctx: Any, name: str) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=_MARKUP)
-    import_module(f"flows.cli.{_COMMANDS[name].module}").register(alone)
+    command = getattr(import_module(f"flows.cli.{_MODULES.get(name, name)}"), name)
+    if isinstance(command, typer.Typer):
+        alone.add_typer(command, name=name)
+    else:
+        alone.command(name)(command)
     made = typer.main.get_command(alone)
     return made.get_command(ctx, name) if isinstance(made, TyperGroup) else made
 
@@ -97,7 +87,7 @@ app = typer.Typer(
 )
 
 
-def _version(*, wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib import metadata  # noqa: PLC0415
 
@@ -108,34 +98,19 @@ def _version(*, wanted: bool) -> None:
 @app.callback()
 def _root(
     *,
-    version: bool = typer.Option(
-        False, "--version", callback=lambda wanted: _version(wanted=wanted), is_eager=True, help="Show the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
     """The gate that every outbound release of person-level data passes."""
-
-
-def _misused(error: TyperException) -> BadInput:
-    """A command or an option that does not exist, or an argument that is missing, as an error of the gate's own."""
-    return BadInput(
-        error.format_message().rstrip("."),
-        expected="a command with the arguments and options that it has",
-        fix="see releasegate --help, or --help after a command",
-    )
-
-
-def _print_anything() -> None:
-    """Let a character that the terminal does not know be written as its code, not end the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
     gc.set_threshold(*_COLLECTOR)
     as_json = "--json" in sys.argv
-    _print_anything()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A character that the terminal does not know is written as its code and does not end the command.
+            stream.reconfigure(errors="backslashreplace")
     try:
         result = app(standalone_mode=False)
         code = result if isinstance(result, int) else 0
@@ -144,7 +119,12 @@ def main() -> None:
         code = error.exit_code
     except TyperException as error:
         if error.format_message():  # empty where the help was shown because nothing was asked for
-            show_error(_misused(error), as_json=as_json)
+            misuse = BadInput(
+                error.format_message().rstrip("."),
+                expected="a command with the arguments and options that it has",
+                fix="see releasegate --help, or --help after a command",
+            )
+            show_error(misuse, as_json=as_json)
         code = ExitCode.BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED

@@ -1,15 +1,11 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
-from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from flows.cli.assessed import combined_tables, k_anonymity_tables, sequential_tables
@@ -19,28 +15,24 @@ from flows.cli.assessed_utility import utility_tables
 from flows.cli.options import RequestArgument, RootsOption
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
-from tasks.assessments.combined.combined_score import combine, riskiest, score_collected
-from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.identity.policies import Comparison
-from tasks.assessments.registry import LINKAGE, UTILITY
-from tasks.assessments.sequential.sequential import external_fact, plan
+from tasks.assessments.assessment import Assessment, Finding
+from tasks.assessments.combined.assessment import COLLECTED
+from tasks.assessments.combined.combined_score import riskiest
+from tasks.assessments.identity.policies import ComparedPolicy, Comparison
+from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, UTILITY
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.groups import collected_groups, recipient_profile, released_groups
-from tasks.candidate.released import released_tuples
-from tasks.core.errors import BadInput, StageFailed
+from tasks.candidate.groups import collected_groups
+from tasks.candidate.source import CandidateSource
+from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
-from tasks.generalization.game import Follower
-from tasks.generalization.play import CountIndex, Generalization, play
-from tasks.generalization.setting import follower_of, game_table, payoffs_of, weights_of
-from tasks.masking.masked_columns import MaskedColumns, mask_columns, with_masked
-from tasks.microdata.coded import Prepared
+from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import Measure, Recipient, ReleaseRequest
+from tasks.request.load import load_request
+from tasks.request.model import Recipient, ReleaseRequest
 
 
-class Assessment(StrEnum):
+class Method(StrEnum):
     """Methods that can be assessed alone."""
 
     GAME = "game"
@@ -51,58 +43,15 @@ class Assessment(StrEnum):
     DECOYS = "decoys"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A request with its data read and generalized by its recipients' methods."""
+ALGORITHMS = {
+    Method.GAME: ("exact", "bis", "lbs"),
+    Method.FMDP: ("recursion", "two-level-lp", "value-iteration"),
+    Method.LINKAGE: ("mean", "owa", "choquet", "bilinear", "mahalanobis"),
+}
+"""Algorithms of a method's paper, as named in its registry, which takes long to import."""
 
-    loaded: LoadedRequest
-    frame: pd.DataFrame
-    """The microdata as text."""
-    prepared: Prepared
-    table: CountIndex
 
-    @cached_property
-    def columns(self) -> MaskedColumns:
-        """The masked columns; not the release's own, whose randomness is the workspace's."""
-        return mask_columns(self.loaded.request, self.frame, generator_of_its_own)
-
-    @cached_property
-    def collected(self) -> ScoreFigure:
-        """Combined score of the records as collected."""
-        return score_collected(self.loaded.request, self.prepared, self.table)
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """All policies side by side."""
-        return Comparison(self.loaded.request, self.prepared, self.table)
-
-    def played(self, recipient: Recipient) -> Generalization:
-        """The recipient's method."""
-        request = self.loaded.request
-        cells = request.policy.generalization.cell_weights
-        method = request.method_for(recipient)
-        return play(self.table, method, self.game(recipient), weights_of(request), cells)
-
-    def candidate(self, recipient: Recipient) -> Candidate:
-        """The recipient's copy; what is drawn for it is not what the release draws."""
-        return Candidate(
-            request=self.loaded.request,
-            recipient=recipient,
-            prepared=self.prepared,
-            index=self.table,
-            generalization=self.played(recipient),
-            masked=self.columns,
-            source=lambda: self.frame,
-            randomness=generator_of_its_own,
-        )
-
-    def game(self, recipient: Recipient) -> Follower:
-        """Adversary of the recipient's game."""
-        return follower_of(self.loaded.request, recipient, self.table.population.total)
-
-    def kept(self, played: Generalization) -> NDArray[np.bool_]:
-        """Whether each tuple's records would be released."""
-        return released_tuples(self.table, played, self.loaded.request.policy.generalization.minimum_class_size)
+Tables = Iterable[RenderableType]
 
 
 @dataclass(frozen=True)
@@ -110,18 +59,11 @@ class Assessed:
     """Findings of a method on one recipient, for programs and for people."""
 
     document: Any
-    tables: tuple[RenderableType, ...]
-    legend: tuple[RenderableType, ...] = ()
-    """How to read the tables, printed once after those of all recipients."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("assess")(assess)
+    tables: Tables
 
 
 def assess(
-    method: Annotated[Assessment, typer.Argument(help="What to assess.", show_default=False)],
+    method: Annotated[Method, typer.Argument(help="What to assess.", show_default=False)],
     request: RequestArgument,
     root: RootsOption = None,
     *,
@@ -131,18 +73,12 @@ def assess(
     top: Annotated[
         int, typer.Option(help="Records to explain with combined: those that score highest.", min=0, max=1000)
     ] = 5,
-    solver: Annotated[
+    algorithm: Annotated[
         str | None,
         typer.Option(
             help="A paper's own algorithm, for its search statistics. With game: exact, bis or lbs; with fmdp: "
-            "recursion, two-level-lp or value-iteration.",
-            show_default=False,
-        ),
-    ] = None,
-    distance: Annotated[
-        str | None,
-        typer.Option(
-            help="A family of distances to learn with linkage: mean, owa, choquet, bilinear or mahalanobis.",
+            "recursion, two-level-lp or value-iteration; with linkage, a family of distances to learn: mean, owa, "
+            "choquet, bilinear or mahalanobis.",
             show_default=False,
         ),
     ] = None,
@@ -171,52 +107,52 @@ def assess(
     ``decoys`` shows what room the data have for decoys, how many recipients can have some, what it costs each copy,
     what recipients would learn who compare copies, and whether decoys could be distinguished from real classes.
 
-    With ``--solver`` or ``--distance`` one algorithm of the method's paper runs instead: a search of the game record by
-    record, a solution of the plan beside another solver's, or a learned distance on the people it was learned from and
-    on others; each with payoff, risk or links, the work it took and its time.
+    With ``--algorithm`` one algorithm of the method's paper runs instead: a search of the game record by record, a
+    solution of the plan beside another solver's, or a learned distance on the people it was learned from and on others;
+    each with payoff, risk or links, the work it took and its time.
 
-    Numbers that the request masks are masked with random choices that are not those of a release. Copies that
-    recipients may pool are assessed alone.
+    Numbers that the request masks are masked with random choices that are not those of a release. Tables show each copy
+    by itself; with ``--json`` the figures that gates use are given too, the worst of the copy alone and of any that
+    recipients may pool.
     """
-    named = _named(method, solver, distance)
+    _check_algorithm(method, algorithm)
     with guarded("assessment"):
         loaded = load_request(request, root or [])
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
-        prepared = prepare(loaded, frame)
-        setting = Setting(loaded, frame, prepared, game_table(loaded.request, prepared))
-        chosen = _chosen(loaded.request, recipient)
-        if method is Assessment.DECOYS:
-            return _decoys(setting, chosen, as_json=as_json)
-        if named is None:
-            found = {one.id: _METHODS[method](setting, one, top) for one in chosen}
+        source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
+        chosen = _chosen(source.request, recipient)
+        tables: list[RenderableType] = []
+        if method is Method.DECOYS:
+            from flows.cli.assessed_decoys import assess_decoys  # noqa: PLC0415  imports solvers
+
+            document, tables = assess_decoys(source, [one.id for one in chosen])
         else:
-            found = {one.id: _ALGORITHMS[method](setting, one, named) for one in chosen}
+            assessed = _assessed(method, source, top, algorithm)
+            found = {one.id: assessed(one) for one in chosen}
+            document = {"recipients": {who: one.document for who, one in found.items()}}
+            tables = [table for one in found.values() for table in one.tables]
+            if method is Method.GAME and algorithm is None:
+                tables += policy_legend()
     if as_json:
-        documents = {who: one.document for who, one in found.items()}
-        algorithm = {} if named is None else {ALGORITHM_NAMES[method][0]: named}
-        print_json({"ok": True, "exit_code": 0, "method": method.value, **algorithm, "recipients": documents})
+        named = {} if algorithm is None else {"algorithm": algorithm}
+        print_json({"ok": True, "exit_code": 0, "method": method.value, **named, **document})
         return ExitCode.APPROVED
-    every = [table for one in found.values() for table in one.tables]
-    for table in (*every, *next(iter(found.values())).legend):
+    for table in tables:
         console.print(table)
         console.print()
     return ExitCode.APPROVED
 
 
-def _named(method: Assessment, solver: str | None, distance: str | None) -> str | None:
-    """The algorithm that was asked for; None where the method is assessed as the gate does."""
-    option, names = ALGORITHM_NAMES.get(method, ("", ()))
-    for given, value in (("solver", solver), ("distance", distance)):
-        if value is not None and (given != option or value not in names):
-            taken = f"--{option} {' or '.join(names)}" if option else "neither --solver nor --distance"
-            raise BadInput(
-                f"{method.value} has no such algorithm",
-                where=f"--{given}",
-                expected=f"with {method.value}: {taken}",
-                got="another option" if given != option else "another name",
-                fix="name one of these, or leave the option out",
-            )
-    return distance if option == "distance" else solver
+def _check_algorithm(method: Method, algorithm: str | None) -> None:
+    names = ALGORITHMS.get(method, ())
+    if algorithm is not None and algorithm not in names:
+        raise BadInput(
+            f"{method.value} has no such algorithm",
+            where="--algorithm",
+            expected=f"with {method.value}: {' or '.join(names) or 'no --algorithm'}",
+            got="another name",
+            fix="name one of these, or leave the option out",
+        )
 
 
 def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, ...]:
@@ -232,151 +168,95 @@ def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, 
     return chosen
 
 
-def _game(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
-    policies = setting.comparison.of(recipient)
-    tables = policy_tables(recipient, setting.loaded.request, setting.table, policies)
-    document = [one.document() for one in policies]
-    if setting.table.demands is None:
-        return Assessed(document, tables, policy_legend())
+def _assessed(
+    method: Method, source: CandidateSource, top: int, algorithm: str | None
+) -> Callable[[Recipient], Assessed]:
+    """Assesses a recipient's copy by a method, or by an algorithm of the method's paper."""
+    if method is Method.GAME and algorithm is not None:
+        return lambda recipient: _searched(source, recipient, algorithm)
+    if method is Method.GAME:
+        comparison = Comparison(source.request, source.prepared, source.index)
+        return lambda recipient: _game(source, recipient, comparison.of(recipient))
+    if algorithm is not None:
+        by = _solved if method is Method.FMDP else _learned
+        return lambda recipient: by(source.candidate(recipient), algorithm)
+    if method is Method.COMBINED:
+        return lambda recipient: _combined(source, recipient, top)
+    assessment, tables = _TABLES[method]
+    return lambda recipient: _alone(source.candidate(recipient), assessment, tables)
+
+
+def _alone(candidate: Candidate, assessment: Assessment[Any], tables: Callable[[str, Any], Tables]) -> Assessed:
+    """What the gate finds by one assessment."""
+    found = assessment.assess(candidate)
+    shown = tables(candidate.recipient.id, found.fact)
+    return Assessed(_document(candidate, found), (*shown, *masking_tables(candidate.masked.facts)))
+
+
+def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assessed:
+    candidate = source.candidate(recipient)
+    found = COMBINED.assess(candidate)
+    source.known[COLLECTED] = found.fact.initial
+    records = riskiest(candidate.request, candidate.as_masked, candidate.generalization, candidate.released, top)
+    document = {**_document(candidate, found), "records": [record.document() for record in records]}
+    return Assessed(document, combined_tables(recipient.id, found.fact, records))
+
+
+def _document(candidate: Candidate, found: Finding[Any]) -> dict[str, Any]:
+    """A finding, with how numbers were masked for it."""
+    figures = {measure.value: figure for measure, figure in found.measures.items()}
+    return {**found.fact.model_dump(mode="json"), "figures": figures, **_masking(candidate)}
+
+
+def _masking(candidate: Candidate) -> dict[str, Any]:
+    masking = [one.model_dump(mode="json") for one in candidate.masked.facts]
+    return {"masking": masking, "note": NOT_THE_RELEASES_OWN if masking else ""}
+
+
+def _game(source: CandidateSource, recipient: Recipient, policies: Sequence[ComparedPolicy]) -> Assessed:
     recoded = [
         (one.policy, outcome)
         for one in policies
-        if one.figures is not None and (outcome := one.figures.played.k_anonymity) is not None
+        if source.index.demands is not None
+        and one.figures is not None
+        and (outcome := one.figures.played.k_anonymity) is not None
     ]
-    return Assessed(document, (*tables, *k_anonymity_tables(recoded)), policy_legend())
+    tables = policy_tables(recipient, source.request, source.index, policies)
+    return Assessed([one.document() for one in policies], (*tables, *k_anonymity_tables(recoded)))
 
 
-def _sequential(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
-    played = setting.played(recipient)
-    kept = setting.kept(played)
-    derived = recipient_profile(recipient, played, kept)
-    external = external_fact(setting.loaded.request, setting.prepared, derived.profile.prior)
-    fact = plan(setting.table, played, kept, derived, external).fact
-    return Assessed(fact.model_dump(mode="json"), sequential_tables(recipient.id, fact))
-
-
-def _combined(setting: Setting, recipient: Recipient, top: int) -> Assessed:
-    played, request = setting.played(recipient), setting.loaded.request
-    kept = setting.kept(played)
-    hidden = with_masked(setting.prepared, request, setting.columns)
-    fact = combine(request, hidden, setting.table, played, kept, setting.collected).fact
-    records = riskiest(request, hidden, setting.table, played, kept, top)
-    document = {**fact.model_dump(mode="json"), "records": [record.document() for record in records]}
-    return Assessed(document, combined_tables(recipient.id, fact, records))
-
-
-def _linkage(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
-    found = LINKAGE.assess(setting.candidate(recipient))
-    document = _document(setting, found.fact.model_dump(mode="json") | {"figures": _figures(found.measures)})
-    return Assessed(document, linkage_tables(recipient.id, found.fact, setting.columns.facts))
-
-
-def _utility(setting: Setting, recipient: Recipient, _top: int) -> Assessed:
-    found = UTILITY.assess(setting.candidate(recipient))
-    document = _document(setting, found.fact.model_dump(mode="json") | {"figures": _figures(found.measures)})
-    return Assessed(document, utility_tables(recipient.id, found.fact, setting.columns.facts))
-
-
-def _searched(setting: Setting, recipient: Recipient, name: str) -> Assessed:
+def _searched(source: CandidateSource, recipient: Recipient, name: str) -> Assessed:
     from flows.cli.assessed_solvers import search_tables  # noqa: PLC0415  imports solvers
     from tasks.generalization.paper_searches import search_games  # noqa: PLC0415
 
-    searches = search_games(setting.table, payoffs_of(recipient), weights_of(setting.loaded.request), name)
+    searches = search_games(source.index, payoffs_of(recipient), weights_of(source.request), name)
     return Assessed([asdict(one) for one in searches], search_tables(recipient.id, name, searches))
 
 
-def _solved(setting: Setting, recipient: Recipient, name: str) -> Assessed:
+def _solved(candidate: Candidate, name: str) -> Assessed:
     from flows.cli.assessed_solvers import solution_tables  # noqa: PLC0415  imports solvers
     from tasks.assessments.sequential.solvers import solve_plans  # noqa: PLC0415
 
-    played = setting.played(recipient)
-    kept = setting.kept(played)
-    profile = recipient_profile(recipient, played, kept).profile
-    groups = {
-        "collected": collected_groups(setting.table, profile.prior),
-        "released": released_groups(setting.table, played, kept, profile.prior),
-    }
+    profile = candidate.adversary.profile
+    groups = {"collected": collected_groups(candidate.index, profile.prior), "released": candidate.groups}
     solutions = {stage: solve_plans(profile, found, name) for stage, found in groups.items()}
     document = {stage: [asdict(one) for one in found] for stage, found in solutions.items()}
-    return Assessed(document, solution_tables(recipient.id, name, tuple(solutions.items())))
+    return Assessed(document, solution_tables(candidate.recipient.id, name, tuple(solutions.items())))
 
 
-def _learned(setting: Setting, recipient: Recipient, name: str) -> Assessed:
+def _learned(candidate: Candidate, name: str) -> Assessed:
     from flows.cli.assessed_solvers import family_tables  # noqa: PLC0415  imports solvers
-    from tasks.assessments.linkage.attack import holdings_of  # noqa: PLC0415
     from tasks.assessments.linkage.families import learn_family  # noqa: PLC0415
+    from tasks.assessments.linkage.holdings import holdings_of  # noqa: PLC0415
 
-    generator = generator_of_its_own(f"learned distance {recipient.id}")
-    found = learn_family(holdings_of(setting.candidate(recipient)), name, generator)
-    tables = family_tables(recipient.id, found), masking_tables(setting.columns.facts)
-    return Assessed(_document(setting, found.document()), tuple(one for part in tables for one in part))
-
-
-def _decoys(setting: Setting, chosen: Sequence[Recipient], *, as_json: bool) -> int:
-    """Decoys concern all recipients together, whichever of them are shown."""
-    from flows.cli.assessed_decoys import assess_decoys, assumed  # noqa: PLC0415  imports solvers
-    from tasks.decoys.stage import Copies  # noqa: PLC0415
-
-    request, terms_assumed = assumed(setting.loaded.request)
-    played, failed = _copies(setting, request.recipients)
-    if not any(one.decoys for one in request.recipients if one.id in played):
-        raise next(iter(failed.values()))
-    copies = Copies(request, setting.prepared, setting.table, setting.frame, setting.columns, played)
-    without_copy = {name: error.in_one_line() for name, error in failed.items()}
-    names = [one.id for one in chosen if one.id in played]
-    document, tables = assess_decoys(copies, names, terms_assumed=terms_assumed, without_copy=without_copy)
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, "method": Assessment.DECOYS.value, **document})
-        return ExitCode.APPROVED
-    for table in tables:
-        console.print(table)
-        console.print()
-    return ExitCode.APPROVED
+    who = candidate.recipient.id
+    found = learn_family(holdings_of(candidate), name, candidate.randomness(f"learned distance {who}"))
+    tables = *family_tables(who, found), *masking_tables(candidate.masked.facts)
+    return Assessed({**found.document(), **_masking(candidate)}, tables)
 
 
-def _copies(
-    setting: Setting, recipients: Sequence[Recipient]
-) -> tuple[dict[str, Generalization], dict[str, StageFailed]]:
-    """Outcome of the method for each recipient, and the reason for each recipient without a copy."""
-    played, failed = {}, {}
-    for one in recipients:
-        try:
-            made = setting.played(one)
-            setting.kept(made)
-        except StageFailed as error:
-            failed[one.id] = error
-        else:
-            played[one.id] = made
-    return played, failed
-
-
-def _document(setting: Setting, found: dict[str, Any]) -> dict[str, Any]:
-    """Findings, with how numbers were masked for them."""
-    masking = [one.model_dump(mode="json") for one in setting.columns.facts]
-    return {**found, "masking": masking, "note": NOT_THE_RELEASES_OWN if masking else ""}
-
-
-def _figures(figures: Mapping[Measure, float]) -> dict[str, float]:
-    """The figures that gates judge."""
-    return {measure.value: figure for measure, figure in figures.items()}
-
-
-_METHODS: dict[Assessment, Callable[[Setting, Recipient, int], Assessed]] = {
-    Assessment.GAME: _game,
-    Assessment.FMDP: _sequential,
-    Assessment.COMBINED: _combined,
-    Assessment.LINKAGE: _linkage,
-    Assessment.UTILITY: _utility,
+_TABLES: dict[Method, tuple[Assessment[Any], Callable[[str, Any], Tables]]] = {
+    Method.FMDP: (SEQUENTIAL, sequential_tables),
+    Method.LINKAGE: (LINKAGE, linkage_tables),
+    Method.UTILITY: (UTILITY, utility_tables),
 }
-
-_ALGORITHMS: dict[Assessment, Callable[[Setting, Recipient, str], Assessed]] = {
-    Assessment.GAME: _searched,
-    Assessment.FMDP: _solved,
-    Assessment.LINKAGE: _learned,
-}
-ALGORITHM_NAMES = {
-    Assessment.GAME: ("solver", ("exact", "bis", "lbs")),
-    Assessment.FMDP: ("solver", ("recursion", "two-level-lp", "value-iteration")),
-    Assessment.LINKAGE: ("distance", ("mean", "owa", "choquet", "bilinear", "mahalanobis")),
-}
-"""The option that names an algorithm of a method's paper, and the names in its registry, which takes long to import."""

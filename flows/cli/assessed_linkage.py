@@ -6,26 +6,23 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from flows.cli.randomness import NOT_THE_RELEASES_OWN
-from flows.cli.tables import between, untitled_table
+from flows.cli.tables import between, listing, untitled_table
 from reports import numbers
-from tasks.assessments.linkage.facts import AttackFact, LearnedFact, LinkageFact, LinkFigure
+from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure
 from tasks.masking.fact import MaskingFact
 
 _KNOWS = {"uninformed": "the file alone", "informed": "rule and maskings too"}
 
 
-def linkage_tables(who: str, fact: LinkageFact, masking: Sequence[MaskingFact]) -> tuple[RenderableType, ...]:
-    """Attacks, those not made, less knowledge, learned weights, other methods, and how numbers were masked."""
-    parts: list[RenderableType] = [_attacks(who, fact)]
-    if fact.untried:
-        parts.append(_untried(fact))
-    if fact.partial:
-        parts.append(_partial(fact))
-    if fact.learned:
-        parts.append(_learned(fact.learned))
-    if fact.policies:
-        parts.append(_policies(fact))
-    return (*parts, *masking_tables(masking))
+def linkage_tables(who: str, fact: LinkageFact) -> tuple[RenderableType, ...]:
+    """Attacks, those not made, less knowledge, learned weights, and other methods."""
+    optional = (
+        (_untried, fact.untried),
+        (_partial, fact.partial),
+        (_learned, fact.learned),
+        (_policies, fact.policies),
+    )
+    return (_attacks(who, fact), *(table(fact) for table, found in optional if found))
 
 
 def masking_tables(masking: Sequence[MaskingFact]) -> tuple[RenderableType, ...]:
@@ -86,33 +83,43 @@ def _figures(figure: LinkFigure) -> tuple[str, ...]:
 
 
 def _untried(fact: LinkageFact) -> Group:
-    table = untitled_table(("attack", "why"), ())
-    for one in fact.untried:
-        table.add_row(f"{one.title} ({one.knows})", one.reason)
-    return between("Attacks that could not be made", table)
+    rows = ((f"{one.title} ({one.knows})", one.reason) for one in fact.untried)
+    return listing("Attacks that could not be made", ("attack", "why"), (), rows)
 
 
 def _partial(fact: LinkageFact) -> Group:
-    table = untitled_table((), ("known", "sets tried", "file alone", "informed"))
-    for one in fact.partial:
-        shares = numbers.percent(one.uninformed), numbers.percent(one.informed)
-        table.add_row(f"{one.attributes} of {len(fact.known)}", f"{one.sets:,}", *shares)
-    return between(
-        "With fewer attributes known", table, "linked by the quicker attacks on some people, averaged over the sets"
+    rows = (
+        (
+            f"{one.attributes} of {len(fact.known)}",
+            f"{one.sets:,}",
+            numbers.percent(one.uninformed),
+            numbers.percent(one.informed),
+        )
+        for one in fact.partial
+    )
+    return listing(
+        "With fewer attributes known",
+        (),
+        ("known", "sets tried", "file alone", "informed"),
+        rows,
+        "linked by the quicker attacks on some people, averaged over the sets",
     )
 
 
-def _learned(facts: Sequence[LearnedFact]) -> Group:
-    table = untitled_table(("",), tuple(one.kind for one in facts))
-    for name in facts[0].shares:
-        table.add_row(name, *(f"{one.shares[name]:.1%}" for one in facts))
-    table.add_row("linked, equal weights", *(numbers.percent(one.equal.share) for one in facts))
-    table.add_row("linked, learned from them", *(numbers.percent(one.in_sample.share) for one in facts))
-    table.add_row("linked, other people", *(_share(one.out_of_sample) for one in facts))
-    return between(
+def _learned(fact: LinkageFact) -> Group:
+    learned = fact.learned
+    rows = (
+        *((name, *(f"{one.shares[name]:.1%}" for one in learned)) for name in learned[0].shares),
+        ("linked, equal weights", *(numbers.percent(one.equal.share) for one in learned)),
+        ("linked, learned from them", *(numbers.percent(one.in_sample.share) for one in learned)),
+        ("linked, other people", *(_share(one.out_of_sample) for one in learned)),
+    )
+    return listing(
         "What gives people away: weights learned from some of them",
-        table,
-        f"learned from {facts[0].people:,} people, shares of the weight; among these people and as many others",
+        ("",),
+        tuple(one.kind for one in learned),
+        rows,
+        f"learned from {learned[0].people:,} people, shares of the weight; among these people and as many others",
     )
 
 
@@ -121,18 +128,21 @@ def _share(figure: LinkFigure | None) -> str:
 
 
 def _policies(fact: LinkageFact) -> Group:
-    table = untitled_table(("", "method"), ("smaller groups", "attacked", "linked"))
-    for one in fact.policies:
-        table.add_row(
+    rows = (
+        (
             "→" if one.chosen else "",
             one.method,
             numbers.percent(one.narrowed_share),
             _step(one.naive_attacked_share, one.transparent_attacked_share),
             _step(one.uninformed, one.informed),
         )
-    return between(
+        for one in fact.policies
+    )
+    return listing(
         "What knowing the rule of generalization gains, by method",
-        table,
+        ("", "method"),
+        ("smaller groups", "attacked", "linked"),
+        rows,
         "without the rule → with it; smaller groups: records whose group the rule narrows",
     )
 

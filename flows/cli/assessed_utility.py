@@ -5,25 +5,21 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from flows.cli.assessed_linkage import masking_tables
-from flows.cli.tables import between, untitled_table
+from flows.cli.tables import between, listing, untitled_table
 from reports import numbers
 from tasks.assessments.utility.facts import (
     AssociationFact,
     ClassificationFact,
     ClusteringFact,
-    MarginalFact,
     MaskingCurve,
-    NotMeasured,
     NumericChangeFact,
     UtilityFact,
 )
-from tasks.masking.fact import MaskingFact
 
 _MOST_PAIRS = 10
 
 
-def utility_tables(who: str, fact: UtilityFact, masking: Sequence[MaskingFact]) -> tuple[RenderableType, ...]:
+def utility_tables(who: str, fact: UtilityFact) -> tuple[RenderableType, ...]:
     """Losses, changes of numbers and associations, what analyses find, curves, and what was not measured."""
     parts: list[RenderableType] = [_losses(who, fact)]
     if fact.numeric:
@@ -31,15 +27,17 @@ def utility_tables(who: str, fact: UtilityFact, masking: Sequence[MaskingFact]) 
     if fact.associations:
         parts.append(_associations(fact.associations))
     if fact.marginals:
-        parts.append(_marginals(fact.marginals))
+        rows = ((one.name, numbers.percent(one.total_variation)) for one in fact.marginals)
+        parts.append(listing("Records that would have to change value", ("attribute",), ("share",), rows))
     if fact.clustering:
         parts.append(_clustering(fact.clustering))
     if fact.classification:
         parts.append(_classification(fact.classification))
-    parts += [_curve(curve) for curve in fact.curves]
+    parts += map(_curve, fact.curves)
     if fact.not_measured:
-        parts.append(_not_measured(fact.not_measured))
-    return (*parts, *masking_tables(masking))
+        lines = (f"Not measured: {one.measure}. {one.reason}." for one in fact.not_measured)
+        parts.append(Text("\n".join(lines)))
+    return tuple(parts)
 
 
 def _losses(who: str, fact: UtilityFact) -> Group:
@@ -63,84 +61,81 @@ def _losses(who: str, fact: UtilityFact) -> Group:
 
 
 def _numeric(facts: Sequence[NumericChangeFact]) -> Group:
-    table = untitled_table(("attribute",), ("mean", "deviation", "deciles", "distribution", "IL1s"))
-    for one in facts:
-        figures = one.mean, one.deviation_ratio, one.deciles, one.distribution, one.displacement
-        table.add_row(one.name, *(_figure(value) for value in figures))
-    return between(
+    rows = (
+        (one.name, *map(_figure, (one.mean, one.deviation_ratio, one.deciles, one.distribution, one.displacement)))
+        for one in facts
+    )
+    return listing(
         "What masking changes of numbers",
-        table,
+        ("attribute",),
+        ("mean", "deviation", "deciles", "distribution", "IL1s"),
+        rows,
         "in standard deviations of the original; deviation: after over before; distribution: Kolmogorov-Smirnov",
     )
 
 
 def _associations(facts: Sequence[AssociationFact]) -> Group:
-    shown = sorted(facts, key=_change, reverse=True)[:_MOST_PAIRS]
-    left = len(facts) - len(shown)
-    table = untitled_table(("attributes", "measure"), ("before", "after"))
-    for one in shown:
-        table.add_row(", ".join(one.attributes), one.measure, _figure(one.before), _figure(one.after))
-    return between("Associations that change most", table, f"{left:,} more that change less" if left else "")
+    def change(fact: AssociationFact) -> float:
+        return 0.0 if fact.before is None or fact.after is None else abs(fact.after - fact.before)
 
-
-def _change(fact: AssociationFact) -> float:
-    return 0.0 if fact.before is None or fact.after is None else abs(fact.after - fact.before)
-
-
-def _marginals(facts: Sequence[MarginalFact]) -> Group:
-    table = untitled_table(("attribute",), ("share",))
-    for one in facts:
-        table.add_row(one.name, numbers.percent(one.total_variation))
-    return between("Records that would have to change value", table)
+    shown = sorted(facts, key=change, reverse=True)[:_MOST_PAIRS]
+    rows = ((", ".join(one.attributes), one.measure, _figure(one.before), _figure(one.after)) for one in shown)
+    caption = f"{len(facts) - len(shown):,} more that change less" if len(facts) > len(shown) else ""
+    headings = ("attributes", "measure"), ("before", "after")
+    return listing("Associations that change most", *headings, rows, caption)
 
 
 def _clustering(fact: ClusteringFact) -> Group:
-    table = untitled_table(("",), ("Rand", "Jaccard", "F"))
-    table.add_row("released", _figure(fact.rand), _figure(fact.jaccard), _figure(fact.f_measure))
-    table.add_row("original", _figure(fact.repeated_rand), "", _figure(fact.repeated_f_measure))
-    return between(
+    return listing(
         f"Agreement of {fact.clusters} clusters (k-means) on {fact.records:,} records",
-        table,
+        ("",),
+        ("Rand", "Jaccard", "F"),
+        (
+            ("released", _figure(fact.rand), _figure(fact.jaccard), _figure(fact.f_measure)),
+            ("original", _figure(fact.repeated_rand), "", _figure(fact.repeated_f_measure)),
+        ),
         "original: with itself from another start, what k-means itself differs by",
     )
 
 
 def _classification(fact: ClassificationFact) -> Group:
-    table = untitled_table(("classifier",), ("original", "95 % interval", "released", "95 % interval"))
-    for one in fact.classifiers:
-        table.add_row(
+    rows = (
+        (
             one.name,
             numbers.percent(one.original),
             numbers.percent_range(one.original_low, one.original_high),
             numbers.percent(one.released),
             numbers.percent_range(one.released_low, one.released_high),
         )
-    return between(
+        for one in fact.classifiers
+    )
+    return listing(
         f"Accuracy of classifiers that predict {fact.target} ({fact.classes:,} classes)",
-        table,
+        ("classifier",),
+        ("original", "95 % interval", "released", "95 % interval"),
+        rows,
         f"{fact.tested:,} records held out; always naming the commonest class: {numbers.percent(fact.majority)}",
     )
 
 
 def _curve(curve: MaskingCurve) -> Group:
-    table = untitled_table(("",), (curve.parameter, "linked by distance", "linked by one informed", "IL1s"))
-    for point in curve.points:
-        table.add_row(
+    rows = (
+        (
             "→" if point.chosen else "",
             _figure(point.strength),
             numbers.percent(point.uninformed),
             numbers.percent(point.informed),
             _figure(point.displacement),
         )
-    return between(
+        for point in curve.points
+    )
+    return listing(
         f"Risk and utility of {curve.method} of {', '.join(curve.attributes)}",
-        table,
+        ("",),
+        (curve.parameter, "linked by distance", "linked by one informed", "IL1s"),
+        rows,
         f"by these numbers alone, {curve.people:,} records by themselves; → as requested",
     )
-
-
-def _not_measured(facts: Sequence[NotMeasured]) -> Text:
-    return Text("\n".join(f"Not measured: {one.measure}. {one.reason}." for one in facts))
 
 
 def _share(value: float | None) -> str:

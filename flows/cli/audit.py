@@ -14,11 +14,6 @@ from flows.workspace import Workspace
 from tasks.audit.people import OVERRIDES
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit")(audit)
-
-
 def audit(
     first_day: Annotated[
         str, typer.Option("--from", metavar="DATE", help="First day, as 2026-01-01, in UTC.", show_default=False)

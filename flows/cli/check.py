@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -45,11 +44,6 @@ class Checked:
     """How numbers would be masked; empty where validation found what would block."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check")(check)
 
 
 def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOption = False) -> int:

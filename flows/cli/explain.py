@@ -1,18 +1,17 @@
-"""``releasegate explain``: why this verdict, and the smallest change that would turn it."""
+"""``releasegate explain``: why this verdict, and the smallest change that would reverse it."""
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flows.cli.explained import Explained, beyond, closing_attacks, rendered, turns
+from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_records import documents
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
@@ -23,26 +22,21 @@ from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator, seed_commitment
-from tasks.decision.explain.explain import Decided, explain
-from tasks.decision.explain.reasons import Reason
-from tasks.decision.explain.resolve import Plays
-from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Switch
+from tasks.decision.explain.candidates import Candidates
+from tasks.decision.explain.explain import Decided
+from tasks.decision.explain.explain import explain as explain_decision
+from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch
 from tasks.decision.record import DecisionRecord
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tasks.request.model import Measure, ReleaseRequest
+from tasks.request.model import ReleaseRequest
 
 Say = Callable[[str], None]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain")(explain_release)
-
-
-def explain_release(
+def explain(
     release: Annotated[
         str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
     ],
@@ -66,7 +60,7 @@ def explain_release(
         bundle = find_bundle(release, place)
         with open_ledger(recorder_of(bundle, place)) as ledger:
             recalled = recall(bundle, ledger)
-        explained = _explained(recalled, _chosen(recalled, recipient), _key_of(recalled, place), say)
+        explained = _explained(recalled, _chosen(recalled, recipient), place, say)
     notes = _notes(recalled)
     if as_json:
         print_json(
@@ -108,33 +102,24 @@ def _chosen(recalled: Recalled, recipient: str | None) -> list[DecisionRecord]:
     return chosen
 
 
-def _key_of(recalled: Recalled, place: Workspace) -> Path:
-    """The key that the release was made with; numbers are masked again as it masked them.
+def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
+    """Gives the masked columns of a request as the release would mask them, each masking of its strengths made once.
 
     Raises
     ------
     WorkspaceError
-        If numbers are masked and the key is not available.
+        If numbers are masked and the release's key is not available.
     """
-    path = recorder_of(recalled.bundle, place).key_file
-    if recalled.loaded.request.masking and not _made_with(path, recalled):
+    key_file, decided = recorder_of(recalled.bundle, place).key_file, recalled.records[0]
+    known = key_file.is_file() and seed_commitment(key_file, decided.of_inputs) == decided.seed_commitment_sha256
+    if recalled.loaded.request.masking and not known:
         raise WorkspaceError(
             "the key that numbers were masked with is not at hand",
-            where=str(path),
+            where=str(key_file),
             expected="the key of the workspace that the release was made in",
-            got="another key" if path.is_file() else "no such file",
+            got="another key" if key_file.is_file() else "no such file",
             fix="name that workspace with --workspace, or restore its key",
         )
-    return path
-
-
-def _made_with(path: Path, recalled: Recalled) -> bool:
-    made = recalled.records[0].seed_commitment_sha256
-    return path.is_file() and seed_commitment(path, recalled.records[0].of_inputs) == made
-
-
-def _masked_for(frame: pd.DataFrame, key_file: Path) -> Callable[[ReleaseRequest], MaskedColumns]:
-    """Gives the masked columns of a request, each masking of its strengths made once."""
     made: dict[str, MaskedColumns] = {}
 
     def masked_for(request: ReleaseRequest) -> MaskedColumns:
@@ -146,26 +131,24 @@ def _masked_for(frame: pd.DataFrame, key_file: Path) -> Callable[[ReleaseRequest
     return masked_for
 
 
-def _explained(recalled: Recalled, records: list[DecisionRecord], key_file: Path, say: Say) -> list[Explained]:
-    request = recalled.loaded.request
+def _explained(recalled: Recalled, records: list[DecisionRecord], place: Workspace, say: Say) -> list[Explained]:
+    request, explained = recalled.loaded.request, []
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(recalled.loaded, frame)
-    plays = Plays(game_table(request, prepared), prepared, _masked_for(frame, key_file))
-    return [
-        Explained(
-            record,
-            explain(
-                request,
-                request.recipient(record.recipient.id),
-                plays,
-                Decided.of(record),
-                lambda text, who=record.recipient.id: say(f"{who}: {text}"),  # type: ignore[misc]
-            ),
-            request.policy.gates,
+    candidates = Candidates(game_table(request, prepared), prepared, _masked_for(recalled, frame, place))
+    for record in records:
+        recipient = request.recipient(record.recipient.id)
+        decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
+        found = explain_decision(
+            request,
+            recipient,
+            candidates,
+            decided,
+            lambda text, who=recipient.id: say(f"{who}: {text}"),  # type: ignore[misc]
         )
-        for record in records
-    ]
+        explained.append(Explained(record, found, request.policy.gates))
+    return explained
 
 
 def _notes(recalled: Recalled) -> list[str]:
@@ -180,7 +163,6 @@ def _notes(recalled: Recalled) -> list[str]:
 
 def _document(one: Explained) -> dict[str, Any]:
     explanation = one.explanation
-    agreement = explanation.agreement
     return {
         "recipient": explanation.recipient,
         "decision": explanation.verdict.value,
@@ -193,66 +175,55 @@ def _document(one: Explained) -> dict[str, Any]:
         "at_stake": documents(one.record, explanation.at_stake),
         "fixed": explanation.fixed,
         "figures": _figures(explanation.figures),
-        "smallest": _flip(explanation.smallest) if explanation.smallest else None,
-        "flips": [_flip(flip) for flip in explanation.flips],
-        "no_flips": [asdict(result) for result in explanation.no_flips],
+        "smallest": _result(explanation.smallest),
+        "flips": [_result(flip) for flip in explanation.flips],
+        "no_flips": [_result(result) for result in explanation.no_flips],
         "methods": [_switch(explanation, switch) for switch in explanation.switches],
-        "agreement": _flip(agreement) if isinstance(agreement, Flip) else asdict(agreement) if agreement else None,
+        "agreement": _result(explanation.agreement),
         "games_played": explanation.games_played,
         "note": explanation.note,
     }
 
 
 def _reason(one: Explained, reason: Reason) -> dict[str, Any]:
-    gate = reason.gate
+    fields = {"title", "measured", "interval", "unit", "comparison", "threshold", "passed", "because"}
     return {
-        "gate": gate.id,
-        "title": gate.title,
-        "measured": gate.measured,
-        "interval": gate.interval and gate.interval.model_dump(),
-        "unit": gate.unit,
-        "comparison": gate.comparison,
-        "threshold": gate.threshold,
-        "passed": gate.passed,
-        "because": gate.because,
+        "gate": reason.gate.id,
+        **reason.gate.model_dump(include=fields),
         "beyond": reason.beyond if math.isfinite(reason.beyond) else None,
         "shown": beyond(one, reason),
     }
 
 
-def _flip(flip: Flip) -> dict[str, Any]:
+def _result(result: Flip | NoFlip | None) -> dict[str, Any] | None:
+    if not isinstance(result, Flip):
+        return asdict(result) if result else None
     return {
-        "lever": flip.lever,
-        "changes": [_change(change) for change in flip.changes],
-        "relative_change": flip.relative_change,
-        "decision": flip.verdict.value,
-        "figures": _figures(flip.figures),
-        "failure": flip.failure,
-        "deterrent": flip.deterrent,
-        "estimated": _names(flip.estimated),
+        "lever": result.lever,
+        "relative_change": result.relative_change,
+        "deterrent": result.deterrent,
+        **_after(result.changes, result.after),
     }
 
 
 def _switch(explanation: Explanation, switch: Switch) -> dict[str, Any]:
     return {
         "method": switch.method.value,
-        "flips": turns(explanation, switch),
-        "changes": [_change(change) for change in switch.changes],
-        "decision": switch.verdict.value,
-        "figures": _figures(switch.figures),
-        "failure": switch.failure,
-        "estimated": _names(switch.estimated),
-        "deterred": [_flip(flip) for flip in switch.deterred],
+        "flips": is_reversed(explanation, switch),
+        "deterred": [_result(flip) for flip in switch.deterred],
+        **_after(switch.changes, switch.after),
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
-    return {**asdict(change), "relative_change": change.relative}
+def _after(changes: Sequence[Change], after: Judgement) -> dict[str, Any]:
+    return {
+        "changes": [{**asdict(change), "relative_change": change.relative} for change in changes],
+        "decision": after.verdict.value,
+        "figures": _figures(after.figures),
+        "failure": after.failure,
+        "estimated": sorted(measure.value for measure in after.estimated),
+    }
 
 
 def _figures(figures: Figures) -> dict[str, float]:
     return {measure.value: figure for measure, figure in figures.items()}
-
-
-def _names(measures: Collection[Measure]) -> list[str]:
-    return sorted(measure.value for measure in measures)

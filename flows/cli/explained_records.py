@@ -5,8 +5,8 @@ the sets of several gates differ, or the copy holds decoys, counts are rounded a
 differences reveal no few records either.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -29,44 +29,36 @@ _SMALL = "Too few records to be told by class."
 
 
 @dataclass(frozen=True)
-class Told:
-    """A count as it is shown."""
-
-    text: str
-    number: int | None
-    """None where only a bound may be shown, or nothing."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A class and how many records it has, as far as that may be shown."""
+class _Class:
+    """A class of records: its name for people, the same for programs, and how many records it has."""
 
     name: str
-    records: Told
-    class_: Mapping[str, Any]
-    """The class for programs."""
+    document: Mapping[str, Any]
+    records: int
 
 
 @dataclass(frozen=True)
-class ShownGate:
+class _Breakdown:
+    """Records at stake by class, as far as counts may be shown."""
+
+    heading: str
+    names: tuple[str, ...]
+    document: list[dict[str, Any]]
+    """One of each class, with its count as it is shown."""
+
+
+@dataclass(frozen=True)
+class _Shown:
     """The records at stake of one gate, ready to be shown."""
 
     measure: Measure
-    condition: str
-    counted: str
-    records: Told
-    released: Told
-    same_as: Measure | None
-    """An earlier gate with the very same records, whose classes are not repeated."""
-    patterns: tuple[Shown, ...]
-    bands: tuple[Shown, ...]
-    attributes: tuple[Shown, ...]
+    document: dict[str, Any]
+    released: str
+    breakdowns: tuple[_Breakdown, ...]
 
 
-def shown_records(
-    record: DecisionRecord, found: Sequence[AtStake | NotByClass]
-) -> tuple[list[ShownGate | NotByClass], bool]:
-    """Groups of the records at stake that may be shown, and whether counts were rounded.
+def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[dict[str, Any]]:
+    """The records at stake of each closed gate on risk, as JSON; counts as they are shown.
 
     Parameters
     ----------
@@ -75,166 +67,138 @@ def shown_records(
     found : sequence
         One for each closed gate on risk.
     """
-    stakes = [one for one in found if isinstance(one, AtStake)]
-    rounded = record.decoys is not None or len({one.members for one in stakes}) > 1
-    first: dict[bytes, Measure] = {}
-    shown: list[ShownGate | NotByClass] = []
-    for one in found:
-        if isinstance(one, NotByClass):
-            shown.append(one)
-            continue
-        earlier = first.setdefault(one.members, one.measure)
-        gate = _gate(record, one, rounded=rounded)
-        if earlier is not one.measure:
-            gate = replace(gate, same_as=earlier, patterns=(), bands=(), attributes=())
-        shown.append(gate)
-    return shown, rounded
-
-
-def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[dict[str, Any]]:
-    """The same as JSON; counts as they are shown."""
-    shown, rounded = shown_records(record, found)
     return [
-        {"measure": one.measure.value, "reason": one.reason}
-        if isinstance(one, NotByClass)
-        else {
-            "measure": one.measure.value,
-            "condition": one.condition,
-            "records": one.records.number,
-            "records_shown": one.records.text,
-            "released": one.released.number,
-            "rounded": rounded,
-            "group_sizes_count": one.counted,
-            "same_as": one.same_as and one.same_as.value,
-            "by_levels": _classes(one.patterns),
-            "by_group_size": _classes(one.bands),
-            "by_attribute": _classes(one.attributes),
-        }
-        for one in shown
+        {"measure": one.measure.value, "reason": one.reason} if isinstance(one, NotByClass) else one.document
+        for one in _shown(record, found)
     ]
 
 
 def rendered_records(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[RenderableType]:
-    """Tables for the terminal; none where no gate on risk is closed."""
-    shown, rounded = shown_records(record, found)
-    if not shown:
-        return []
+    """The same as tables for the terminal; none where no gate on risk is closed."""
     parts: list[RenderableType] = [Text("Records at stake, by class", style="italic")]
-    for one in shown:
+    rounded = False
+    for one in _shown(record, found):
         title = MEASURES[one.measure].title
         if isinstance(one, NotByClass):
             parts.append(Text(f"{title}: {one.reason}"))
             continue
-        parts.append(Text(f"{title}: {one.records.text} of {one.released.text} records {one.condition}"))
-        if one.same_as is not None:
-            parts.append(_indented(Text(f"the same as of: {MEASURES[one.same_as].title}", style="dim")))
-        elif one.bands:
-            parts.append(_indented(_table(one)))
-        else:
-            parts.append(_indented(Text(_SMALL, style="dim")))
+        document, rounded = one.document, one.document["rounded"]
+        parts.append(Text(f"{title}: {document['records_shown']} of {one.released} records {document['condition']}"))
+        below: RenderableType = Text(_SMALL, style="dim")
+        if document["same_as"]:
+            below = Text(f"the same as of: {MEASURES[Measure(document['same_as'])].title}", style="dim")
+        elif document["by_group_size"]:
+            below = _table(one.breakdowns)
+        parts.append(Padding(below, (0, 0, 0, 2)))
     if rounded:
         parts.append(Text(_ROUNDED, style="dim"))
-    return [Group(*parts)]
+    return [Group(*parts)] if len(parts) > 1 else []
 
 
-def _table(one: ShownGate) -> Table:
+def _table(breakdowns: Sequence[_Breakdown]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False)
     table.add_column("", style="dim", max_width=24)
     table.add_column("", overflow="fold")
     table.add_column("", justify="right", no_wrap=True)
-    for title, classes in (
-        ("released as", one.patterns),
-        (one.counted, one.bands),
-        ("set apart most by", one.attributes),
-    ):
-        for place, class_ in enumerate(classes):
-            table.add_row("" if place else title, class_.name, class_.records.text)
+    for breakdown in breakdowns:
+        for place, (name, document) in enumerate(zip(breakdown.names, breakdown.document, strict=True)):
+            table.add_row("" if place else breakdown.heading, name, document["records_shown"])
     return table
 
 
-def _gate(record: DecisionRecord, one: AtStake, *, rounded: bool) -> ShownGate:
+def _shown(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[_Shown | NotByClass]:
+    stakes = [one for one in found if isinstance(one, AtStake)]
+    rounded = record.decoys is not None or len({one.members for one in stakes}) > 1
+    # A later gate with the very same records does not repeat their classes.
+    first = {one.members: one.measure for one in reversed(stakes)}
+    return [one if isinstance(one, NotByClass) else _gate(record, one, first[one.members], rounded) for one in found]
+
+
+def _gate(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -> _Shown:
     rule, others = SmallCellRule(record.policy.small_cell), one.released - one.records
-    told = _told(one.records, rule.part(one.records, one.released), rounded=rounded)
-    named = {field.name: field.levels for field in record.fields}
-    classes: list[tuple[Shown, ...]] = [(), (), ()]
-    if not rule.hides(one.records):
-        hidden = others if rule.hides(others) else 0
-        classes = [
-            _counted(rule, _few(rule, [_pattern(pattern, named) for pattern in one.patterns]), hidden, rounded=rounded),
-            _counted(rule, [_band(band) for band in one.bands], hidden, rounded=rounded),
-            _counted(rule, _few(rule, [_separated(part) for part in one.attributes]), hidden, rounded=rounded),
-        ]
-    return ShownGate(
-        measure=one.measure,
-        condition=one.condition,
-        counted=one.counted,
-        records=told,
-        released=_told(one.released, integer(one.released), rounded=rounded),
-        same_as=None,
-        patterns=classes[0],
-        bands=classes[1],
-        attributes=classes[2],
+    total, released = rule.part(one.records, one.released), _counted(one.released, integer(one.released), rounded)
+    levels = {field.name: field.levels for field in record.fields}
+    classes: tuple[Sequence[_Class], ...] = ((), (), ())
+    if not rule.hides(one.records) and first is one.measure:
+        classes = (
+            _few(rule, [_pattern(pattern, levels) for pattern in one.patterns]),
+            [_band(band) for band in one.bands],
+            _few(
+                rule,
+                [
+                    _Class(a.attribute or "none alone", {"attribute": a.attribute or None}, a.records)
+                    for a in one.attributes
+                ],
+            ),
+        )
+    hidden = others if rule.hides(others) else 0
+    breakdowns = tuple(
+        _breakdown(rule, heading, group, hidden, rounded)
+        for heading, group in zip(("released as", one.counted, "set apart most by"), classes, strict=True)
     )
+    document = {
+        "measure": one.measure.value,
+        "condition": one.condition,
+        **_counted(one.records, total, rounded),
+        "released": released["records"],
+        "rounded": rounded,
+        "group_sizes_count": one.counted,
+        "same_as": None if first is one.measure else first.value,
+        "by_levels": breakdowns[0].document,
+        "by_group_size": breakdowns[1].document,
+        "by_attribute": breakdowns[2].document,
+    }
+    return _Shown(one.measure, document, released["records_shown"], breakdowns)
 
 
-_Class = tuple[str, Mapping[str, Any], int]
-
-
-def _few(rule: SmallCellRule, classes: Sequence[_Class]) -> list[_Class]:
+def _few(rule: SmallCellRule, classes: Sequence[_Class]) -> Sequence[_Class]:
     """The largest classes; the others, and all small ones, as one."""
-    large = [one for one in classes if not rule.hides(one[2])][:_MOST_CLASSES]
+    large = [one for one in classes if not rule.hides(one.records)][:_MOST_CLASSES]
     rest = classes[len(large) :]
     if len(rest) < 2:
-        return list(classes)
-    return [*large, (f"{len(rest)} others", {"others": len(rest)}, sum(records for _, _, records in rest))]
+        return classes
+    return [*large, _Class(f"{len(rest)} others", {"others": len(rest)}, sum(one.records for one in rest))]
 
 
-def _counted(rule: SmallCellRule, classes: Sequence[_Class], hidden: int, *, rounded: bool) -> tuple[Shown, ...]:
+def _breakdown(rule: SmallCellRule, heading: str, classes: Sequence[_Class], hidden: int, rounded: bool) -> _Breakdown:
     """Classes with their counts as far as they may be shown; ``hidden`` is the rest of a total that is shown."""
-    counts = [records for _, _, records in classes]
-    told = rule.breakdown([*counts, hidden] if hidden else counts)
-    return tuple(
-        Shown(name, _told(records, text, rounded=rounded), class_)
-        for (name, class_, records), text in zip(classes, told, strict=False)
-    )
+    counts = [one.records for one in classes]
+    texts = rule.breakdown([*counts, hidden] if hidden else counts)
+    document = [
+        {**one.document, **_counted(one.records, text, rounded)} for one, text in zip(classes, texts, strict=False)
+    ]
+    return _Breakdown(heading, tuple(one.name for one in classes), document)
 
 
-def _pattern(pattern: Pattern, named: Mapping[str, Sequence[str]]) -> _Class:
+def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Class:
     """Attributes by the level that they are released at."""
     by_level: dict[str, list[str]] = {}
     levels = {
-        name: named[name][level] if level < len(named.get(name, ())) else f"level {level}"
+        name: names[name][level] if level < len(names.get(name, ())) else f"level {level}"
         for name, level in pattern.levels.items()
     }
     for name, level in levels.items():
         by_level.setdefault(level, []).append(name)
-    return "; ".join(f"{', '.join(names)} {level}" for level, names in by_level.items()), levels, pattern.records
+    words = "; ".join(f"{', '.join(attributes)} {level}" for level, attributes in by_level.items())
+    return _Class(words, levels, pattern.records)
 
 
 def _band(band: Band) -> _Class:
     limits = {"least": band.least, "most": band.most}
     if band.most is None:
-        return f"{integer(band.least)} or more", limits, band.records
-    if band.least == band.most:
-        return integer(band.least), limits, band.records
-    return f"{integer(band.least)} to {integer(band.most)}", limits, band.records
+        name = f"{integer(band.least)} or more"
+    else:
+        name = integer(band.least) if band.least == band.most else f"{integer(band.least)} to {integer(band.most)}"
+    return _Class(name, limits, band.records)
 
 
 def _separated(part: Separated) -> _Class:
-    return part.attribute or "none alone", {"attribute": part.attribute or None}, part.records
+    return _Class(part.attribute or "none alone", {"attribute": part.attribute or None}, part.records)
 
 
-def _classes(shown: Iterable[Shown]) -> list[dict[str, Any]]:
-    return [{**one.class_, "records": one.records.number, "records_shown": one.records.text} for one in shown]
-
-
-def _told(count: int, text: str, *, rounded: bool) -> Told:
-    """A count, as far as the rule lets it be shown."""
+def _counted(count: int, text: str, rounded: bool) -> dict[str, Any]:
+    """A count as far as the rule lets it be shown; no number where only a bound may be, or nothing."""
     if text != integer(count):
-        return Told(text, None)
+        return {"records": None, "records_shown": text}
     number = rounded_count(count) if rounded else count
-    return Told(integer(number), number)
-
-
-def _indented(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2))
+    return {"records": number, "records_shown": integer(number)}

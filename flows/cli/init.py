@@ -10,14 +10,8 @@ from rich.table import Table
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from tasks.core.errors import DataError
 from tasks.core.guard import guarded
-from tasks.draft.draft import Draft, draft_request
-from tasks.draft.write import write_draft
+from tasks.draft import Draft, draft_request, write_draft
 from tasks.microdata.read import read_text
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("init")(init)
 
 
 def init(

@@ -1,10 +1,11 @@
 """``releasegate key``: the keys that people sign with, and the keys that seal decoy manifests."""
 
+import os
 import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,10 +21,9 @@ from tasks.core.people import WorkflowRole
 from tasks.decoys.vault import Vault
 from tasks.ledger.signing import RegisteredKey
 
-KeyFileOption = Annotated[
-    Path | None,
-    typer.Option("--key-file", help="The private key; ~/.releasegate/NAME.pem where not given.", show_default=False),
-]
+if TYPE_CHECKING:
+    from flows.cases import ReleaseAction
+
 NameArgument = Annotated[str, typer.Argument(help="Whose key, as policies spell the name.", show_default=False)]
 
 
@@ -35,22 +35,21 @@ class PersonRole(StrEnum):
     OFFICER = WorkflowRole.OFFICER.value
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    keys = typer.Typer(no_args_is_help=True, help="Keys that people sign with, and keys that seal decoy manifests.")
-    keys.command("create")(create)
-    keys.command("list")(show)
-    keys.command("retire")(retire)
-    keys.command("rotate")(rotate)
-    app.add_typer(keys, name="key")
+key = typer.Typer(no_args_is_help=True, help="Keys that people sign with, and keys that seal decoy manifests.")
 
 
+@key.command()
 def create(
     name: NameArgument,
     role: Annotated[
         list[PersonRole], typer.Option(help="Role in which the key signs; may be repeated.", show_default=False)
     ],
-    key_file: KeyFileOption = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file", help="File of the private key; ~/.releasegate/NAME.pem where not given.", show_default=False
+        ),
+    ] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
@@ -78,30 +77,33 @@ def create(
     )
 
 
+@key.command("list")
 def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """List the signing keys that are or were registered."""
     with guarded("keys"), open_ledger(Workspace(workspace.resolve())) as ledger:
         keys = ledger.registered_keys()
     table = untitled_table(("name", "roles", "valid from", "entries", "fingerprint"), ())
-    for key in keys:
-        until = f"{key.registered}–{key.retired} (retired)" if key.retired else f"from {key.registered}"
-        table.add_row(key.name, ", ".join(key.roles), key.valid_from[:19] + "Z", until, key.fingerprint)
+    for one in keys:
+        until = f"{one.registered}–{one.retired} (retired)" if one.retired else f"from {one.registered}"
+        table.add_row(one.name, ", ".join(one.roles), one.valid_from[:19] + "Z", until, one.fingerprint)
     return answer(
-        {"keys": [_document(key) for key in keys]}, [table if keys else "no key is registered"], as_json=as_json
+        {"keys": [_document(one) for one in keys]}, [table if keys else "no key is registered"], as_json=as_json
     )
 
 
+@key.command()
 def retire(name: NameArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """Retire a person's signing key: it was lost or replaced, or its holder has left.
 
     Earlier signatures stay valid. The ledger records who retired it.
     """
     with guarded("retirement of a key"):
-        key = retire_key(Workspace(workspace.resolve()), name)
-    line = outcome("retired", f": the key of {key.name}, in ledger entry {key.retired}")
-    return answer(_document(key), [line], as_json=as_json)
+        retired = retire_key(Workspace(workspace.resolve()), name)
+    line = outcome("retired", f": the key of {retired.name}, in ledger entry {retired.retired}")
+    return answer(_document(retired), [line], as_json=as_json)
 
 
+@key.command()
 def rotate(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
@@ -146,5 +148,16 @@ def ask(*, confirm: bool = False) -> str:
     return passphrase
 
 
-def _document(key: RegisteredKey) -> dict[str, object]:
-    return {**asdict(key), "roles": list(key.roles), "fingerprint": key.fingerprint}
+def action_on(
+    release: str, workspace: Path, by: str, reason: str = "", recipient: str | None = None
+) -> "ReleaseAction":
+    """An action of a person on a release; their key for the ledger is in its usual place or in RELEASEGATE_KEY_FILE."""
+    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
+
+    file = os.environ.get("RELEASEGATE_KEY_FILE")
+    place = Workspace(workspace.resolve())
+    return ReleaseAction(release, place, by, reason, recipient, Path(file) if file else None, ask)
+
+
+def _document(one: RegisteredKey) -> dict[str, object]:
+    return {**asdict(one), "roles": list(one.roles), "fingerprint": one.fingerprint}

@@ -7,9 +7,7 @@ from rich.text import Text
 
 from flows.cli.tables import titled_table, untitled_table
 from flows.reassessing import Reassessed
-from tasks.decision.measures import OF_ALL_RECORDS, write_result
-from tasks.decision.record import GateResult
-from tasks.reassessment.compare import chances
+from tasks.reassessment import compare
 from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, Reassessment
 
 _STYLES = {Again.HOLDS: "bold green", Again.BLOCKED: "bold red", Again.CANNOT: "bold yellow"}
@@ -36,7 +34,7 @@ def shown(one: Reassessed) -> Group:
 
 def _tables(record: Reassessment) -> list[RenderableType]:
     parts: list[RenderableType] = [_gates("Gates then and today", record.gates, record, "", _WORDS)]
-    chance = chances(record.uncertainty_then, record.uncertainty)
+    chance = compare.chances(record.uncertainty_then, record.uncertainty)
     if chance:
         parts.append(Text(chance))
     for found in record.coalitions:
@@ -88,24 +86,10 @@ def written(gate: GateAgain, record: Reassessment) -> tuple[str, str, str]:
     if gate.comparison == "is":
         words = {None: "–", 1.0: "yes", 0.0: "no"}
         return words.get(gate.measured_then, "–"), words.get(gate.measured, "–"), "yes"
-    then, before = _pair(gate, gate.measured_then, gate.threshold_then, record)
-    today, allowed = _pair(gate, gate.measured, gate.threshold, record)
-    return then, today, allowed if gate.threshold is not None else f"no gate now ({before} before)"
-
-
-def _pair(gate: GateAgain, measured: float | None, threshold: float | None, record: Reassessment) -> tuple[str, str]:
-    if threshold is None:
-        return "–", ""
-    total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
-    result = GateResult(
-        id=gate.id,
-        title=gate.title,
-        unit=gate.unit,
-        measured=measured,
-        comparison=gate.comparison,
-        threshold=threshold,
-        passed=False,
-        because="",
+    pairs = ((gate.measured_then, gate.threshold_then), (gate.measured, gate.threshold))
+    (then, before), (today, allowed) = (
+        ("–", "") if threshold is None else compare.written(record, gate, measured, threshold)
+        for measured, threshold in pairs
     )
-    figure, limit = write_result(result, records=total, small_cell=record.policy.small_cell)
-    return (figure if measured is not None else "–"), limit
+    then, today = ("–" if measured is None else text for (measured, _), text in zip(pairs, (then, today), strict=True))
+    return then, today, allowed if gate.threshold is not None else f"no gate now ({before} before)"

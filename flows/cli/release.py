@@ -4,7 +4,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -28,11 +27,6 @@ _RENEW = (
     "Deliver nothing more under it. A request with a renewed agreement, or under a new version of the policy, is a new "
     "release and is decided anew."
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("release")(release)
 
 
 def release(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from flows.cli.key import KeyFileOption, ask
+from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.workspace import Workspace
@@ -27,12 +27,7 @@ class Vote(StrEnum):
     REJECT = "reject"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("review")(review)
-
-
-def review(  # noqa: PLR0917
+def review(
     release: ReleaseArgument,
     recipient: Annotated[
         str | None,
@@ -46,36 +41,32 @@ def review(  # noqa: PLR0917
         str | None,
         typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False),
     ] = None,
-    key_file: KeyFileOption = None,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
-    show: Annotated[
-        bool, typer.Option("--show", help="Show the state of the review and earlier releases to the recipient.")
-    ] = False,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
-    """Vote on a release that awaits review, or --show the state of its review.
+    """Vote on a release that awaits review, or show the state of its review.
 
-    The policy names the reviewers; the requester is never one. Nobody sees a vote or its reason before all required
+    Without --vote, it shows who has voted and which earlier releases the recipient got. The policy names the
+    reviewers; the requester is never one. Nobody sees a vote or its reason before all required
     votes are in, and until then each may be changed. A single vote to reject rejects the release; if all approve, the
     delivery and the certificate are added to the bundle. A reviewer with a registered key signs the vote with it. Exit
     code 0 if the release is approved with this vote, 3 if it is rejected, 4 if votes are still missing.
     """
-    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
     from flows.reviewing import cast_vote, overview  # noqa: PLC0415  quicker help
 
-    place = Workspace(workspace.resolve())
-    if show:
-        if vote or reviewer or reason:
-            raise typer.BadParameter("--show goes without --vote, --as and --reason")
-        found = [one for one in overview(release, place) if recipient in {None, one.case.recipient}]
+    if vote is None:
+        if reviewer or reason:
+            raise typer.BadParameter("--as and --reason go with --vote")
+        found = [
+            one for one in overview(release, Workspace(workspace.resolve())) if recipient in {None, one.case.recipient}
+        ]
         if not found:
             raise typer.BadParameter("the release has no such recipient")
         return answer({"recipients": [_document(one) for one in found]}, _overview(found), as_json=as_json)
-    if vote is None or reviewer is None or reason is None:
-        raise typer.BadParameter("a vote takes --vote, --as and --reason; --show shows the state of the review")
-    action = ReleaseAction(release, place, reviewer, reason, recipient, key_file, ask)
-    voted = cast_vote(action, vote.value)
+    if reviewer is None or reason is None:
+        raise typer.BadParameter("a vote takes --vote, --as and --reason")
+    voted = cast_vote(action_on(release, workspace, reviewer, reason, recipient), vote.value)
     code = _CODES.get(voted.standing.state, ExitCode.BLOCKED)
     return answer(
         {

@@ -5,23 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from flows.cli.key import KeyFileOption, ask
+from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
-from flows.workspace import Workspace
 from tasks.decision.measures import write_result
 
 if TYPE_CHECKING:
     from flows.revoking import ChangedRelease
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("revoke")(revoke)
-    app.command("override")(override)
-
-
-def revoke(  # noqa: PLR0917
+def revoke(
     release: ReleaseArgument,
     by: Annotated[
         str,
@@ -32,9 +25,8 @@ def revoke(  # noqa: PLR0917
         str | None,
         typer.Option("--recipient", help="Whose release; every recipient's where not given.", show_default=False),
     ] = None,
-    key_file: KeyFileOption = None,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
     """Revoke a release, for good: nothing more is delivered under it.
@@ -42,14 +34,12 @@ def revoke(  # noqa: PLR0917
     Delivered files stay in the bundle as evidence; ask the recipient to destroy their copy. After its validity has
     ended, only an officer may revoke a release.
     """
-    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
     from flows.revoking import revoke as revoke_release  # noqa: PLC0415  quicker help
 
-    place = Workspace(workspace.resolve())
-    return _answer(revoke_release(ReleaseAction(release, place, by, reason, recipient, key_file, ask)), as_json=as_json)
+    return _answer(revoke_release(action_on(release, workspace, by, reason, recipient)), as_json=as_json)
 
 
-def override(  # noqa: PLR0917
+def override(
     release: ReleaseArgument,
     officer: Annotated[str, typer.Option("--as", help="Your name, as an officer of the policy.", show_default=False)],
     reason: ReasonOption,
@@ -60,9 +50,8 @@ def override(  # noqa: PLR0917
         list[str] | None,
         typer.Option("--gate", help="Id of a failed gate that you answer for; may be repeated.", show_default=False),
     ] = None,
-    key_file: KeyFileOption = None,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
     """Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.
@@ -72,10 +61,9 @@ def override(  # noqa: PLR0917
     overridden, by whom and why, covers no figure worse than the one you saw, and still needs its reviews. Without
     --gate, the reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
     """
-    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
     from flows.overriding import override_gates, reopen  # noqa: PLC0415  quicker help
 
-    action = ReleaseAction(release, Workspace(workspace.resolve()), officer, reason, recipient, key_file, ask)
+    action = action_on(release, workspace, officer, reason, recipient)
     if not gate:
         return _answer(reopen(action), as_json=as_json)
     made = override_gates(action, gate)

@@ -8,12 +8,7 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
-
-
-def serve(  # noqa: PLR0917
+def serve(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     inbox: Annotated[
         Path | None, typer.Option("--inbox", help="Folder to drop requests into.", show_default=False)
@@ -22,10 +17,7 @@ def serve(  # noqa: PLR0917
         list[Path] | None,
         typer.Option("--root", help="Folder that requests may name files in; repeatable.", show_default=False),
     ] = None,
-    settings: Annotated[
-        Path | None,
-        typer.Option("--settings", help="Settings file; service.yaml in the workspace by default.", show_default=False),
-    ] = None,
+    *,
     prefect: Annotated[
         str | None,
         typer.Option(
@@ -39,9 +31,9 @@ def serve(  # noqa: PLR0917
         str | None,
         typer.Option("--pool", metavar="NAME", help="Work pool whose workers run the flows.", show_default=False),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any free one.")] = 8600,
-    *,
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="HOST:PORT", help="Address to listen at; port 0 for any free one.")
+    ] = "127.0.0.1:8600",
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Write the log as JSON lines.")] = False,
 ) -> int:
     """Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules.
@@ -53,6 +45,9 @@ def serve(  # noqa: PLR0917
     from flows.service.logs import start_logging  # noqa: PLC0415
     from flows.service.serve import serve as run  # noqa: PLC0415
 
+    host, _, port = listen.rpartition(":")
+    if not (host and port.isdecimal() and int(port) < 2**16):
+        raise typer.BadParameter("--listen is a host, a colon and a port")
     start_logging(as_json=json_logs)
-    run(service_of(workspace, tuple(root or ()), inbox, settings), prefect=prefect, pool=pool, host=host, port=port)
+    run(service_of(workspace, tuple(root or ()), inbox), prefect=prefect, pool=pool, host=host, port=int(port))
     return 0

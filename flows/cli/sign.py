@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.key import KeyFileOption
-from flows.cli.key import ask as ask_ledger
+from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import JsonOption, answer, outcome
-from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
 
@@ -20,12 +18,7 @@ PASSPHRASE = "RELEASEGATE_SIGN_PASSPHRASE"  # noqa: S105 — the variable's name
 """Names the environment variable with the passphrase of the expert's key."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sign")(sign)
-
-
-def sign(  # noqa: PLR0917
+def sign(
     release: ReleaseArgument,
     recipient: Annotated[
         str | None,
@@ -35,23 +28,18 @@ def sign(  # noqa: PLR0917
         Path | None,
         typer.Option("--pkcs12", help="Key, certificate and chain in one file (.p12, .pfx).", show_default=False),
     ] = None,
-    key: Annotated[
-        Path | None, typer.Option("--key", help="Or: the expert's private key, PEM.", show_default=False)
-    ] = None,
-    cert: Annotated[
-        Path | None, typer.Option("--cert", help="Its certificate, PEM or DER.", show_default=False)
-    ] = None,
-    chain: Annotated[
+    pem: Annotated[
         list[Path] | None,
-        typer.Option("--chain", help="Certificates above it; may be repeated.", show_default=False),
+        typer.Option(
+            "--pem", help="Or: key, certificate and chain in PEM, in one file or several.", show_default=False
+        ),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option("--as", help="Your name for the ledger; need not be the expert's.", show_default=False),
     ] = None,
-    key_file: KeyFileOption = None,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
     """Sign the determination of a release with an expert's X.509 certificate.
@@ -62,21 +50,15 @@ def sign(  # noqa: PLR0917
     revocation is not looked up. The passphrase is asked for, or taken from the environment variable
     RELEASEGATE_SIGN_PASSPHRASE.
     """
-    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
     from flows.determination import sign_determination  # noqa: PLC0415  quicker help
 
-    if (pkcs12 is None) == (key is None) or (key is None) != (cert is None) or (pkcs12 is not None and chain):
-        raise typer.BadParameter("sign with --pkcs12, or with --key, --cert and, if there is one, --chain")
+    if (pkcs12 is None) == (not pem):
+        raise typer.BadParameter("sign with --pkcs12 or with --pem")
 
     def read_credentials() -> Credentials:
-        if pkcs12 is not None:
-            return read_pkcs12(pkcs12, _ask)
-        return read_pem(key or Path(), cert or Path(), chain or [], _ask)
+        return read_pem(pem or [], _ask) if pkcs12 is None else read_pkcs12(pkcs12, _ask)
 
-    action = ReleaseAction(
-        release, Workspace(workspace.resolve()), by or "", recipient=recipient, key=key_file, ask=ask_ledger
-    )
-    made = sign_determination(action, read_credentials)
+    made = sign_determination(action_on(release, workspace, by or "", recipient=recipient), read_credentials)
     facts = {
         "file": made.path,
         "signed by": made.expert,
@@ -113,5 +95,5 @@ def _ask() -> str:
             got="neither",
             fix=f"run the command at a terminal, or set {PASSPHRASE}",
         )
-    answer: str = typer.prompt("Passphrase of the expert's key", hide_input=True, err=True)
-    return answer
+    prompted: str = typer.prompt("Passphrase of the expert's key", hide_input=True, err=True)
+    return prompted

@@ -1,6 +1,6 @@
 """Tables as ``releasegate assess`` prints them: a title, plain columns, a caption."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group
 from rich.table import Table
@@ -36,6 +36,16 @@ def untitled_table(words: Sequence[str], figures: Sequence[str]) -> Table:
     for heading in figures:
         table.add_column(heading, justify="right", overflow="fold")
     return table
+
+
+def listing(
+    title: str, words: Sequence[str], figures: Sequence[str], rows: Iterable[Sequence[str]], caption: str = ""
+) -> Group:
+    """A narrow table of some rows between a title and a caption that may be wider than it."""
+    table = untitled_table(words, figures)
+    for row in rows:
+        table.add_row(*row)
+    return between(title, table, caption)
 
 
 def between(title: str, table: Table, caption: str = "") -> Group:

@@ -30,11 +30,6 @@ class IncidentRows(StrEnum):
     PEOPLE = "people"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("trace")(trace)
-
-
 def trace(  # noqa: PLR0917
     release: Annotated[
         str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)

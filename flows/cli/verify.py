@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 _SOURCES = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(verify)
-
-
 def verify(
     bundle: Annotated[
         Path | None,

@@ -1,7 +1,7 @@
 """Running the stages of a release one after the other in this process, without an orchestrator."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,13 @@ class InProcess:
         """Result of a stage."""
         return perform(stage, run, inputs, recipient)
 
-    def for_each(self, recipients: Sequence[str], work: Callable[[str], Any]) -> dict[str, Any]:
-        """Result of some work for each recipient, one after the other."""
-        return {recipient: work(recipient) for recipient in recipients}
+    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Results of several pieces of work, one after the other."""
+        return [work() for work in works]
+
+    def together(self) -> AbstractContextManager[None]:
+        """Nothing to hold."""
+        return nullcontext()
 
 
 @contextmanager

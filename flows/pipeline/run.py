@@ -1,7 +1,7 @@
 """One release under way, and what it is to come to: paths, ids and hashes, so that whatever runs it may show them."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,37 +39,19 @@ class Run:
         """Folder of the inputs' private copies."""
         return self.path / INPUTS
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "Run":
-        """From JSON."""
-        return cls(**document)
-
 
 @dataclass(frozen=True)
 class Asked:
     """Recipients, decoys and context of the decisions that a run is to make."""
 
-    recipients: tuple[str, ...]
+    recipients: Sequence[str]
     """Ids of the recipients."""
-    decided: tuple[str, ...]
+    decided: Sequence[str]
     """Those to decide for: all of them, but under overrides those whose gates were overridden."""
     decoys: Mapping[str, str] | None
     """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
     context: Mapping[str, Any]
     """The decision's context as JSON: identity, program, time and ledger head."""
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "Asked":
-        """From JSON."""
-        return cls(**{**document, "recipients": tuple(document["recipients"]), "decided": tuple(document["decided"])})
 
 
 Take = Callable[[Run, Asked], dict[str, Any]]

@@ -1,9 +1,11 @@
-"""The order of a release: prepare, validate, mask, generalize, place decoys; then each recipient by itself.
+"""The order of a release: prepare; validate, mask and generalize; place decoys; then each recipient by itself.
 
 Only sequences. Whatever runs the stages is a ``Runner``; paths and hashes cross the borders between them, never data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Protocol
 
 from flows.pipeline import stages
@@ -11,7 +13,7 @@ from flows.pipeline.run import Asked, Run
 from flows.pipeline.stages import Inputs, Stage
 from flows.progress import step
 from flows.solving import solver_slot
-from tasks.core.errors import StageCrashed, StageFailed
+from tasks.core.errors import ReleasegateError, StageCrashed, StageFailed
 
 
 class Runner(Protocol):
@@ -21,8 +23,12 @@ class Runner(Protocol):
         """Result of a stage; its errors are those of the gate."""
         ...
 
-    def for_each(self, recipients: Sequence[str], work: Callable[[str], Any]) -> dict[str, Any]:
-        """Result of some work for each recipient, as many at once as the runner can."""
+    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Results of several pieces of work, as many at once as the runner can."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Entered around stages that share objects in memory."""
         ...
 
 
@@ -30,8 +36,9 @@ def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient.
 
     1. Prepare: read and code data and population, once.
-    2. Validate the data; where that fails, no recipient is assessed. Mask numbers, and score the records as collected.
-    3. Generalize for each recipient; place the decoys of all of them, if any are asked for.
+    2. Validate the data. Meanwhile mask numbers, score the records as collected, and generalize for each recipient;
+       all of this is dropped, its errors too, where the data are not valid: no recipient is assessed then.
+    3. Place the decoys of all recipients, if any are asked for.
     4. For each recipient, in parallel: assess the candidate, write the file if the gates are open so far, decide,
        report.
 
@@ -49,16 +56,27 @@ def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
     """
     step("reading data and population")
     prepared = runner.call(stages.PREPARE, run, {})
-    step("validating")
-    validation = runner.call(stages.VALIDATE, run, {"prepared": prepared})
     shared = {"prepared": prepared, "masked": None, "collected": None}
     generalized: dict[str, dict[str, Any]] = {}
+
+    def validate() -> Any:
+        step("validating")
+        return runner.call(stages.VALIDATE, run, {"prepared": prepared})
+
+    def generalize() -> tuple[dict[str, Any], dict[str, dict[str, Any]]] | ReleasegateError:
+        try:
+            with runner.together():
+                return _generalized(run, asked, runner, prepared)
+        except ReleasegateError as error:
+            return error
+
+    generalizing, validation = runner.at_once([generalize, validate])
     if validation["passed"]:
-        step("masking")
-        shared["masked"] = runner.call(stages.MASK, run, {})
-        step("scoring the records as collected")
-        shared["collected"] = runner.call(stages.SCORE_COLLECTED, run, {"prepared": prepared})
-        generalized = _generalized(run, asked, runner, shared)
+        if isinstance(generalizing, ReleasegateError):
+            raise generalizing
+        shared, generalized = generalizing
+        if asked.decoys is not None:
+            _place_decoys(run, asked.decoys, runner, shared, generalized)
 
     def finish(recipient: str) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -72,25 +90,31 @@ def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
         }
         return _finished(run, recipient, found, asked, runner)
 
-    return {"prepared": prepared, "validation": validation, "recipients": runner.for_each(asked.decided, finish)}
+    finished = runner.at_once([partial(finish, recipient) for recipient in asked.decided])
+    recipients = dict(zip(asked.decided, finished, strict=True))
+    return {"prepared": prepared, "validation": validation, "recipients": recipients}
 
 
-def _generalized(run: Run, asked: Asked, runner: Runner, shared: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each recipient's generalization, with decoys where they are asked for; a failure blocks its recipient."""
+def _generalized(
+    run: Run, asked: Asked, runner: Runner, prepared: Any
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What copies share, and each recipient's generalization; a failure blocks its recipient."""
+    step("masking")
+    shared = {"prepared": prepared, "masked": runner.call(stages.MASK, run, {})}
+    step("scoring the records as collected")
+    shared["collected"] = runner.call(stages.SCORE_COLLECTED, run, {"prepared": prepared})
     found: dict[str, dict[str, Any]] = {}
     for recipient in asked.decided if asked.decoys is None else asked.recipients:
         step(f"generalizing for {recipient}")
         try:
             with solver_slot():
-                generalization = runner.call(stages.GENERALIZE, run, {"prepared": shared["prepared"]}, recipient)
+                generalization = runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)
             found[recipient] = {"generalization": generalization}
         except StageCrashed:
             raise
         except StageFailed as failure:
             found[recipient] = {"failures": [_failure(stages.GENERALIZE.name, failure)]}
-    if asked.decoys is not None:
-        _place_decoys(run, asked.decoys, runner, shared, found)
-    return found
+    return shared, found
 
 
 def _place_decoys(
@@ -122,27 +146,34 @@ def _place_decoys(
 
 def _finished(run: Run, recipient: str, found: dict[str, Any], asked: Asked, runner: Runner) -> dict[str, Any]:
     """One recipient's record, reports and file; a stage that fails blocks this recipient and no other."""
-    copy = {name: found.get(name) for name in ("prepared", "generalization", "masked", "collected")}
     judged = {"found": found, "context": dict(asked.context)}
-    if copy["generalization"] is not None:
-        step(f"assessing the copy for {recipient}")
-        assessed = runner.call(stages.ASSESS, run, copy, recipient)
-        found["findings"] = assessed["findings"]
-        if assessed["failure"] is not None:
-            found["failures"].append(assessed["failure"])
-        elif not found["failures"] and runner.call(stages.JUDGE, run, judged, recipient):
-            step(f"writing and re-scoring the file for {recipient}")
-            try:
-                found["written"] = runner.call(stages.WRITE, run, {**copy, "decoys": found["decoys"]}, recipient)
-            except StageCrashed:
-                raise
-            except StageFailed as failure:
-                found["failures"].append(_failure(stages.WRITE.name, failure))
-    step(f"deciding and reporting for {recipient}")
-    record = runner.call(stages.DECIDE, run, judged, recipient)
+    with runner.together():
+        if found.get("generalization") is not None:
+            _assess_and_write(run, recipient, judged, runner)
+        step(f"deciding and reporting for {recipient}")
+        record = runner.call(stages.DECIDE, run, judged, recipient)
     reports = runner.call(stages.REPORT, run, {"record": record}, recipient)
     written = found["written"] or {"file": None, "kept": None}
     return {"record": record, "released": written["file"], "kept": written["kept"], **reports}
+
+
+def _assess_and_write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> None:
+    """Add what the assessments found to ``judged["found"]``, and the file where every gate is open so far."""
+    found = judged["found"]
+    copy = {name: found[name] for name in ("prepared", "generalization", "masked", "collected")}
+    step(f"assessing the copy for {recipient}")
+    assessed = runner.call(stages.ASSESS, run, copy, recipient)
+    found["findings"] = assessed["findings"]
+    if assessed["failure"] is not None:
+        found["failures"].append(assessed["failure"])
+    elif not found["failures"] and runner.call(stages.JUDGE, run, judged, recipient):
+        step(f"writing and re-scoring the file for {recipient}")
+        try:
+            found["written"] = runner.call(stages.WRITE, run, {**copy, "decoys": found["decoys"]}, recipient)
+        except StageCrashed:
+            raise
+        except StageFailed as failure:
+            found["failures"].append(_failure(stages.WRITE.name, failure))
 
 
 def _failure(stage: str, failure: StageFailed) -> dict[str, str]:

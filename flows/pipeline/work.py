@@ -20,19 +20,17 @@ from flows.pipeline.workbench import Workbench
 from tasks.assessments.combined.combined_score import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
-from tasks.candidate.released import released_tuples
-from tasks.core.artifact import Artifact, artifact, checked, written
+from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageCrashed, StageFailed
+from tasks.core.files import Artifact, artifact, checked, written
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator
-from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
-from tasks.decision.context import CONTEXT
+from tasks.decision.assemble import CONTEXT, Findings, Output, are_open, assemble, gates_before_writing
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
-from tasks.generalization.play import Generalization
 from tasks.generalization.setting import follower_of, played_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.masking.masked_file import save_masked
@@ -88,7 +86,7 @@ def mask(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
 def score_collected(bench: Workbench, inputs: Inputs, _recipient: str | None) -> Artifact:
     """The combined score of the records as collected."""
     prepared = inputs["prepared"]
-    figure = collected_score(bench.request, bench.prepared(prepared), bench.index(prepared))
+    figure = collected_score(bench.request, bench.prepared(prepared))
     return _stored(bench, "collected.json", partial(save_figure, figure))
 
 
@@ -108,56 +106,42 @@ def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> di
     them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
     from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
-    from tasks.decoys.stage import Copies, plant, without  # noqa: PLC0415
+    from tasks.decoys.stage import plant, withheld_with  # noqa: PLC0415
     from tasks.decoys.vault import Vault  # noqa: PLC0415
 
-    run, table, continues = bench.run, bench.index(inputs["prepared"]), inputs["continues"]
-    outcomes = {name: bench.generalization(one) for name, one in inputs["generalizations"].items()}
-    releasing = {name: one for name, one in outcomes.items() if _releases(bench, inputs["prepared"], one)}
-    copies = Copies(
-        request=bench.request,
-        prepared=bench.prepared(inputs["prepared"]),
-        table=table,
-        frame=bench.frame(),
-        masked=bench.masked(inputs["masked"]),
-        played=releasing,
-    )
+    run, continues = bench.run, inputs["continues"]
+    generalizations = inputs["generalizations"]
+    made: dict[str, Any] = {name: {"generalization": one, "fact": None} for name, one in generalizations.items()}
+    candidates = {name: bench.candidate(name, {**inputs, **one}) for name, one in made.items()}
+    releasing = {name: one for name, one in candidates.items() if _releases(one)}
     vault = Vault.beside(run.key)
     try:
         before = vault.open(continues["release"], continues["commitment"]) if continues else None
-        planted = plant(copies, run.release_id, before, _system_generators())
+        planted = plant(list(releasing.values()), run.release_id, before, _system_generators())
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
-    sealed = seal(planted.manifest, vault.keys(), secrets.token_bytes(NONCE_BYTES))
-    manifest = artifact(vault.write(run.release_id, sealed.content))
-    made: dict[str, Any] = {
-        name: {"generalization": one, "fact": None}
-        for name, one in inputs["generalizations"].items()
-        if name not in releasing
-    }
-    for name, outcome in releasing.items():
-        withheld = replace(outcome, withheld=without(outcome, planted.missing[name]))
-        fact = planted.facts.get(name)
-        told = None if fact is None else fact.model_copy(update={"commitment_sha256": sealed.commitment})
-        made[name] = {
-            "generalization": _stored(
-                bench, f"generalization-{name}-with-decoys.npz", partial(save_generalization, withheld)
-            ),
-            "fact": None if told is None else _stored(bench, f"decoys-{name}.json", partial(save_figure, told)),
-        }
+    content, commitment = seal(planted.manifest, vault.keys(), secrets.token_bytes(NONCE_BYTES))
+    manifest = artifact(vault.write(run.release_id, content))
+    for name, candidate in releasing.items():
+        withheld = withheld_with(candidate, planted.missing[name])
+        marked = replace(candidate.generalization, withheld=withheld)
+        target = f"generalization-{name}-with-decoys.npz"
+        made[name]["generalization"] = _stored(bench, target, partial(save_generalization, marked))
+        if name in planted.facts:
+            fact = planted.facts[name].model_copy(update={"commitment_sha256": commitment})
+            made[name]["fact"] = _stored(bench, f"decoys-{name}.json", partial(save_figure, fact))
     return {"manifest": manifest, "copies": made}
 
 
-def _releases(bench: Workbench, prepared: Artifact, played: Generalization) -> bool:
+def _releases(candidate: Candidate) -> bool:
     """Whether anything is left to release; where not, the assessment says so."""
     try:
-        released_tuples(bench.index(prepared), played, bench.request.policy.generalization.minimum_class_size)
+        return bool(candidate.released.any())
     except StageFailed:
         return False
-    return True
 
 
-def _system_generators() -> Callable[[str], np.random.Generator]:
+def _system_generators() -> Randomness:
     secret = secrets.token_bytes(32)
 
     def generator(purpose: str) -> np.random.Generator:

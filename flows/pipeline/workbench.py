@@ -13,7 +13,7 @@ from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.stored import load_figure
 from tasks.candidate.candidate import Candidate
-from tasks.core.artifact import Artifact, checked
+from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
 from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.play import CountIndex, Generalization

@@ -1,7 +1,7 @@
 """Processes that do the work of stages, so that recipients are assessed and reported at the same time.
 
-Each worker is a process of its own: what a recipient's stages share stays in its memory. Workers are forked from a
-process that has only imported what stages need, before any thread is started; on Linux they end with their parent.
+Workers are forked from a process that has only imported what stages need, before any thread is started. What a
+recipient's stages share stays in the memory of the worker that the recipient holds meanwhile.
 """
 
 import ctypes
@@ -15,7 +15,10 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import forkserver
+from contextvars import ContextVar
+from multiprocessing import forkserver, popen_forkserver
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from types import ModuleType
 from typing import Any
 
 from flows.pipeline.run import Run
@@ -26,27 +29,54 @@ _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
 _LONGEST_TEMPORARY_FOLDER = 64
 _SHORT_TEMPORARY_FOLDER = "/tmp"  # noqa: S108 - multiprocessing makes a folder of its own in it
+_starting = threading.Lock()
+
+
+class _WorkerProcess(ForkServerProcess):
+    """A process that does not run the main program again: stages are functions of this package alone."""
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # noqa: N802 - as multiprocessing calls it
+        with _starting:
+            main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+            try:
+                return popen_forkserver.Popen(process_obj)
+            finally:
+                sys.modules["__main__"] = main
+
+
+class _WorkerContext(ForkServerContext):
+    Process = _WorkerProcess
 
 
 class Workers:
-    """Worker processes: one for what recipients share, which the first recipient also has, and more for the others."""
+    """Worker processes, one a processor; the system starts them while the caller does something else."""
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["flows.pipeline.work"])
+        context = _WorkerContext()
+        context.set_forkserver_preload(["flows.pipeline.preloaded"])
         _start_fork_server()
-        self._executors = [
+        self._all = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
             for _ in range(min(_processors(), _MOST))
         ]
-        self._places: dict[str, int] = {}
+        self._idle = list(self._all)
+        self._changed = threading.Condition()
+        self._waiting = 0
+        self._held: ContextVar[ProcessPoolExecutor | None] = ContextVar("held_worker", default=None)
 
-    def start(self) -> None:
-        """Begin to start the first process, without waiting for it."""
-        self._executors[0].submit(os.getpid)
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Hold one worker for all stages performed in the block; such blocks go before single stages."""
+        with self._worker(first=True) as worker:
+            token = self._held.set(worker)
+            try:
+                yield
+            finally:
+                self._held.reset(token)
 
     def perform(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
-        """Do the work of a stage in the recipient's own worker.
+        """Do the work of a stage in the worker that is held, or else in one that is idle.
 
         Raises
         ------
@@ -54,7 +84,11 @@ class Workers:
             If the stage fails, or its process ends.
         """
         try:
-            return self._worker(recipient).submit(perform, stage, run, inputs, recipient).result()
+            held = self._held.get()
+            if held is not None:
+                return held.submit(perform, stage, run, inputs, recipient).result()
+            with self._worker(first=False) as worker:
+                return worker.submit(perform, stage, run, inputs, recipient).result()
         except BrokenProcessPool:
             raise StageCrashed(
                 "the process of a stage ended before the stage did",
@@ -64,15 +98,23 @@ class Workers:
                 fix="nothing was decided or released; run it again, on a larger machine if memory was short",
             ) from None
 
-    def _worker(self, recipient: str | None) -> ProcessPoolExecutor:
-        if recipient is None:
-            return self._executors[0]
-        place = self._places.setdefault(recipient, len(self._places) % len(self._executors))
-        return self._executors[place]
+    @contextmanager
+    def _worker(self, *, first: bool) -> Iterator[ProcessPoolExecutor]:
+        with self._changed:
+            self._waiting += first
+            self._changed.wait_for(lambda: self._idle and (first or not self._waiting))
+            self._waiting -= first
+            worker = self._idle.pop(0)
+        try:
+            yield worker
+        finally:
+            with self._changed:
+                self._idle.insert(0, worker)
+                self._changed.notify_all()
 
     def end(self) -> None:
         """Stop the processes; work that has not begun is dropped."""
-        for executor in self._executors:
+        for executor in self._all:
             executor.shutdown(wait=False, cancel_futures=True)
 
 
@@ -80,7 +122,6 @@ class Workers:
 def working() -> Iterator[Workers]:
     """Workers for as long as one release runs."""
     workers = Workers()
-    workers.start()
     try:
         yield workers
     finally:

@@ -228,7 +228,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         except OSError as error:
             raise WorkspaceError(
                 "the service cannot listen at this address",
-                where="--host and --port",
+                where="--listen",
                 expected="an address of this machine and a free port",
                 got=error.strerror or "a refusal by the system",
                 fix="end the program that listens there, or choose another port",

@@ -40,6 +40,16 @@ class Assessment(ABC, Generic[FactT]):
     fact: type[FactT]
     """Model of the fact."""
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """First parts of the names of its measures."""
+        return (self.id,)
+
+    @property
+    def gate_measures(self) -> frozenset[Measure]:
+        """Measures that gates can use."""
+        return frozenset(one for one in Measure if one.value.partition(".")[0] in self.families)
+
     @abstractmethod
     def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[FactT]:
         """Measure a candidate.
@@ -49,6 +59,10 @@ class Assessment(ABC, Generic[FactT]):
         StageFailed, ParameterError
             If it cannot be measured; the candidate is then blocked.
         """
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone, quicker than ``assess`` where they can be; errors as of ``assess``."""
+        return self.assess(candidate, Effort.OWN).measures
 
     def intervals(self, fact: FactT) -> Mapping[Measure, tuple[Interval, int | None]]:  # noqa: ARG002
         """Intervals of the measures that are estimates, and the people each rests on; from the fact alone."""

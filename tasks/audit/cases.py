@@ -14,7 +14,7 @@ from tasks.audit.cells import LIMIT
 from tasks.audit.history import History, ReleaseEntries, kept, text, texts
 from tasks.audit.report import Contradiction
 from tasks.core.errors import StageFailed
-from tasks.decision.kept import KeptAgreement, KeptDecision
+from tasks.decision.kept import JudgedDecision, JudgedFile, JudgedRecipient, KeptAgreement, KeptDecision
 from tasks.decision.record import Verdict
 from tasks.decision.standing import standing
 from tasks.decision.states import State
@@ -22,35 +22,6 @@ from tasks.ledger.entry import Entry, Event
 
 CONTRADICTORY = "contradictory"
 """Outcome where entries that are intact cannot all be true."""
-
-
-@dataclass(frozen=True)
-class _CaseRecipient:
-    id: str
-    agreement: KeptAgreement
-
-
-@dataclass(frozen=True)
-class _CaseDataset:
-    output_sha256: str | None
-
-
-@dataclass(frozen=True)
-class _CaseDecision:
-    """A decision as ``standing`` reads it (``tasks.decision.judged``)."""
-
-    release_id: str
-    recipient: _CaseRecipient
-    dataset: _CaseDataset
-    decision: Verdict
-    reasons: tuple[str, ...]
-    requested_by: str
-    decided_at: datetime
-    reviews_required: int
-    reviewers: tuple[str, ...]
-    officers: tuple[str, ...]
-    valid_from: date
-    valid_until: date
 
 
 @dataclass(frozen=True)
@@ -170,14 +141,14 @@ def _outcome(
 
 def _decision(
     entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: KeptDecision | None
-) -> _CaseDecision:
+) -> JudgedDecision:
     verdict, reasons = Verdict(text(decided, "decision") or ""), texts(decided, "reasons")
     name, recipient = str(decided.release_id), str(decided.recipient)
     if found is not None:
-        return _CaseDecision(
+        return JudgedDecision(
             name,
-            _CaseRecipient(recipient, found.agreement),
-            _CaseDataset(found.output_sha256),
+            JudgedRecipient(recipient, found.agreement),
+            JudgedFile(found.output_sha256),
             verdict,
             reasons,
             found.requested_by,
@@ -190,10 +161,10 @@ def _decision(
         )
     voted = _named(entries, Event.VOTED, "reviewer")
     files = _named(entries, Event.RELEASED, "output_sha256")
-    return _CaseDecision(
+    return JudgedDecision(
         name,
-        _CaseRecipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
-        _CaseDataset(files[-1] if files else None),
+        JudgedRecipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
+        JudgedFile(files[-1] if files else None),
         verdict,
         reasons,
         (text(requested, "requested_by") if requested else None) or "",

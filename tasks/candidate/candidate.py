@@ -6,6 +6,7 @@ It decides nothing, writes nothing and reads no file but through ``source``.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,15 @@ class Candidate:
         """Records of each released tuple."""
         return self.index.data.counts[self.released]
 
+    @cached_property
+    def digest(self) -> bytes:
+        """Equal for copies whose records are released in the same cells, among the same people."""
+        made, digest = self.generalization, blake2b(digest_size=20)
+        for array in (made.cells, made.kept, made.people, made.effective, made.listed, self.released):
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).data)
+        return digest.digest()
+
     @property
     def weights(self) -> Floats:
         """Weight of each quasi-identifier in the information loss."""
@@ -136,6 +146,10 @@ class Candidate:
     def as_masked(self) -> Prepared:
         """The coded records with the values of masked columns as they leave."""
         return with_masked(self.prepared, self.request, self.masked)
+
+    def seen_by(self, coalition: Coalition) -> "Candidate":
+        """The same copy with the groups that are left to a coalition."""
+        return replace(self, generalization=coalition.copy, already_released=self.released)
 
     def generalized_as(self, generalization: Generalization) -> "Candidate":
         """The same copy under another generalization."""

@@ -31,6 +31,15 @@ class Groups:
     external_size: int
     """People in the external data."""
 
+    def distinct(self) -> "Groups":
+        """The same groups, equal ones as one with all their records."""
+        order = np.lexsort((self.densities, self.candidates))
+        candidates, densities = self.candidates[order], self.densities[order]
+        new = (candidates[1:] != candidates[:-1]) | (densities[1:] != densities[:-1])
+        first = np.flatnonzero(np.append(True, new))
+        records = np.add.reduceat(self.records[order], first)
+        return Groups(candidates[first], densities[first], records, self.external_size)
+
 
 def collected_groups(table: CountIndex, prior: float) -> Groups:
     """Groups of the records as collected: the people with the same quasi-identifiers.

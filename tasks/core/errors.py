@@ -19,7 +19,8 @@ value: a place is a file, a path in a document, a column or row positions.
     └── TamperingFound      exit 3: stored bytes or ledger rows differ from what was recorded
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 _SHOWN_POSITIONS = 5
@@ -181,6 +182,15 @@ def _rebuilt(kind: type[ReleasegateError], parts: tuple[str, ...]) -> Releasegat
     error = kind.__new__(kind)
     error.args = parts
     return error
+
+
+@contextmanager
+def raised_as(kind: type[BadInput]) -> Iterator[None]:
+    """Raise a ``DataError`` of the block as another kind of bad input: what was read is not the microdata."""
+    try:
+        yield
+    except DataError as error:
+        raise kind(**error.fields()) from None
 
 
 def unreadable_intermediate(name: str, writer: str, error: Exception) -> StageFailed:

@@ -3,9 +3,13 @@
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict
+
+from tasks.core.errors import StageFailed, WorkspaceError
 
 _HASH_BYTES = 1024 * 1024
 
@@ -39,6 +43,24 @@ def write_new(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
 
 
+def check_private(path: Path) -> None:
+    """Refuse the file of a private key that other users may read.
+
+    Raises
+    ------
+    WorkspaceError
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise WorkspaceError(
+            "other users may read the private key",
+            where=str(path),
+            expected="permissions 0600",
+            got=f"{mode:04o}",
+            fix="Set its permissions to 0600; if somebody may have read it, replace the key.",
+        )
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
@@ -69,3 +91,71 @@ def file_sha256(path: Path) -> str:
         while piece := stream.read(_HASH_BYTES):
             hasher.update(piece)
     return hasher.hexdigest()
+
+
+class Artifact(TypedDict):
+    """A file of a run."""
+
+    path: str
+    sha256: str
+
+
+class Written(TypedDict):
+    """A released file that is not yet delivered."""
+
+    file: Artifact
+    """The file as delivered: in clear, or encrypted."""
+    clear_sha256: str
+    """Hash of the clear file's bytes, which are on no disk where the file is encrypted."""
+    form: str
+    keys: list[dict[str, str]]
+    """Kind and fingerprint of each public key that it is encrypted to; none where it is in clear."""
+    rows: int
+    figures: dict[str, float] | None
+    """Risk of the file as read back from its bytes; None where its rows are not those that were to be written."""
+    statistics: Artifact
+    """Differences between its columns' statistics and those of the data as collected."""
+    kept: Artifact
+    """Sealed data for re-assessment."""
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """A temporary path to write to; renamed to ``path`` when the block ends, removed when it fails."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial{path.suffix}")
+    partial.unlink(missing_ok=True)
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def artifact(path: Path) -> Artifact:
+    """Describe a finished file."""
+    return Artifact(path=str(path), sha256=file_sha256(path))
+
+
+def is_intact(stored: Artifact) -> bool:
+    """Whether the file is still there with the same bytes."""
+    path = Path(stored["path"])
+    return path.is_file() and file_sha256(path) == stored["sha256"]
+
+
+def checked(stored: Artifact) -> Path:
+    """Path of a file that must be as it was written.
+
+    Raises
+    ------
+    StageFailed
+        If it is missing or its bytes differ.
+    """
+    if not is_intact(stored):
+        raise StageFailed(
+            "an intermediate file is missing or was changed",
+            where=Path(stored["path"]).name,
+            expected="the bytes that the stage before wrote",
+            fix="run the release again",
+        )
+    return Path(stored["path"])

@@ -1,13 +1,15 @@
-"""Random choices that nobody without the workspace's key can predict, and that the same release repeats.
+"""Results that a release repeats bit by bit: seeds that nobody without the key can predict, and one thread.
 
 A seed is ``HMAC-SHA256(key, release id, purpose)``; the record holds a commitment to it, never the seed.
 """
 
 import hashlib
 import hmac
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 
 def derive_seed(key_file: Path, release_id: str, purpose: str) -> bytes:
@@ -24,3 +26,13 @@ def seed_commitment(key_file: Path, release_id: str) -> str:
 def masking_generator(key_file: Path, name: str) -> np.random.Generator:
     """The generator of one masking, by the name that its values and terms determine; the same in every release."""
     return np.random.default_rng(int.from_bytes(derive_seed(key_file, "masking", name)))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Context in which OpenMP and BLAS use one thread.
+
+    Threads add up their parts in the order they finish, or split them by their number: the last bits differ, with them
+    ties, and with these the clusters or neighbours that are found.
+    """
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits

@@ -19,7 +19,7 @@ event           body                                        read by
 after review    ``certificate_sha256``,                     into ``delivery/``, ``certificate/`` and
                 ``approval_sha256``                         ``approval/``
 ``signed``      ``record_sha256``, ``report_sha256``,       ``tasks.delivery.signed``: ``signed/``;
-                ``signed_sha256``,                          ``tasks.ledger.anchors``
+                ``signed_sha256``,                          ``tasks.ledger.chain``
                 ``certificate_sha256``, ``subject``, and
                 ``by`` where a person is named
 ``revoked``     ``by``, ``role``, ``reason``                ``standing``

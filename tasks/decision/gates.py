@@ -5,10 +5,14 @@ anything or reads a clock; ``tasks.decision.verdict`` turns results into a verdi
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
+from typing import Any
 
+from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.identity.facts import RiskView, TransparentRisk
 from tasks.assessments.measures import MEASURES, is_possible
+from tasks.assessments.sequential.facts import BeliefFact
 from tasks.core.fact import Interval
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.record import GateResult, ValidationFact
@@ -226,3 +230,35 @@ def _condition(
 def _listed(names: Sequence[str]) -> str:
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def flat_figures(
+    residual: RiskView,
+    transparent: TransparentRisk,
+    sequential: Sequence[BeliefFact],
+    combined: ScoreFigure,
+    attacked: int,
+) -> dict[str, float]:
+    """Every number of a scoring under a name of its own, to be compared one by one.
+
+    ``attacked`` is the number of rows that are as record linkage attacked them.
+    """
+    document: dict[str, Any] = {
+        "residual": residual.model_dump(),
+        "transparent": transparent.model_dump(),
+        "sequential": [belief.model_dump() for belief in sequential],
+        "combined": combined.model_dump(),
+        "rows as attacked": attacked,
+    }
+    return dict(_numbers(document, ()))
+
+
+def _numbers(part: object, name: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield from _numbers(value, (*name, str(key)))
+    elif isinstance(part, list | tuple):
+        for position, value in enumerate(part):
+            yield from _numbers(value, (*name, str(position)))
+    elif isinstance(part, int | float):
+        yield ".".join(name), float(part)

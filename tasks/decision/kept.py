@@ -5,14 +5,15 @@ Nothing about decoys is kept, neither their gate nor their figures; numbers of r
 rounded like the record's other counts (``tasks.decision.veil``), since an audit compares copies.
 """
 
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Literal
 
 from pydantic import Field
 
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.record import DecisionRecord, GateResult
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.veil import count
 
 Intruder = Literal["uninformed", "informed", "masked"]
@@ -97,6 +98,43 @@ class KeptDecision(Fact):
     prior_release_ids: tuple[str, ...] | None = Field(
         default=None, description="Earlier releases to the recipient; None where a version did not keep them."
     )
+
+
+@dataclass(frozen=True)
+class JudgedRecipient:
+    """Recipient of a judged release, with the agreement in force."""
+
+    id: str
+    agreement: KeptAgreement
+
+
+@dataclass(frozen=True)
+class JudgedFile:
+    """File to be delivered; None where none was made."""
+
+    output_sha256: str | None
+
+
+@dataclass(frozen=True)
+class JudgedDecision:
+    """The parts of a decision that ``tasks.decision.standing`` reads, made from the ledger without any bundle."""
+
+    release_id: str
+    recipient: JudgedRecipient
+    dataset: JudgedFile
+    decision: Verdict
+    reasons: tuple[str, ...]
+    requested_by: str
+    decided_at: datetime
+    reviews_required: int
+    reviewers: tuple[str, ...]
+    officers: tuple[str, ...]
+    valid_from: date
+    valid_until: date
+
+
+Judged = DecisionRecord | JudgedDecision
+"""A decision on one recipient's release."""
 
 
 def kept_decision(record: DecisionRecord) -> KeptDecision:

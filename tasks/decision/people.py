@@ -1,16 +1,13 @@
 """People whom a policy names, and what each of them may do."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
 from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole, same_person
-
-if TYPE_CHECKING:
-    from tasks.decision.judged import Judged
+from tasks.decision.kept import Judged
 
 
-def reviewer_of(record: "Judged", name: str, answering: Collection[str] = ()) -> str:
+def reviewer_of(record: Judged, name: str, answering: Collection[str] = ()) -> str:
     """The reviewer of a release with a given name, as the policy spells it.
 
     Parameters
@@ -44,7 +41,7 @@ def reviewer_of(record: "Judged", name: str, answering: Collection[str] = ()) ->
     return _listed(record, name, record.reviewers, "a reviewer", "policy.review.reviewers")
 
 
-def officer_of(record: "Judged", name: str) -> str:
+def officer_of(record: Judged, name: str) -> str:
     """The officer with a given name, as the policy spells it; officers may not override their own requests.
 
     Raises
@@ -63,7 +60,7 @@ def officer_of(record: "Judged", name: str) -> str:
     return _listed(record, name, record.officers, "an officer", "policy.review.officers")
 
 
-def revoking_roles(record: "Judged", name: str) -> frozenset[WorkflowRole]:
+def revoking_roles(record: Judged, name: str) -> frozenset[WorkflowRole]:
     """Roles in which a person may revoke a release: officer, requester, or both.
 
     Raises
@@ -87,7 +84,7 @@ def revoking_roles(record: "Judged", name: str) -> frozenset[WorkflowRole]:
     return frozenset(roles)
 
 
-def _listed(record: "Judged", name: str, names: Iterable[str], what: str, place: str) -> str:
+def _listed(record: Judged, name: str, names: Iterable[str], what: str, place: str) -> str:
     for one in names:
         if same_person(one, name):
             return one

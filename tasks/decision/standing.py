@@ -6,16 +6,17 @@ Nothing here reads a ledger or a clock.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from typing import Any
 
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.people import WorkflowRole
-from tasks.decision.judged import Judged
+from tasks.decision.kept import Judged
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.people import officer_of, reviewer_of, revoking_roles
 from tasks.decision.record import Review, Verdict
-from tasks.decision.states import Change, State, after, can_follow, state_after
+from tasks.decision.states import Change, State, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
 from tasks.ledger.entry import Entry, Event
@@ -88,7 +89,10 @@ def standing(entries: Sequence[Entry], record: Judged, record_sha256: str, day: 
     fold = _Fold(record, record_sha256)
     for entry in own[decided[-1] :]:
         fold.add(entry)
-    return fold.standing(day)
+    if fold.now.reviews and fold.now.state is State.AWAITING_REVIEW:
+        raise _contradiction("reviews", "votes that are opened together with what they decide", "no outcome")
+    fold.expire(day)
+    return fold.now
 
 
 def check_open(entries: Sequence[Entry]) -> None:
@@ -114,39 +118,20 @@ class _Fold:
     """A release while its entries are read."""
 
     def __init__(self, record: Judged, record_sha256: str) -> None:
+        self.now = Standing(State.REQUESTED, "", record.decided_at)
         self._record = record
         self._record_sha256 = record_sha256
-        self._state = State.REQUESTED
-        self._why = ""
-        self._since = record.decided_at
-        self._commitments: dict[str, str] = {}
         self._voted_at: dict[str, datetime] = {}
-        self._reviews: list[Review] = []
-        self._overrides: list[Override] = []
         self._in_review = False
-        self._expiry_recorded = False
-        self._superseded_by: str | None = None
-        self._readers: Mapping[Event, Callable[[Entry], None]] = {
-            Event.DECIDED: self._decided,
-            Event.VOTED: self._voted,
-            Event.REVIEWED: self._reviewed,
-            Event.APPROVED: self._approved,
-            Event.REJECTED: self._rejected,
-            Event.RELEASED: self._released,
-            Event.REVOKED: self._revoked,
-            Event.OVERRIDDEN: self._overridden,
-            Event.SUPERSEDED: self._superseded,
-            Event.EXPIRED: self._expired,
-        }
 
     def add(self, entry: Entry) -> None:
         """Read the next entry; one that changes no state is passed over."""
-        reader = self._readers.get(entry.event)
+        reader = _READERS.get(entry.event)
         if reader is None:
             return
-        self._expire(utc_day(entry.at))
+        self.expire(utc_day(entry.at))
         try:
-            reader(entry)
+            reader(self, entry)
         except (BadInput, StageFailed) as error:
             raise _contradiction(f"ledger entry {entry.sequence}", error.expected, error.what) from None
         except (KeyError, TypeError, ValueError):
@@ -154,110 +139,82 @@ class _Fold:
                 f"ledger entry {entry.sequence}", f"the body of an entry “{entry.event.value}”", "other content"
             ) from None
 
-    def standing(self, day: date) -> Standing:
-        """Standing after all entries."""
-        if self._reviews and self._state is State.AWAITING_REVIEW:
-            raise _contradiction("reviews", "votes that are opened together with what they decide", "no outcome")
-        self._expire(day)
-        return Standing(
-            self._state,
-            self._why,
-            self._since,
-            dict(self._commitments),
-            tuple(self._reviews),
-            tuple(self._overrides),
-            self._expiry_recorded,
-            self._superseded_by,
-        )
+    def expire(self, day: date) -> None:
+        """Let the release expire where its last day is over."""
+        ends = can_follow(self.now.state, Change.EXPIRE, WorkflowRole.GATE)
+        if ends and is_over(self._record.valid_until, day):
+            self._set(state=State.EXPIRED, why=lapsed(self._record, day))
 
-    def _expire(self, day: date) -> None:
-        if is_over(self._record.valid_until, day) and can_follow(self._state, Change.EXPIRE, WorkflowRole.GATE):
-            self._state = after(self._state, Change.EXPIRE, WorkflowRole.GATE)
-            self._why = lapsed(self._record, day)
+    def _set(self, **changes: Any) -> None:
+        self.now = replace(self.now, **changes)
 
     def _change(self, change: Change, role: WorkflowRole, entry: Entry, why: str) -> None:
-        self._state = after(self._state, change, role)
-        self._why, self._since = why, entry.at
+        self._set(state=after(self.now.state, change, role), why=why, since=entry.at)
 
     def _decided(self, entry: Entry) -> None:
-        if entry.body["record_sha256"] != self._record_sha256:
-            raise StageFailed("a different decision record", expected="the record that the entry names")
         decision = Verdict(self._record.decision)
-        if entry.body["decision"] != decision.value:
-            raise StageFailed("a different verdict", expected="the record's verdict")
-        way = (Change.VALIDATE, Change.ASSESS, _LAST_CHANGE[decision])
-        self._state = state_after((change, WorkflowRole.GATE) for change in way)
-        self._why, self._since = " ".join(self._record.reasons), entry.at
+        same = entry.body["record_sha256"] == self._record_sha256
+        _expect(same, "a different decision record", "the record that the entry names")
+        _expect(entry.body["decision"] == decision.value, "a different verdict", "the record's verdict")
+        for change in (Change.VALIDATE, Change.ASSESS, _LAST_CHANGE[decision]):
+            self._change(change, WorkflowRole.GATE, entry, " ".join(self._record.reasons))
         self._in_review = decision is Verdict.AWAITING_REVIEW
 
     def _voted(self, entry: Entry) -> None:
         self._awaiting()
-        name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self._overrides])
-        if self._reviews or entry.body["record_sha256"] != self._record_sha256:
-            raise StageFailed("a vote out of place", expected="a vote on this record, before any is opened")
-        self._commitments[name] = _text(entry, "commitment")
+        name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self.now.overrides])
+        in_place = not self.now.reviews and entry.body["record_sha256"] == self._record_sha256
+        _expect(in_place, "a vote out of place", "a vote on this record, before any is opened")
+        self._set(commitments={**self.now.commitments, name: _text(entry, "commitment")})
         self._voted_at[name] = entry.at
 
     def _reviewed(self, entry: Entry) -> None:
         self._awaiting()
-        ballot = Ballot.model_validate(
-            {
-                "release_id": self._record.release_id,
-                "recipient": self._record.recipient.id,
-                "record_sha256": self._record_sha256,
-                **{name: entry.body[name] for name in ("reviewer", "vote", "reason", "nonce")},
-            }
+        about = {"release_id": self._record.release_id, "recipient": self._record.recipient.id}
+        vote = {name: entry.body[name] for name in ("reviewer", "vote", "reason", "nonce")}
+        ballot = Ballot.model_validate({**about, "record_sha256": self._record_sha256, **vote})
+        committed = self.now.commitments.get(ballot.reviewer) == ballot.commitment
+        _expect(committed, "a different vote", "the vote that the reviewer committed to")
+        again = any(review.reviewer == ballot.reviewer for review in self.now.reviews)
+        _expect(not again, "a vote opened twice", "one vote a reviewer")
+        review = Review(
+            reviewer=ballot.reviewer,
+            role=REVIEWER,
+            vote=ballot.vote,
+            reason=ballot.reason,
+            at=self._voted_at[ballot.reviewer],
+            record_sha256=ballot.record_sha256,
         )
-        if self._commitments.get(ballot.reviewer) != ballot.commitment:
-            raise StageFailed("a different vote", expected="the vote that the reviewer committed to")
-        if any(review.reviewer == ballot.reviewer for review in self._reviews):
-            raise StageFailed("a vote opened twice", expected="one vote a reviewer")
-        self._reviews.append(
-            Review(
-                reviewer=ballot.reviewer,
-                role=REVIEWER,
-                vote=ballot.vote,
-                reason=ballot.reason,
-                at=self._voted_at[ballot.reviewer],
-                record_sha256=ballot.record_sha256,
-            )
-        )
+        self._set(reviews=(*self.now.reviews, review))
 
     def _approved(self, entry: Entry) -> None:
-        if self._count_of("reject"):
-            raise StageFailed("an approval against a vote", expected="an approval that no reviewer rejects")
-        self._change(
-            Change.APPROVE,
-            WorkflowRole.REVIEWER,
-            entry,
-            f"{self._count_of('approve')} of {self._required} reviewers approve.",
-        )
+        votes, required = self._all_votes()
+        _expect("reject" not in votes, "an approval against a vote", "an approval that no reviewer rejects")
+        why = f"{len(votes)} of {required} reviewers approve."
+        self._change(Change.APPROVE, WorkflowRole.REVIEWER, entry, why)
 
     def _rejected(self, entry: Entry) -> None:
-        if not self._count_of("reject"):
-            raise StageFailed("a rejection without a vote to reject", expected="a vote to reject")
-        against = "; ".join(f"{one.reviewer}: {one.reason}" for one in self._reviews if one.vote == "reject")
+        votes, _ = self._all_votes()
+        _expect("reject" in votes, "a rejection without a vote to reject", "a vote to reject")
+        against = "; ".join(f"{one.reviewer}: {one.reason}" for one in self.now.reviews if one.vote == "reject")
         self._change(Change.REJECT, WorkflowRole.REVIEWER, entry, f"Rejected in review. {against}")
 
-    def _count_of(self, vote: str) -> int:
-        """Opened votes of a kind, once all that are needed are open."""
-        if len(self._reviews) < self._required or len(self._reviews) != len(self._commitments):
-            raise StageFailed("an outcome without all votes", expected=f"{self._required} opened votes")
-        return sum(review.vote == vote for review in self._reviews)
-
-    @property
-    def _required(self) -> int:
-        return max(self._record.reviews_required, 1)
+    def _all_votes(self) -> tuple[list[str], int]:
+        """Opened votes, once all that are needed are open, and how many are needed."""
+        required = max(self._record.reviews_required, 1)
+        complete = required <= len(self.now.reviews) == len(self.now.commitments)
+        _expect(complete, "an outcome without all votes", f"{required} opened votes")
+        return [review.vote for review in self.now.reviews], required
 
     def _released(self, entry: Entry) -> None:
-        if entry.body["output_sha256"] != self._record.dataset.output_sha256:
-            raise StageFailed("a different file", expected="the file that was decided on")
-        self._change(Change.RELEASE, WorkflowRole.GATE, entry, self._why)
+        same = entry.body["output_sha256"] == self._record.dataset.output_sha256
+        _expect(same, "a different file", "the file that was decided on")
+        self._change(Change.RELEASE, WorkflowRole.GATE, entry, self.now.why)
 
     def _revoked(self, entry: Entry) -> None:
         by, reason, role = (_text(entry, name) for name in ("by", "reason", "role"))
-        if WorkflowRole(role) not in revoking_roles(self._record, by):
-            raise StageFailed("a different role", expected="a role of the person named")
+        own = WorkflowRole(role) in revoking_roles(self._record, by)
+        _expect(own, "a different role", "a role of the person named")
         self._change(Change.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
 
     def _overridden(self, entry: Entry) -> None:
@@ -265,24 +222,19 @@ class _Fold:
         if is_gate_override(entry):
             self._gates_overridden(entry, officer, reason)
             return
-        if not self._in_review:
-            raise StageFailed("an override of a gate", expected="a release that was rejected by its reviewers")
-        if is_over(self._record.valid_until, utc_day(entry.at)):
-            raise StageFailed("a release reopened after its last day", expected="a release that is still valid")
-        self._change(
-            Change.REOPEN,
-            WorkflowRole.OFFICER,
-            entry,
-            f"Put before its reviewers again by {officer} (officer): {reason}",
-        )
-        self._overrides.append(Override(officer, reason, entry.at))
-        self._commitments, self._voted_at, self._reviews = {}, {}, []
+        _expect(self._in_review, "an override of a gate", "a release that was rejected by its reviewers")
+        valid = not is_over(self._record.valid_until, utc_day(entry.at))
+        _expect(valid, "a release reopened after its last day", "a release that is still valid")
+        why = f"Put before its reviewers again by {officer} (officer): {reason}"
+        self._change(Change.REOPEN, WorkflowRole.OFFICER, entry, why)
+        overrides = (*self.now.overrides, Override(officer, reason, entry.at))
+        self._set(overrides=overrides, commitments={}, reviews=())
 
     def _gates_overridden(self, entry: Entry, officer: str, reason: str) -> None:
         """The release stays blocked, with its reasons; what an override allows is a release of its own."""
         override = GateOverrides.of(entry)
-        if self._record.decision is not Verdict.BLOCKED or override.record_sha256 != self._record_sha256:
-            raise StageFailed("an override of a different decision", expected="a decision that gates have blocked")
+        own = self._record.decision is Verdict.BLOCKED and override.record_sha256 == self._record_sha256
+        _expect(own, "an override of a different decision", "a decision that gates have blocked")
         why = (
             f"{' '.join(self._record.reasons)} {officer} (officer) answers for {', '.join(sorted(override.gates))} "
             f"until {override.valid_until}: {reason}"
@@ -290,21 +242,40 @@ class _Fold:
         self._change(Change.OVERRIDE, WorkflowRole.OFFICER, entry, why)
 
     def _superseded(self, entry: Entry) -> None:
-        self._superseded_by = _text(entry, "by_release")
-        self._change(Change.SUPERSEDE, WorkflowRole.GATE, entry, f"Superseded by the release {self._superseded_by}.")
+        later = _text(entry, "by_release")
+        self._change(Change.SUPERSEDE, WorkflowRole.GATE, entry, f"Superseded by the release {later}.")
+        self._set(superseded_by=later)
 
     def _expired(self, entry: Entry) -> None:
-        if self._state is not State.EXPIRED or self._expiry_recorded:
-            raise StageFailed("an end that had not come", expected="one entry of it, after the last day")
-        if entry.body["valid_until"] != self._record.valid_until.isoformat():
-            raise StageFailed("a different last day", expected="that of the record")
-        self._expiry_recorded = True
+        due = self.now.state is State.EXPIRED and not self.now.expiry_recorded
+        _expect(due, "an end that had not come", "one entry of it, after the last day")
+        same = entry.body["valid_until"] == self._record.valid_until.isoformat()
+        _expect(same, "a different last day", "that of the record")
+        self._set(expiry_recorded=True)
 
     def _awaiting(self) -> None:
-        if self._state is not State.AWAITING_REVIEW:
-            raise StageFailed(
-                f"a vote on a release that is {self._state.value}", expected="a release that awaits review"
-            )
+        state = self.now.state
+        waits = state is State.AWAITING_REVIEW
+        _expect(waits, f"a vote on a release that is {state.value}", "a release that awaits review")
+
+
+_READERS: Mapping[Event, Callable[[_Fold, Entry], None]] = {
+    Event.DECIDED: _Fold._decided,
+    Event.VOTED: _Fold._voted,
+    Event.REVIEWED: _Fold._reviewed,
+    Event.APPROVED: _Fold._approved,
+    Event.REJECTED: _Fold._rejected,
+    Event.RELEASED: _Fold._released,
+    Event.REVOKED: _Fold._revoked,
+    Event.OVERRIDDEN: _Fold._overridden,
+    Event.SUPERSEDED: _Fold._superseded,
+    Event.EXPIRED: _Fold._expired,
+}
+
+
+def _expect(fulfilled: bool, got: str, expected: str) -> None:
+    if not fulfilled:
+        raise StageFailed(got, expected=expected)
 
 
 def _text(entry: Entry, name: str) -> str:

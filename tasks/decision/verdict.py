@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from tasks.decision.gates import ALWAYS_ON
-from tasks.decision.judged import Judged
+from tasks.decision.kept import Judged
 from tasks.decision.measures import write_result
 from tasks.decision.record import GateResult, Verdict
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
 from tasks.decision.record import DeliveryFact
-from tasks.microdata.arx import arx_file, write_arx
+from tasks.microdata.build import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
 

@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from tasks.core.artifact import written
 from tasks.core.errors import TamperingFound
+from tasks.core.files import written
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -8,11 +8,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tasks.assessments.combined.combined_score import score_figure, scores
+from tasks.assessments.combined.combined_score import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.combined.score_table import ScoreTable, scored_names
 from tasks.candidate.candidate import Candidate
-from tasks.decision.rescored import flat_figures
+from tasks.decision.gates import flat_figures
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import read_cells, read_columns, recovery, spelled
 from tasks.delivery.rescore import CellSizes, rescore
@@ -92,7 +91,6 @@ def score_again(
     table = ScoreTable(
         names=tuple(names),
         codes=codes,
-        cardinalities=tuple(len(column.weights) for column in columns),
         known_probabilities=tuple(chances[name] for name in names),
         sensitivities=tuple(column.weights for column in columns),
     )

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from tasks.assessments.stored import save_figure
 from tasks.candidate.candidate import Candidate
-from tasks.core.artifact import Written, artifact, written
+from tasks.core.files import Written, artifact, written
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
-from tasks.decoys.findings import statistics_of_copy
+from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.decoys.vault import Vault
 from tasks.delivery.encryption import SUFFIX, encrypt
 from tasks.delivery.kept import keep, kept_key, names_of, packed

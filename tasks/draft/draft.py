@@ -1,17 +1,20 @@
 """From a table to a drafted request: profile, suggest, build hierarchies, compose."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from tasks.core.errors import DataError, PopulationError
-from tasks.draft.document import DataFile, PopulationFile, compose
+from tasks.core.errors import DataError, PopulationError, WorkspaceError
+from tasks.draft.document import DataFile, compose
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
-from tasks.draft.profile import profile
-from tasks.draft.roles import GENERIC_NAMES, Suggestion, suggest
+from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
+from tasks.microdata.build import write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import Role
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
@@ -20,6 +23,7 @@ from tasks.validation.tables import EncodedColumn, encode, matches
 MISSING_MARKS = frozenset({"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "."})
 """Cells that commonly stand for “no value” and are taken for it in a draft."""
 
+REQUEST_FILE = "request.yaml"
 LONGEST_NAME = 120
 """Characters of a column's name, past which it is taken for a cell of data."""
 
@@ -88,7 +92,7 @@ def draft_request(
     measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
     text = compose(
         DataFile(data_path, delimiter, encoding, ("", *marks), record_id),
-        None if population is None else PopulationFile(population_path, _count_column(population, names)),
+        None if population is None else (population_path, _count_column(population, names)),
         suggestions,
         hierarchies,
         measured,
@@ -114,34 +118,27 @@ def _check_header(names: Sequence[str], records: int, path: str) -> None:
     for pattern in TEXT_PATTERNS.values():
         like_data |= matches(header, pattern)
     bad = [
-        position
+        str(position)
         for position, name in enumerate(names, start=1)
-        if like_data[position - 1] or not _is_plain(name) or names.count(name) > 1
+        if like_data[position - 1]
+        or names.count(name) > 1
+        or not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip())
     ]
     if bad:
         raise DataError(
             "the first line does not look like column names",
-            where=f"{path}, columns " + ", ".join(str(position) for position in bad),
+            where=f"{path}, columns {', '.join(bad)}",
             expected="names, each once, without spaces around them",
             got="empty, repeated or very long names, numbers, dates or something that identifies a person",
             fix="add or correct the header line",
         )
 
 
-def _is_plain(name: str) -> bool:
-    return bool(name) and name.isprintable() and name == name.strip() and len(name) <= LONGEST_NAME
-
-
 def _without(column: EncodedColumn, marks: Iterable[str]) -> EncodedColumn:
     """The column with some of its values taken for missing."""
     kept = ~column.values.isin(list(marks)).to_numpy(dtype=bool)
-    if kept.all():
-        return column
-    renumbered = kept.cumsum() - 1
-    renumbered[~kept] = -1
-    codes = renumbered[column.codes]
-    codes[column.codes < 0] = -1
-    return EncodedColumn(column.values[kept].reset_index(drop=True), codes)
+    renumbered = np.append(np.where(kept, kept.cumsum() - 1, -1), -1)
+    return EncodedColumn(column.values[kept].reset_index(drop=True), renumbered[column.codes])
 
 
 def _shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> frozenset[str]:
@@ -176,16 +173,12 @@ def _hierarchies(
         domain = {str(value) for value in columns[name].values}
         if population is not None:
             domain.update(str(value) for value in population[name].dropna().unique() if value != "")
-        file_name = _file_name(name, files)
+        stem = "hierarchy-" + (re.sub(r"[^a-z0-9]+", "-", name.lower())[:64].strip("-") or "column")
+        candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(files) + 3))]
+        file_name = next(candidate for candidate in candidates if candidate not in files)
         result[name] = draft_hierarchy(suggestion, sorted(domain), file_name)
         files.add(file_name)
     return result
-
-
-def _file_name(column: str, taken: set[str]) -> str:
-    stem = "hierarchy-" + (re.sub(r"[^a-z0-9]+", "-", column.lower())[:64].strip("-") or "column")
-    candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(taken) + 3))]
-    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
@@ -193,3 +186,59 @@ def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
     keys = [one.profile for one in suggestions if one.role is Role.DIRECT and one.profile.can_name_records]
     keys.sort(key=lambda column: not set(column.words) & GENERIC_NAMES)
     return keys[0].name if keys else None
+
+
+def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Path]:
+    """Write the request and its hierarchies; all of them or none.
+
+    Parameters
+    ----------
+    draft : Draft
+        What to write.
+    folder : Path
+        Where; made where it is missing.
+    name : str
+        File name of the request.
+
+    Returns
+    -------
+    list of Path
+        The files, the request first.
+
+    Raises
+    ------
+    WorkspaceError
+        If one of the files is there already, or the folder cannot be written.
+    """
+    request = folder / name
+    tables = {folder / file_name: table for file_name, table in draft.hierarchies.items()}
+    written: list[Path] = []
+    try:
+        present = [path.name for path in (request, *tables) if os.path.lexists(path)]
+        if not present:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path, table in tables.items():
+                written.append(path)
+                write_arx(table, path)
+            written.append(request)
+            with request.open("x", encoding="utf-8") as stream:
+                stream.write(draft.text)
+    except OSError as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise WorkspaceError(
+            "the draft cannot be written",
+            where=str(folder),
+            expected="a folder with room and permission to write",
+            got=type(error).__name__,
+            fix="choose another folder",
+        ) from None
+    if present:
+        raise WorkspaceError(
+            "a draft never replaces a file",
+            where=str(folder),
+            expected="none of its files there yet",
+            got=", ".join(present),
+            fix="move them away, or draft into another folder",
+        )
+    return [request, *tables]

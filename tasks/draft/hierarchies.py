@@ -4,16 +4,17 @@ Bounds of intervals are rounded outward, so that the smallest and the largest va
 be read from them. Only a hierarchy that goes to a file of its own names values.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.draft.roles import Suggestion, Theme
+from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
 from tasks.microdata.build import TOP
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import HierarchySource, IntervalLevels, PrefixLevels, SafeHarborRule, ValueType
 
 _WIDEST_DOMAIN = 1_000_000
-_ZIP_LENGTHS = (5, 10)
+_ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _DAY_LENGTH = 10
 
 
@@ -41,15 +42,31 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
         Name of the file that a table of values would go to.
     """
     lengths = {len(value) for value in domain}
-    if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= set(_ZIP_LENGTHS):
-        return _zip_prefixes(min(lengths))
+    if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= _ZIP_KEPT.keys():
+        source = HierarchySource(prefixes=PrefixLevels(keep=_ZIP_KEPT[min(lengths)]))
+        return DraftedHierarchy(source, "fewer and fewer leading digits", ValueType.TEXT, SafeHarborRule.ZIP)
     if suggestion.profile.type is ValueType.DATE and lengths == {_DAY_LENGTH}:
-        return _months_and_years()
-    if suggestion.profile.plain_integers and all(_is_plain(value) for value in domain):
+        source = HierarchySource(prefixes=PrefixLevels(keep=(7, 4), mask=""))
+        return DraftedHierarchy(source, "the month, then the year", ValueType.DATE)
+    if suggestion.profile.plain_integers and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
         levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
         if levels is not None:
-            return _intervals(levels, suggestion.theme)
-    return _values_to_top(suggestion, domain, file_name)
+            widths = ", ".join(f"{width:,}" for width in levels.widths)
+            return DraftedHierarchy(
+                HierarchySource(intervals=levels),
+                f"intervals of {widths}; the bounds are rounded outward and tell nobody's value",
+                ValueType.INTEGER,
+                SafeHarborRule.AGE if suggestion.theme is Theme.AGE else SafeHarborRule.NONE,
+            )
+    top = TOP
+    while top in domain:
+        top += TOP
+    table = hierarchy_from_rows(suggestion.profile.name, [[value, top] for value in sorted(domain)], file_name)
+    advice = "add columns between the two for groups that keep more"
+    if suggestion.theme is Theme.ZIP:
+        advice = "its codes differ in length: bring them to one, and it can be cut digit by digit"
+    source = HierarchySource(file=file_name)
+    return DraftedHierarchy(source, f"the value or nothing; {advice}", suggestion.profile.type, table=table)
 
 
 def interval_levels(low: int, high: int) -> IntervalLevels | None:
@@ -71,50 +88,3 @@ def interval_levels(low: int, high: int) -> IntervalLevels | None:
     if maximum - minimum >= _WIDEST_DOMAIN:
         return None
     return IntervalLevels(minimum=minimum, maximum=maximum, widths=tuple(widths))
-
-
-def _is_plain(value: str) -> bool:
-    digits = value.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) <= 18 and str(int(value)) == value
-
-
-def _intervals(levels: IntervalLevels, theme: Theme | None) -> DraftedHierarchy:
-    widths = ", ".join(f"{width:,}" for width in levels.widths)
-    return DraftedHierarchy(
-        HierarchySource(intervals=levels),
-        f"intervals of {widths}; the bounds are rounded outward and tell nobody's value",
-        ValueType.INTEGER,
-        SafeHarborRule.AGE if theme is Theme.AGE else SafeHarborRule.NONE,
-    )
-
-
-def _zip_prefixes(length: int) -> DraftedHierarchy:
-    keep = (4, 3, 2, 1) if length == 5 else (5, 4, 3, 2, 1)
-    return DraftedHierarchy(
-        HierarchySource(prefixes=PrefixLevels(keep=keep)),
-        "fewer and fewer leading digits",
-        ValueType.TEXT,
-        SafeHarborRule.ZIP,
-    )
-
-
-def _months_and_years() -> DraftedHierarchy:
-    return DraftedHierarchy(
-        HierarchySource(prefixes=PrefixLevels(keep=(7, 4), mask="")), "the month, then the year", ValueType.DATE
-    )
-
-
-def _values_to_top(suggestion: Suggestion, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
-    top = TOP
-    while top in domain:
-        top += TOP
-    table = hierarchy_from_rows(suggestion.profile.name, [[value, top] for value in sorted(domain)], file_name)
-    advice = "add columns between the two for groups that keep more"
-    if suggestion.theme is Theme.ZIP:
-        advice = "its codes differ in length: bring them to one, and it can be cut digit by digit"
-    return DraftedHierarchy(
-        HierarchySource(file=file_name),
-        f"the value or nothing; {advice}",
-        suggestion.profile.type,
-        table=table,
-    )

@@ -1,15 +1,125 @@
-"""Suggested roles of columns with reasons, from their names and profiles alone.
+"""Profiles of columns without any of their values, and the roles suggested from them, with reasons.
 
 When in doubt the suggestion is the careful one: a column that could single people out is withheld, and none is called
 insensitive. People decide, and the reasons let them disagree.
 """
 
+import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tasks.draft.profile import ColumnProfile
+import numpy as np
+from numpy.typing import NDArray
+
 from tasks.request.model import PatternName, Role, ValueType
+from tasks.validation.patterns import DATE_AND_TIME, NUMBER, NUMBER_PATTERNS, TEXT_PATTERNS
+from tasks.validation.tables import EncodedColumn, matches
+
+PLAIN_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})\Z"
+"""A whole number in its only plain form, so that it is the same text as its leaf in a hierarchy of intervals."""
+
+ZIP_CODE = r"^[0-9]{5}(?:-[0-9]{4})?\Z"
+_FREE_TEXT_LENGTH = 40
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """A column in figures."""
+
+    name: str
+    records: int
+    missing: int
+    """Records without a value."""
+    distinct: int
+    """Different values."""
+    alone: int
+    """Records whose value no other record has."""
+    type: ValueType
+    plain_integers: bool
+    """Whether every value is a whole number without leading zeros or a plus sign."""
+    zip_share: float
+    """Share of the records with a value where it has the form of a US ZIP code."""
+    code_length: int | None
+    """Length of the values, where all have the same."""
+    free_text_share: float
+    """Share of the records with a value where it is longer than 40 characters."""
+    patterns: Mapping[PatternName, float]
+    """Share of the records with a value in which a direct identifier's pattern was found; found ones only."""
+
+    @property
+    def distinct_ratio(self) -> float:
+        """Different values over records that have one; 0 for an empty column."""
+        present = self.records - self.missing
+        return self.distinct / present if present else 0.0
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the column names each record once."""
+        return self.records > 0 and self.distinct == self.records
+
+    @property
+    def can_name_records(self) -> bool:
+        """Whether the column is a key by its nature and not by chance, as measurements are."""
+        return self.is_key and self.type in (ValueType.TEXT, ValueType.INTEGER)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words of the column's name, in small letters."""
+        return tuple(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", self.name))
+
+
+def profile(name: str, column: EncodedColumn) -> ColumnProfile:
+    """Profile a column.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    column : EncodedColumn
+        Its distinct values and each record's code, −1 where missing.
+    """
+    held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+    present = int(held.sum())
+    integers = _all(matches(column.values, PLAIN_INTEGER))
+    kind = _type(column, integers)
+    lengths = column.values.str.len().to_numpy(dtype=np.int64)
+    scanned = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(kind, NUMBER_PATTERNS)
+    shares = {name: _share(matches(column.values, regex), held) for name, regex in scanned.items()}
+    return ColumnProfile(
+        name=name,
+        records=len(column.codes),
+        missing=len(column.codes) - present,
+        distinct=len(column.values),
+        alone=int((held == 1).sum()),
+        type=kind,
+        plain_integers=integers,
+        zip_share=_share(matches(column.values, ZIP_CODE), held),
+        code_length=int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None,
+        free_text_share=_share(lengths > _FREE_TEXT_LENGTH, held),
+        patterns={pattern: share for pattern, share in shares.items() if share},
+    )
+
+
+def _type(column: EncodedColumn, integers: bool) -> ValueType:
+    """The narrowest type that all values have; a code with leading zeros is text."""
+    if integers:
+        return ValueType.INTEGER
+    if _all(matches(column.values, NUMBER) & ~matches(column.values, r"^[+-]?0[0-9]")):
+        return ValueType.NUMBER
+    if _all(matches(column.values, DATE_AND_TIME)):
+        return ValueType.DATE
+    return ValueType.TEXT
+
+
+def _all(mask: NDArray[np.bool_]) -> bool:
+    return len(mask) > 0 and bool(mask.all())
+
+
+def _share(mask: NDArray[np.bool_], held: NDArray[np.intp]) -> float:
+    total = held.sum()
+    return float(held[mask].sum() / total) if total else 0.0
+
 
 NEARLY_A_NAME = 0.5
 """Distinct values over records from which an unknown column is kept back: most records would stand alone."""
@@ -97,22 +207,31 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
         Whether the population table has the column; None where no table is given.
     """
     theme, sign = theme_of(column)
+    known = _KNOWN.get(theme) if theme else None
+    lacking = "the population table lacks it, so no risk can be measured with it"
+    role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
     if column.distinct == 0:
-        role, reasons = Role.DIRECT, ["it holds no value to judge by, so it stays back"]
+        reasons = ["it holds no value to judge by, so it is withheld"]
     elif in_population:
         role, reasons = Role.QUASI, ["the population table has it, so whoever holds that table can link by it"]
     elif column.patterns:
-        role, reasons = Role.DIRECT, [_patterns_found(column.patterns)]
-    elif theme is Theme.IDENTITY:
-        role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
-    elif theme in _KNOWN:
-        role, reasons = _known_of_people(theme, in_population)
-        reasons = [f"{sign}, and {reasons[0]}", *reasons[1:]]
+        found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in column.patterns.items())
+        reasons = [f"its cells look like they hold: {found}; clean or convert them before the column may leave"]
+    elif known is not None:
+        reasons = [f"{sign}, and {known}"]
+        if in_population is None:
+            role = Role.QUASI
+        elif theme is Theme.PERSON:
+            role = Role.SENSITIVE
+            advice = "it would leave as it is; if a recipient can know it, withhold it or add it to the population"
+            reasons += [lacking, advice]
+        else:
+            reasons += [lacking, "it is withheld until the table has it"]
     elif theme is Theme.PRIVATE:
         role, reasons = Role.SENSITIVE, [f"{sign}, and people keep such things private"]
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append("most of its values occur once: round them or keep the column back, or they point at people")
-    else:
+            reasons.append("most of its values occur once: round them or withhold the column, or they point at people")
+    elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     return Suggestion(column, role, tuple(reasons), theme)
 
@@ -123,7 +242,9 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
     generic = words & GENERIC_NAMES
     themes = [theme for theme, hints in HINTS.items() if words & hints]
     if generic and (not themes or column.is_key):
-        return (Theme.PLACE if _shared_code(column, words) else Theme.IDENTITY), _in_name(column, generic)
+        # A number or code that many records share is that of a site or a group.
+        shared = not words & {"name", "names"} and column.distinct_ratio < _FEW
+        return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
     if themes:
         return themes[0], _in_name(column, HINTS[themes[0]])
     if column.type is ValueType.DATE:
@@ -137,27 +258,6 @@ def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
     return f"“{next(word for word in column.words if word in hints)}” is in its name"
 
 
-def _shared_code(column: ColumnProfile, words: set[str]) -> bool:
-    """Whether a number or code is one that many records share, as that of a site or a group."""
-    return not words & {"name", "names"} and column.distinct_ratio < _FEW
-
-
-def _patterns_found(patterns: Mapping[PatternName, float]) -> str:
-    found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in patterns.items())
-    return f"its cells look like they hold: {found}; clean or convert them before the column may leave"
-
-
-def _known_of_people(theme: Theme, in_population: bool | None) -> tuple[Role, list[str]]:
-    known = _KNOWN[theme]
-    lacking = "the population table lacks it, so no risk can be measured with it"
-    if in_population is None:
-        return Role.QUASI, [known]
-    if theme is Theme.PERSON:
-        advice = "it would leave as it is; if a recipient can know it, keep it back or add it to the population"
-        return Role.SENSITIVE, [known, lacking, advice]
-    return Role.DIRECT, [known, lacking, "it stays back until the table has it"]
-
-
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.can_name_records:
         reason = "each record has a value of its own, so it can serve as the name of the record"
@@ -167,7 +267,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
         reason = "it holds free text, which nobody can promise to be free of names"
     else:
         return Role.SENSITIVE, ["its name and values tell nothing certain, and nothing is called insensitive unseen"]
-    return Role.DIRECT, [reason, "it stays back; give it another role if it must leave"]
+    return Role.DIRECT, [reason, "it is withheld; give it another role if it must leave"]
 
 
 def percent(share: float) -> str:

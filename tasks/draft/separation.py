@@ -28,25 +28,6 @@ class Separation:
     """Share of the records whose tuple no other record has."""
 
 
-def separation(columns: Mapping[str, NDArray[np.intp]]) -> Separation:
-    """Measure one set of attributes.
-
-    Parameters
-    ----------
-    columns : mapping of str to array of shape (n_records,)
-        Integer codes, −1 where missing; a missing value counts as a value of its own.
-
-    Notes
-    -----
-    Separation and distinction ratio as in Motwani and Xu (2007). Pairs are not listed: with n_c records in class
-    c of N, the separation ratio is 1 − Σ n_c (n_c − 1) / (N (N − 1)); 0 for fewer than two records.
-    """
-    classes = np.zeros(len(next(iter(columns.values()))), dtype=np.int64)
-    for codes in columns.values():
-        classes = _joined(classes, codes)
-    return _measured(tuple(columns), classes)
-
-
 def separations(columns: Mapping[str, NDArray[np.intp]], largest: int = 3) -> list[Separation]:
     """Measure all sets of up to ``largest`` attributes, small sets first, the most separating of a size first.
 
@@ -56,21 +37,25 @@ def separations(columns: Mapping[str, NDArray[np.intp]], largest: int = 3) -> li
     Parameters
     ----------
     columns : mapping of str to array of shape (n_records,)
-        Integer codes, −1 where missing.
+        Integer codes, −1 where missing; a missing value counts as a value of its own.
     largest : int
         Attributes in the largest sets, from 1.
+
+    Notes
+    -----
+    Separation and distinction ratio as in Motwani and Xu (2007). Pairs are not listed: with n_c records in class
+    c of N, the separation ratio is 1 − Σ n_c (n_c − 1) / (N (N − 1)); 0 for fewer than two records.
     """
     step = max(1, -(-max((len(codes) for codes in columns.values()), default=0) // MAXIMUM_RECORDS))
     shown = {name: np.ascontiguousarray(codes[::step]) for name, codes in columns.items()}
-    alone = _ranked([separation({name: codes}) for name, codes in shown.items()])
-    best = [single.columns[0] for single in alone[:_MAXIMUM_COLUMNS]]
-    result = list(alone)
     classes: dict[tuple[str, ...], NDArray[np.int64]] = {
-        (name,): _joined(np.zeros(len(shown[name]), dtype=np.int64), shown[name]) for name in best
+        (name,): _joined(np.zeros(len(codes), dtype=np.int64), codes) for name, codes in shown.items()
     }
+    result = _ranked(classes)
+    best = [single.columns[0] for single in result[:_MAXIMUM_COLUMNS]]
     for size in range(2, largest + 1):
         classes = {names: _joined(classes[names[:-1]], shown[names[-1]]) for names in combinations(best, size)}
-        result += _ranked([_measured(names, joined) for names, joined in classes.items()])
+        result += _ranked(classes)
     return result
 
 
@@ -93,5 +78,6 @@ def _measured(names: tuple[str, ...], classes: NDArray[np.int64]) -> Separation:
     )
 
 
-def _ranked(sets: list[Separation]) -> list[Separation]:
-    return sorted(sets, key=lambda one: (-one.separation_ratio, one.columns))
+def _ranked(classes: Mapping[tuple[str, ...], NDArray[np.int64]]) -> list[Separation]:
+    measured = [_measured(names, joined) for names, joined in classes.items()]
+    return sorted(measured, key=lambda one: (-one.separation_ratio, one.columns))

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
 from tasks.generalization.problem import Problem, all_attacked
-from tasks.microdata.cube import DenseCube, SparseCube, cells_at
+from tasks.microdata.cube import DenseCube, Lattice, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
-from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
 RELEASE, WITHHOLD = -1, -2

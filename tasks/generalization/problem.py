@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs
-from tasks.microdata.cube import DenseCube, SparseCube, cells_at
+from tasks.microdata.cube import DenseCube, Lattice, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.lattice import Lattice
 from tasks.microdata.tuples import Counts
 
 _LARGEST = 2**62

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.demands import Demands
 from tasks.generalization.constraints.constraint import PeopleConstraint
+from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity.lifting import Lifted, lift
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search

@@ -1,19 +1,168 @@
-"""The check of a hash chain and its signatures, row by row; pure.
+"""The check of a hash chain and its signatures, row by row, and of documents outside the ledger that name its entries.
 
 It finds an edited row, a missing row and a broken link by itself. Rows cut off at the end leave a valid, shorter
 chain; only a head's number and hash noted outside the ledger shows that they are gone. A chain that was recomputed from
 some row on breaks the next signature in it; a chain without signatures, or with other keys, is found by a head or a
-key's fingerprint noted outside, or by documents that name its heads (``tasks.ledger.anchors``).
+key's fingerprint noted outside, or by anchors: documents that name its heads.
+
+A decision record names the head of the ledger of its time by its hash, and with its own digest the entry that decided
+it. A determination's signature names the head when it was made, with its number, and with the file's SHA-256 the entry
+of the signature. A matching anchor shows that every entry up to its own is unchanged, since each holds the hash of the
+one before it. So the first change lies between the last entry that an anchor confirms and the first that an anchor
+contradicts. Pure: anchors are given, rows are seen one by one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Never
+from typing import NamedTuple, Never
 
 from tasks.core.errors import TamperingFound
-from tasks.ledger.anchors import Anchor, AnchorCheck
-from tasks.ledger.entry import GENESIS, Head, Row
+from tasks.ledger.entry import GENESIS, Event, Head, Row
 from tasks.ledger.signing import KeyBook, UnsoundEntry
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The entries that one document names."""
+
+    source: str
+    """Name of the document in messages: its path."""
+    release_id: str
+    recipient: str
+    head: str
+    """SHA-256 of the last entry before the decision was made."""
+    record_sha256: str
+    """Digest of the decision, which its ``decided`` entry names."""
+    signed_head: Head | None = None
+    """Last entry before the document was signed; None for one that is not signed, or names none."""
+    signed_sha256: str | None = None
+    """SHA-256 of the signed document, which its ``signed`` entry names."""
+
+
+class _Mismatch(NamedTuple):
+    """An anchor that does not match: why, and an entry at or before which the ledger differs."""
+
+    reason: str
+    by: int | None
+    signed: bool
+
+
+class AnchorCheck:
+    """Follows the rows of a chain that is right in itself, and then checks the anchors.
+
+    Parameters
+    ----------
+    anchors : sequence of Anchor
+    """
+
+    def __init__(self, anchors: Sequence[Anchor]) -> None:
+        self._anchors = anchors
+        heads = {one.head for one in anchors} | {one.signed_head.sha256 for one in anchors if one.signed_head}
+        self._named = heads
+        self._releases = {anchor.release_id for anchor in anchors}
+        self._places = {GENESIS: 0}
+        self._decided: dict[tuple[str | None, str | None], dict[object, int]] = {}
+        self._signed: set[object] = set()
+        self._count = 0
+
+    def see(self, row: Row) -> None:
+        """Take the next row."""
+        self._count = row.sequence
+        if row.sha256 in self._named:
+            self._places[row.sha256] = row.sequence
+        if row.release_id in self._releases and row.event in (Event.DECIDED, Event.SIGNED):
+            body = _body(row)
+            if row.event == Event.SIGNED:
+                self._signed.add(body.get("signed_sha256"))
+            else:
+                own = self._decided.setdefault((row.release_id, row.recipient), {})
+                own[body.get("record_sha256")] = row.sequence
+
+    def finish(self) -> None:
+        """Check all anchors.
+
+        Raises
+        ------
+        TamperingFound
+            If one does not match; `where` names the entries among which the first change lies.
+        """
+        wrong = [
+            _Mismatch(f"{anchor.source}: {reason}", by, anchor.signed_head is not None)
+            for anchor in self._anchors
+            for reason, by in self._mismatches(anchor)
+        ]
+        if not wrong:
+            return
+        confirmed = max((place for anchor in self._anchors for place in self._confirmed(anchor)), default=0)
+        forged = [one for one in wrong if one.by is not None and one.by <= confirmed]
+        shown = [one.reason for one in wrong[:_SHOWN]]
+        if len(wrong) > _SHOWN:
+            shown.append(f"and {len(wrong) - _SHOWN} more")
+        if forged:
+            shown.append(
+                f"but other documents confirm entry {confirmed} and all before it: those that contradict it may be "
+                "forged"
+            )
+        changed_by = min((one.by for one in wrong if one.by is not None and one.by > confirmed), default=None)
+        raise TamperingFound(
+            "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off"
+            if any(one.signed for one in wrong)
+            else "the ledger and documents outside it contradict each other: one or the other was rewritten or cut",
+            where=f"the documents that are named; other documents confirm the ledger up to entry {confirmed}"
+            if len(forged) == len(wrong)
+            else _between(confirmed, changed_by, self._count),
+            expected="the entries that decision records and signed determinations name",
+            got="; ".join(shown),
+            fix="Stop releasing; restore the ledger from a backup, verify it with the same anchors, and find out who "
+            "changed it.",
+        )
+
+    def _mismatches(self, anchor: Anchor) -> Iterator[tuple[str, int | None]]:
+        decided = self._decided.get((anchor.release_id, anchor.recipient), {})
+        entry, place = decided.get(anchor.record_sha256), self._places.get(anchor.head)
+        if entry is None:
+            other = max(decided.values(), default=None)
+            differs = "no entry records" if other is None else f"entry {other} does not record"
+            yield f"{differs} the decision that it holds", other
+        if place is None:
+            before = "" if entry is None else f" before entry {entry}, which records its decision"
+            yield f"the head that it names is not in the ledger{before}", entry and entry - 1
+        elif entry is not None and place >= entry:
+            yield f"its decision is entry {entry}, but it names a later head", entry
+        head = anchor.signed_head
+        if head is not None and head.sequence > self._count:
+            reason = f"it was signed when there were {head.sequence} entries, and now there are {self._count}"
+            yield reason, self._count + 1
+        elif head is not None and self._places.get(head.sha256) != head.sequence:
+            yield f"entry {head.sequence} is not the one that it names", head.sequence
+        if anchor.signed_sha256 is not None and anchor.signed_sha256 not in self._signed:
+            yield "no entry records its signature", None
+
+    def _confirmed(self, anchor: Anchor) -> list[int]:
+        """Entries that the anchor shows to be unchanged."""
+        head, place = anchor.signed_head, self._places.get(anchor.head)
+        signed = [head.sequence] if head is not None and self._places.get(head.sha256) == head.sequence else []
+        return signed if place is None else [place, *signed]
+
+
+def _body(row: Row) -> dict[str, object]:
+    try:
+        body = json.loads(row.body)
+    except (TypeError, ValueError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _between(confirmed: int, changed_by: int | None, count: int) -> str:
+    first = confirmed + 1
+    if first > count:
+        return f"after ledger entry {count}, the last"
+    if changed_by is None:
+        return f"ledger entry {first} or after"
+    return f"ledger entry {first}" if changed_by <= first else f"ledger entries {first} to {changed_by}"
 
 
 @dataclass(frozen=True)

@@ -23,51 +23,31 @@ MAXIMUM_BODY_BYTES = 65_536
 class Event(StrEnum):
     """The kinds of entries. ``tasks.decision.bodies`` makes the bodies that verification relies on."""
 
-    REQUESTED = "requested"
-    """A request was received."""
-    REFUSED = "refused"
-    """The request or its data cannot be used (bad input)."""
-    VALIDATED = "validated"
-    """The validation stage has finished, whatever it found."""
-    ASSESSED = "assessed"
-    """A recipient's generalization and risk have been computed."""
-    FAILED = "failed"
-    """A stage could not finish; the release is blocked."""
-    DECIDED = "decided"
-    """A recipient's verdict, with the digest of its record."""
-    RELEASED = "released"
-    """A recipient's copy is part of the bundle that is being published."""
-    PUBLISHED = "published"
-    """The sealed bundle, named by the digest of its manifest, may be moved to its place."""
-    VOTED = "voted"
-    """A reviewer has voted; the entry commits to the vote without disclosing it."""
-    REVIEWED = "reviewed"
-    """A vote was opened, with its reason, once all were in."""
-    REJECTED = "rejected"
-    """The reviewers have decided against a recipient's release."""
-    APPROVED = "approved"
-    """The reviewers have decided for it."""
-    SIGNED = "signed"
-    """An expert has signed a recipient's determination; names the signed PDF and the certificate."""
-    REVOKED = "revoked"
-    """A person has revoked a release, for a reason."""
+    REQUESTED = "requested"  # a request was received
+    REFUSED = "refused"  # the request or its data cannot be used (bad input)
+    VALIDATED = "validated"  # the validation stage has finished, whatever it found
+    ASSESSED = "assessed"  # a recipient's generalization and risk have been computed
+    FAILED = "failed"  # a stage could not finish; the release is blocked
+    DECIDED = "decided"  # a recipient's verdict, with the digest of its record
+    RELEASED = "released"  # a recipient's copy is part of the bundle that is being published
+    PUBLISHED = "published"  # the sealed bundle, named by the digest of its manifest, may be moved to its place
+    VOTED = "voted"  # a reviewer has voted; the entry commits to the vote without disclosing it
+    REVIEWED = "reviewed"  # a vote was opened, with its reason, once all were in
+    REJECTED = "rejected"  # the reviewers have decided against a recipient's release
+    APPROVED = "approved"  # the reviewers have decided for it
+    SIGNED = "signed"  # an expert has signed a recipient's determination; names the signed PDF and the certificate
+    REVOKED = "revoked"  # a person has revoked a release, for a reason
+    # An officer has reopened a rejected release, or answered for thresholds that a blocked one does not meet.
     OVERRIDDEN = "overridden"
-    """An officer has reopened a rejected release, or answered for thresholds that a blocked one does not meet, for a
-    reason."""
-    SUPERSEDED = "superseded"
-    """A later release took the place of this one."""
+    SUPERSEDED = "superseded"  # a later release took the place of this one
+    # The last day of a decision has passed; the decision ended on that day, whenever this entry was made.
     EXPIRED = "expired"
-    """The last day of a decision has passed; the decision ended on that day, whenever this entry was made."""
-    REASSESSED = "reassessed"
-    """A delivered copy was re-assessed; its state does not change."""
-    TRACED = "traced"
-    """A release's decoy manifest was opened to trace an incident, or the attempt failed."""
+    REASSESSED = "reassessed"  # a delivered copy was re-assessed; its state does not change
+    TRACED = "traced"  # a release's decoy manifest was opened to trace an incident, or the attempt failed
+    # A person's public key is valid from here on; ``tasks.ledger.signing`` makes and reads the body.
     KEY_REGISTERED = "key registered"
-    """A person's public key is valid from here on; ``tasks.ledger.signing`` makes and reads the body."""
-    KEY_RETIRED = "key retired"
-    """The end of a registered key: lost, replaced, or its holder has left."""
-    KEYS_ROTATED = "keys rotated"
-    """All decoy manifests were sealed again under a new key."""
+    KEY_RETIRED = "key retired"  # the end of a registered key: lost, replaced, or its holder has left
+    KEYS_ROTATED = "keys rotated"  # all decoy manifests were sealed again under a new key
 
 
 class Row(NamedTuple):
@@ -85,19 +65,16 @@ class Row(NamedTuple):
     signer: str | None = None
     signature: str | None = None
 
-    def computed_sha256(self) -> str | None:
-        """SHA-256 of the canonical JSON of every other field, as stored; None where they cannot be text.
+    def computed_sha256(self) -> str:
+        """SHA-256 of the canonical JSON of every other field; of an unsigned entry, without signer and signature.
 
-        An entry without signer and signature is hashed without these fields, as every entry of format 1 was.
+        Raises
+        ------
+        TypeError, ValueError
+            If the fields cannot be text.
         """
-        fields = self._asdict()
-        del fields["sha256"]
-        if self.signer is None and self.signature is None:
-            del fields["signer"], fields["signature"]
-        try:
-            return digest(fields)
-        except (TypeError, ValueError):
-            return None
+        unsigned = {"signer", "signature"} if self.signer is None and self.signature is None else set()
+        return digest({name: value for name, value in self._asdict().items() if name not in {"sha256"} | unsigned})
 
     def signed_bytes(self) -> bytes:
         """Bytes that a signature covers: every field, with the link to the previous entry, except hash and signature.
@@ -107,9 +84,8 @@ class Row(NamedTuple):
         ValueError
             If the fields cannot be text.
         """
-        fields = self._asdict()
-        del fields["sha256"], fields["signature"]
-        return canonical_json(fields)
+        covered = {name: value for name, value in self._asdict().items() if name not in {"sha256", "signature"}}
+        return canonical_json(covered)
 
     def hashed(self) -> Self:
         """The row with the hash of its fields.
@@ -119,14 +95,17 @@ class Row(NamedTuple):
         ValueError
             If the fields cannot be text.
         """
-        sha256 = self.computed_sha256()
-        if sha256 is None:
-            raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode")
-        return self._replace(sha256=sha256)
+        try:
+            return self._replace(sha256=self.computed_sha256())
+        except (TypeError, ValueError):
+            raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode") from None
 
     def is_intact(self) -> bool:
         """Whether the stored hash is the hash of the stored fields."""
-        return self.computed_sha256() == self.sha256
+        try:
+            return self.computed_sha256() == self.sha256
+        except (TypeError, ValueError):
+            return False
 
 
 class Head(NamedTuple):
@@ -140,28 +119,22 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the ledger."""
+    """An entry of the ledger: the fields of its row, as values."""
 
     sequence: int
-    """Its place in the chain, from 1."""
     at: datetime
-    """When it happened, in UTC."""
     event: Event
-    """Kind of event."""
     release_id: str | None
     """The release it concerns; None where a request was refused before it had one."""
     recipient: str | None
     """The recipient it concerns; None where it concerns all of them."""
     actor: str
-    """Who caused it: a person, a schedule or a program."""
+    """Person, schedule or program that caused it."""
     body: Mapping[str, object]
     """Details: figures, hashes, reasons; never a data value."""
     prev_sha256: str
-    """Hash of the entry before it."""
     sha256: str
-    """Hash of all other fields."""
     signer: str | None = None
-    """Who signed it; None for an entry without a signature."""
     signature: str | None = None
     """Ed25519 signature, Base64, of ``Row.signed_bytes``; checked by ``Ledger.verify``."""
 
@@ -184,19 +157,8 @@ class Entry:
                 fix="Stop releasing; restore the ledger from a backup and find out who changed it.",
             )
         try:
-            return cls(
-                row.sequence,
-                datetime.fromisoformat(row.at).astimezone(UTC),
-                Event(row.event),
-                row.release_id,
-                row.recipient,
-                row.actor,
-                json.loads(row.body),
-                row.prev_sha256,
-                row.sha256,
-                row.signer,
-                row.signature,
-            )
+            moment = datetime.fromisoformat(row.at).astimezone(UTC)
+            return cls(**row._asdict() | {"at": moment, "event": Event(row.event), "body": json.loads(row.body)})
         except (TypeError, ValueError):
             raise TamperingFound(
                 "an entry of the ledger cannot be read",
@@ -236,18 +198,19 @@ def new_row(
         raise ValueError("the time of a ledger entry needs a time zone")
     if not actor.strip():
         raise ValueError("a ledger entry needs an actor")
-    stamp = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     if any("\0" in text for text in (actor, release_id or "", recipient or "")):
         raise ValueError("the fields of a ledger entry must be text without NUL")
-    row = Row(head.sequence + 1, stamp, event.value, release_id, recipient, actor, _body_text(body), head.sha256, "")
-    return row.hashed()
-
-
-def _body_text(body: Mapping[str, object]) -> str:
     try:
         text = canonical_json(dict(body))
     except (TypeError, ValueError):
         raise ValueError("the body of a ledger entry must be JSON without NaN") from None
     if len(text) > MAXIMUM_BODY_BYTES:
         raise ValueError(f"the body of a ledger entry must not exceed {MAXIMUM_BODY_BYTES} bytes")
-    return text.decode().rstrip("\n")
+    stored = text.decode().rstrip("\n")
+    row = Row(head.sequence + 1, stamp(at), event.value, release_id, recipient, actor, stored, head.sha256, "")
+    return row.hashed()
+
+
+def stamp(at: datetime) -> str:
+    """A time as the ledger writes it: ISO 8601 in UTC with microseconds and a Z, so that times sort as text."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

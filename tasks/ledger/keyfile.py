@@ -1,8 +1,5 @@
 """Files of people's private keys: PKCS #8 in PEM, encrypted with a passphrase, readable by their owner only."""
 
-import errno
-import os
-import stat
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -15,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tasks.core.errors import ParameterError, WorkspaceError
-from tasks.core.files import write_new
+from tasks.core.files import check_private, write_new
 
 SHORTEST_PASSPHRASE = 15
 """Characters. PKCS #8 as written here makes guessing only some thousand times slower; the length must do the rest."""
@@ -51,17 +48,17 @@ def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
     check_passphrase(passphrase)
     content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passphrase.encode()))
     try:
-        _make_folder(path.parent)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_new(path, content)
-    except FileExistsError:
-        raise WorkspaceError(
-            "a file of this name already exists",
-            where=str(path),
-            expected="no such file",
-            got="a file that may be a key in use",
-            fix="Name another with --key-file; remove this one only if releasegate key list does not show its key.",
-        ) from None
     except OSError as error:
+        if path.exists():
+            raise WorkspaceError(
+                "a file of this name already exists",
+                where=str(path),
+                expected="no such file",
+                got="a file that may be a key in use",
+                fix="Name another with --key-file; remove this one only if releasegate key list does not show its key.",
+            ) from None
         raise WorkspaceError(
             "the key cannot be written",
             where=str(path),
@@ -69,14 +66,6 @@ def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
             got=error.strerror or "the system refused",
             fix="Correct its permissions or free space, or name another place with --key-file.",
         ) from None
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except FileExistsError:
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
 
 
 def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
@@ -88,25 +77,16 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
         If the file cannot be read, other users may read it, it holds no Ed25519 key, or the passphrase is wrong.
     """
     try:
-        with path.open("rb") as stream:
-            mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-            content = stream.read()
+        check_private(path)
+        content = path.read_bytes()
     except OSError as error:
         raise WorkspaceError(
             "the private key cannot be read",
             where=str(path),
             expected="the file that releasegate key create wrote",
             got=error.strerror or "the system refused",
-            fix="Name it with --key-file, or restore it from your backup.",
+            fix="Name it with RELEASEGATE_KEY_FILE, or restore it from your backup.",
         ) from None
-    if mode & 0o077:
-        raise WorkspaceError(
-            "other users may read the private key",
-            where=str(path),
-            expected="permissions 0600",
-            got=f"{mode:04o}",
-            fix="Set its permissions to 0600; if somebody may have read it, retire the key and create another.",
-        )
     return open_key(content, passphrase, str(path))
 
 

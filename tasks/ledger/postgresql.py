@@ -1,4 +1,4 @@
-"""The ledger in a PostgreSQL database: its schema, its guards, its errors.
+"""The ledger in a PostgreSQL database: its schema, its guards, its errors; see ``Database``.
 
 Everything lies in the schema ``releasegate``. The role that the gate logs in as needs SELECT and INSERT on its tables
 and USAGE on the schema; where another role owns them, the gate's password does not suffice to remove the guards.
@@ -13,9 +13,10 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
+from typing_extensions import override
 
-from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
-from tasks.ledger.database import FORMAT, changed_guards, no_ledger, refused_entry
+from tasks.core.errors import WorkspaceError
+from tasks.ledger.database import FORMAT, Database, Fault
 from tasks.ledger.entry import GENESIS
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -24,7 +25,6 @@ SCHEMES = ("postgresql://", "postgres://")
 _LOCK_WAIT_SECONDS = 30.0
 _CONNECT_SECONDS = 10
 _LOCK = int.from_bytes(b"ledger", "big")
-_HOST = re.compile(r"[\w.:/-]*")
 _FUNCTIONS = {
     "entry_is_final": """
 BEGIN
@@ -71,19 +71,20 @@ SELECT c.relname::text,
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'releasegate.entry'::regclass
 """
 _PLAIN_TABLE = """
-SELECT relkind = 'r' AND relpersistence = 'p'
+SELECT 'the table itself', relkind = 'r' AND relpersistence = 'p'
   AND NOT (relrowsecurity OR relhasrules OR relhassubclass OR relispartition)
 FROM pg_class WHERE oid = 'releasegate.entry'::regclass
 """
 
 
 @dataclass(frozen=True)
-class Postgresql:
+class Postgresql(Database):
     """A ledger in a database; made by `at`."""
 
     url: URL = field(repr=False)
 
-    errors = (DBAPIError,)
+    noun = "database"
+    guards = _TRIGGERS
 
     @classmethod
     def at(cls, address: str) -> Self:
@@ -100,66 +101,60 @@ class Postgresql:
         WorkspaceError
             If the address cannot be read; it is not quoted.
         """
-        scheme = next((scheme for scheme in SCHEMES if address.startswith(scheme)), None)
         try:
-            if scheme is None:
-                raise ValueError
-            url = make_url("postgresql+psycopg://" + address.removeprefix(scheme))
+            url = make_url("postgresql+psycopg://" + address.split("://", 1)[1])
+            sound = re.fullmatch(r"[\w.:/-]*", url.host or "") and re.fullmatch(r"[\w.-]*", url.database or "")
         except (ArgumentError, ValueError):
-            raise _unreadable_address() from None
-        if not (_HOST.fullmatch(url.host or "") and re.fullmatch(r"[\w.-]*", url.database or "")):
-            raise _unreadable_address()
+            sound = None
+        if not sound:
+            raise WorkspaceError(
+                "the ledger's address cannot be read",
+                where="RELEASEGATE_LEDGER",
+                expected="postgresql://user:password@host:port/database",
+                got="something else",
+                fix="Write other characters than letters and digits of user and password as % and two hexadecimal "
+                "digits.",
+            )
         return cls(url)
 
     @property
+    @override
     def place(self) -> str:
-        """Server and database, without user, password and parameters."""
         host = self.url.host or ""
-        if ":" in host:
-            host = f"[{host}]"
         port = f":{self.url.port}" if self.url.port else ""
-        return f"postgresql://{host}{port}/{self.url.database or ''}"
+        return f"postgresql://{f'[{host}]' if ':' in host else host}{port}/{self.url.database or ''}"
 
+    @override
     def exists(self) -> bool:
-        """Whether the database holds a ledger's table."""
-        engine = self.connect()
-        try:
-            with engine.connect() as connection, connection.begin():
-                return _has(connection, "entry")
-        finally:
-            engine.dispose()
+        with self.connect().connect() as connection, connection.begin():
+            return _has(connection, "entry")
 
+    @override
     def create(self, make_tables: Callable[[Connection], None]) -> None:
-        """Make schema, tables and guards in one transaction; see ``Database``."""
-        engine = self.connect()
-        try:
-            with engine.connect().execution_options(write=True) as connection, connection.begin():
-                if not _has(connection, "entry"):
-                    self._make(connection, make_tables)
-        finally:
-            engine.dispose()
+        with self.connect().connect().execution_options(write=True) as connection, connection.begin():
+            if _has(connection, "entry"):
+                return
+            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+            if encoding != "UTF8":
+                raise WorkspaceError(
+                    "the database cannot hold every character",
+                    where=self.place,
+                    expected="a database of encoding UTF8",
+                    got=f"encoding {encoding}",
+                    fix="Create a database with ENCODING 'UTF8' TEMPLATE template0 and name that one.",
+                )
+            if connection.exec_driver_sql("SELECT to_regnamespace('releasegate') IS NULL").scalar_one():
+                connection.exec_driver_sql("CREATE SCHEMA releasegate")
+            make_tables(connection)
+            for statement in (
+                "CREATE TABLE releasegate.ledger_format (version integer NOT NULL)",
+                f"INSERT INTO releasegate.ledger_format VALUES ({FORMAT})",  # noqa: S608 — a constant
+                *guard_statements(),
+            ):
+                connection.exec_driver_sql(statement)
 
-    def _make(self, connection: Connection, make_tables: Callable[[Connection], None]) -> None:
-        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-        if encoding != "UTF8":
-            raise WorkspaceError(
-                "the database cannot hold every character",
-                where=self.place,
-                expected="a database of encoding UTF8",
-                got=f"encoding {encoding}",
-                fix="Create a database with ENCODING 'UTF8' TEMPLATE template0 and name that one.",
-            )
-        if connection.exec_driver_sql("SELECT to_regnamespace('releasegate') IS NULL").scalar_one():
-            connection.exec_driver_sql("CREATE SCHEMA releasegate")
-        make_tables(connection)
-        connection.exec_driver_sql("CREATE TABLE releasegate.ledger_format (version integer NOT NULL)")
-        connection.exec_driver_sql(f"INSERT INTO releasegate.ledger_format VALUES ({FORMAT})")  # noqa: S608 — a constant
-        for statement in guard_statements():
-            connection.exec_driver_sql(statement)
-
+    @override
     def connect(self) -> Engine:
-        """An engine on the database; a writing transaction holds the ledger's advisory lock from its beginning."""
-        given = self.url.query
         try:
             engine = create_engine(
                 self.url,
@@ -169,7 +164,7 @@ class Postgresql:
                 connect_args={
                     "application_name": "releasegate",
                     "client_encoding": "utf8",
-                    **({} if "connect_timeout" in given else {"connect_timeout": _CONNECT_SECONDS}),
+                    **({} if "connect_timeout" in self.url.query else {"connect_timeout": _CONNECT_SECONDS}),
                 },
             )
         except ModuleNotFoundError:
@@ -184,32 +179,21 @@ class Postgresql:
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
             write = connection.get_execution_options().get("write", False)
-            for statement in _begin_write() if write else _BEGIN_READ:
+            for statement in _BEGIN_WRITE if write else _BEGIN_READ:
                 connection.exec_driver_sql(statement)
 
         return engine
 
-    def check_format(self, connection: Connection) -> int:
-        """The format of the tables; see ``Database``."""
+    @override
+    def format_of(self, connection: Connection) -> object:
         if not (_has(connection, "entry") and _has(connection, "ledger_format")):
-            raise no_ledger(self.place)
+            return None
         versions = connection.exec_driver_sql("SELECT version FROM releasegate.ledger_format").scalars().all()
-        if list(versions) != [FORMAT]:
-            raise WorkspaceError(
-                "the ledger was written by another version of the program",
-                where=self.place,
-                expected=f"ledger format {FORMAT}",
-                got="a different format",
-                fix="Use the version of releasegate that wrote it.",
-            )
-        return FORMAT
+        return versions[0] if len(versions) == 1 else "unknown"
 
-    def migrate(self, connection: Connection) -> None:
-        """There is no earlier format in PostgreSQL: check that this is the present one."""
-        self.check_format(connection)
-
-    def check_guards(self, connection: Connection) -> None:
-        """Check triggers, their functions, unique keys and the kind of the table; see ``Database``."""
+    @override
+    def changed_guards(self, connection: Connection) -> list[str] | None:
+        """Triggers, their functions, unique keys or the kind of the table that are not as created."""
         expected: dict[str, tuple[object, ...]] = {
             name: (
                 bits,
@@ -223,77 +207,51 @@ class Postgresql:
             for name, (_, _, bits, function) in _TRIGGERS.items()
         }
         expected |= {name: (columns, unique, True) for name, (columns, unique) in _INDEXES.items()}
-        found: dict[str, tuple[object, ...]] = {"the table itself": ()}
-        for query in (_FOUND_TRIGGERS, _FOUND_INDEXES):
-            found |= {name: tuple(facts) for name, *facts in connection.exec_driver_sql(query)}
-        if connection.exec_driver_sql(_PLAIN_TABLE).scalar_one():
-            expected["the table itself"] = ()
-        if found != expected:
-            odd = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
-            known = [name for name in odd if name in expected or name == "the table itself"]
-            raise changed_guards(
-                self.place,
-                f"an ordinary table with the triggers {', '.join(_TRIGGERS)} and its keys as they were created",
-                known,
+        expected["the table itself"] = (True,)
+        found = {
+            name: tuple(facts)
+            for query in (_FOUND_TRIGGERS, _FOUND_INDEXES, _PLAIN_TABLE)
+            for name, *facts in connection.exec_driver_sql(query)
+        }
+        return None if found == expected else sorted(one for one in expected if found.get(one) != expected[one])
+
+    @override
+    def pages_agree(self, connection: Connection) -> bool:
+        """Whether the table and each of its indexes lead to the same number of entries."""
+        table = "SELECT count(*) FROM releasegate.entry", ("indexscan", "indexonlyscan", "bitmapscan")
+        by_index = [
+            (
+                f"SELECT count(*) FROM (SELECT 1 FROM releasegate.entry ORDER BY {columns}) AS entries",  # noqa: S608 — constants
+                ("seqscan", "bitmapscan", "indexonlyscan", "sort"),
             )
-
-    def check_pages(self, connection: Connection) -> None:
-        """Check that the table and each of its indexes lead to the same number of entries; see ``Database``."""
+            for columns, _ in _INDEXES.values()
+        ]
         counts = set()
-        with connection.begin_nested() as settings:
-            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-            connection.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
-            connection.exec_driver_sql("SET LOCAL enable_indexonlyscan = off")
-            connection.exec_driver_sql("SET LOCAL enable_sort = off")
-            for columns, _ in _INDEXES.values():
-                query = f"SELECT count(*) FROM (SELECT 1 FROM releasegate.entry ORDER BY {columns}) AS entries"  # noqa: S608 — constants
+        for query, disabled in (table, *by_index):
+            with connection.begin_nested() as settings:
+                for plan in disabled:
+                    connection.exec_driver_sql(f"SET LOCAL enable_{plan} = off")
                 counts.add(connection.exec_driver_sql(query).scalar_one())
-            settings.rollback()
-        with connection.begin_nested() as settings:
-            connection.exec_driver_sql("SET LOCAL enable_indexscan = off")
-            connection.exec_driver_sql("SET LOCAL enable_indexonlyscan = off")
-            connection.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
-            counts.add(connection.exec_driver_sql("SELECT count(*) FROM releasegate.entry").scalar_one())
-            settings.rollback()
-        if len(counts) > 1:
-            raise self.damaged("its entries are right, but its indexes are not")
+                settings.rollback()
+        return len(counts) == 1
 
-    def damaged(self, got: str) -> TamperingFound:
-        """The error of a table whose bytes are no longer what PostgreSQL wrote."""
-        return TamperingFound(
-            "the ledger's table is damaged",
-            where=self.place,
-            expected="a table whose pages, indexes and entries agree",
-            got=got,
-            fix="Stop releasing; restore the ledger from a backup and find out what changed it.",
-        )
-
-    def unreadable(self, error: Exception, sequence: int) -> ReleasegateError:
-        """A connection may break as well as a page be damaged; see ``Database``."""
-        ours = self.translate(error)
-        return self.damaged(f"entry {sequence} cannot be read") if isinstance(ours, TamperingFound) else ours
-
-    def translate(self, error: Exception) -> ReleasegateError:
-        """Our error for one of PostgreSQL's, by its SQLSTATE; see ``Database``."""
+    @override
+    def fault_of(self, error: Exception) -> Fault | tuple[str, str]:
         cause = error.orig if isinstance(error, DBAPIError) else error
         state = getattr(cause, "sqlstate", None) or ""
-        if state.startswith("XX"):
-            return self.damaged("pages that cannot be read")
-        if state.startswith("23"):
-            return refused_entry(self.place)
-        if state in {"42P01", "42703", "3F000"}:
-            return no_ledger(self.place)
-        got, fix = _CAUSES.get(state) or _CAUSES.get(state[:2]) or _UNREACHABLE
-        return WorkspaceError(
-            "the ledger cannot be used", where=self.place, expected="a database that can be written", got=got, fix=fix
-        )
+        return _FAULTS.get(state) or _FAULTS.get(state[:2]) or _UNREACHABLE
 
 
 _UNREACHABLE = (
     "the server cannot be reached, refuses the user, or closed the connection",
     "Check the server, its address in RELEASEGATE_LEDGER, user and password, then run again.",
 )
-_CAUSES = {
+_FAULTS: dict[str, Fault | tuple[str, str]] = {
+    "XX": Fault.DAMAGED,
+    "23": Fault.REFUSED,
+    "42P01": Fault.FOREIGN,
+    "42703": Fault.FOREIGN,
+    "3F000": Fault.FOREIGN,
     "53100": ("its disk is full", "Free space on the database server and run again."),
     "53": ("the server is out of memory or connections", "Run again when the server has room."),
     "55P03": ("another process keeps it locked", "Wait until the other process ends and run again."),
@@ -302,16 +260,13 @@ _CAUSES = {
     "42501": ("the user lacks a permission", "Grant USAGE on the schema, SELECT and INSERT on its tables."),
 }
 _BEGIN_READ = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",)
-
-
-def _begin_write() -> tuple[str, ...]:
-    # READ COMMITTED, whatever the database's default: the head must be read after the lock is held.
-    return (
-        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
-        f"SELECT set_config('lock_timeout', '{int(_LOCK_WAIT_SECONDS * 1000)}', true), "
-        "CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END, "
-        f"pg_advisory_xact_lock({_LOCK})",
-    )
+# READ COMMITTED, whatever the database's default: the head must be read after the lock is held.
+_BEGIN_WRITE = (
+    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+    f"SELECT set_config('lock_timeout', '{int(_LOCK_WAIT_SECONDS * 1000)}', true), "
+    "CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END, "
+    f"pg_advisory_xact_lock({_LOCK})",
+)
 
 
 def guard_statements() -> list[str]:
@@ -333,13 +288,3 @@ def guard_statements() -> list[str]:
 
 def _has(connection: Connection, table: str) -> bool:
     return bool(connection.exec_driver_sql(f"SELECT to_regclass('releasegate.{table}') IS NOT NULL").scalar_one())
-
-
-def _unreadable_address() -> WorkspaceError:
-    return WorkspaceError(
-        "the ledger's address cannot be read",
-        where="RELEASEGATE_LEDGER",
-        expected="postgresql://user:password@host:port/database",
-        got="something else",
-        fix="Write other characters than letters and digits of user and password as % and two hexadecimal digits.",
-    )

@@ -9,18 +9,18 @@ Pure: no file, no database, no clock. Only people can establish who really holds
 """
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tasks.core.people import WorkflowRole, person_key
-from tasks.ledger.entry import Event, Row
+from tasks.core.people import WorkflowRole, person_key, same_person
+from tasks.ledger.entry import Event, Row, stamp
 
 KEY_EVENTS = (Event.KEY_REGISTERED, Event.KEY_RETIRED)
 """Entries about keys."""
@@ -37,7 +37,6 @@ ROLES = (WorkflowRole.REQUESTER, WorkflowRole.REVIEWER, WorkflowRole.OFFICER)
 """Roles of people; the gate itself has no key."""
 
 LONGEST_NAME = 200
-_ROLE_NAMES = tuple(role.value for role in ROLES)
 _CONTEXT = b"releasegate ledger entry\n"  # so that no signature made for another purpose fits
 _KEY_BYTES = 32
 _EVENT_ROLES: dict[str, frozenset[WorkflowRole]] = {
@@ -80,10 +79,11 @@ class Signer:
         return named._replace(signature=base64.b64encode(signature).decode()).hashed()
 
 
-def is_signed_with(row: Row, public_key: Ed25519PublicKey) -> bool:
-    """Whether a row's signature is that of its fields under a key."""
+def is_signed_with(row: Row, public_key: str) -> bool:
+    """Whether a row's signature is that of its fields under a key, 32 bytes in Base64."""
     try:
-        public_key.verify(base64.b64decode(row.signature or "", validate=True), _CONTEXT + row.signed_bytes())
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key))
+        key.verify(base64.b64decode(row.signature or "", validate=True), _CONTEXT + row.signed_bytes())
     except (InvalidSignature, TypeError, ValueError):
         return False
     return True
@@ -102,16 +102,16 @@ def registration(signer: Signer, roles: Iterable[WorkflowRole], valid_from: date
     ValueError
         If the name is empty, too long or holds what cannot be printed, or a role is none of a person's.
     """
-    chosen = sorted({WorkflowRole(role).value for role in roles})
-    if not chosen or not set(chosen) <= set(_ROLE_NAMES):
+    chosen = sorted(set(roles))
+    if not chosen or not set(chosen) <= set(ROLES):
         raise ValueError("a key is registered for at least one role of a person")
     if not is_name(signer.name):
         raise ValueError("the name of a key's holder must be printable text")
     return {
         "name": signer.name,
-        "roles": chosen,
+        "roles": [role.value for role in chosen],
         "public_key": signer.public_key,
-        "valid_from": valid_from.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "valid_from": stamp(valid_from),
     }
 
 
@@ -150,7 +150,7 @@ class KeyBook:
     """Follows the entries of a ledger in order, and knows the keys in force."""
 
     def __init__(self) -> None:
-        self._active: dict[str, tuple[RegisteredKey, Ed25519PublicKey]] = {}
+        self._active: dict[str, RegisteredKey] = {}
         self._keys: dict[int, RegisteredKey] = {}
 
     @property
@@ -160,8 +160,7 @@ class KeyBook:
 
     def active(self, name: str) -> RegisteredKey | None:
         """The key of a person that is in force; None for none."""
-        found = self._active.get(person_key(name))
-        return found[0] if found else None
+        return self._active.get(person_key(name))
 
     def missing(self, fingerprints: Collection[str]) -> tuple[str, ...]:
         """Fingerprints that belong to no key that was ever registered."""
@@ -189,84 +188,77 @@ class KeyBook:
         body = _body(row)
         person = body.get(PERSONAL[row.event]) if row.event in PERSONAL else None
         if row.signer is None or row.signature is None:
-            if row.signer is not None or row.signature is not None:
-                raise UnsoundEntry("half a signature", "a signer and a signature, or neither", "one of them")
-            if isinstance(person, str) and self.active(person) is not None:
-                raise UnsoundEntry(
-                    "an entry of a person with a registered key is not signed",
-                    "a signature with the key in force",
-                    "none",
-                    "Sign it with the key that was registered for this person.",
-                )
+            whole = row.signer is None and row.signature is None
+            _demand(whole, "half a signature", "a signer and a signature, or neither", "one of them")
+            _demand(
+                not isinstance(person, str) or self.active(person) is None,
+                "an entry of a person with a registered key is not signed",
+                "a signature with the key in force",
+                "none",
+                "Sign it with the key that was registered for this person.",
+            )
             return
-        found = self._active.get(person_key(row.signer))
-        if found is None:
+        key = self.active(row.signer)
+        if key is None:
             raise UnsoundEntry("an entry is signed by somebody without a key", "a key in force", "none")
-        key, public_key = found
-        if person is not None and (not isinstance(person, str) or person_key(person) != person_key(row.signer)):
-            raise UnsoundEntry(
-                "an entry is signed by a person other than the one it names",
-                "the signature of the person named",
-                "another person's signature",
-            )
-        roles = _EVENT_ROLES.get(row.event)
-        if roles is not None and roles.isdisjoint(key.roles):
-            raise UnsoundEntry(
-                "an entry is signed with a key of another role",
-                f"a key registered as {' or '.join(sorted(roles))}",
-                f"a key registered as {', '.join(key.roles)}",
-                "Register a key for this role.",
-            )
-        if row.at < key.valid_from:
-            raise UnsoundEntry("an entry is signed before its key is valid", "a later time", "an earlier time")
-        if not is_signed_with(row, public_key):
-            raise UnsoundEntry(
-                "the signature of an entry is wrong",
-                "the signature of these fields, with the key registered for the signer",
-                "a different signature: this entry, or one before it, is not what was signed",
-            )
-        if (
-            row.event == Event.KEY_RETIRED
-            and WorkflowRole.OFFICER not in key.roles
-            and person_key(str(body.get("name"))) != person_key(key.name)
-        ):
-            raise UnsoundEntry(
-                "a key was retired by somebody else",
-                "the signature of its holder or of an officer",
-                "another person's signature",
-            )
+        _demand(
+            person is None or (isinstance(person, str) and same_person(person, row.signer)),
+            "an entry is signed by a person other than the one it names",
+            "the signature of the person named",
+            "another person's signature",
+        )
+        roles = _EVENT_ROLES.get(row.event, frozenset(key.roles))
+        _demand(
+            not roles.isdisjoint(key.roles),
+            "an entry is signed with a key of another role",
+            f"a key registered as {' or '.join(sorted(roles))}",
+            f"a key registered as {', '.join(key.roles)}",
+            "Register a key for this role.",
+        )
+        before = "an entry is signed before its key is valid"
+        _demand(row.at >= key.valid_from, before, "a later time", "an earlier time")
+        _demand(
+            is_signed_with(row, key.public_key),
+            "the signature of an entry is wrong",
+            "the signature of these fields, with the key registered for the signer",
+            "a different signature: this entry, or one before it, is not what was signed",
+        )
+        _demand(
+            row.event != Event.KEY_RETIRED
+            or WorkflowRole.OFFICER in key.roles
+            or same_person(str(body.get("name")), key.name),
+            "a key was retired by somebody else",
+            "the signature of its holder or of an officer",
+            "another person's signature",
+        )
 
     def _register(self, row: Row) -> None:
-        if row.signature is None:
-            raise UnsoundEntry("a key was registered without a signature", "a signature with the key itself", "none")
+        own = "a signature with the key itself"
+        _demand(row.signature is not None, "a key was registered without a signature", own, "none")
         key = _registered(row)
-        if key.name != row.signer:
-            raise UnsoundEntry("a key was registered by somebody else", "a signature of its holder", "another name")
-        if self.active(key.name) is not None:
-            raise UnsoundEntry(
-                "a key is already registered for this name",
-                "one key for each person",
-                "a second",
-                "Retire the key that is in force first: releasegate key retire NAME.",
-            )
-        if any(known.public_key == key.public_key for known in self._keys.values()):
-            raise UnsoundEntry(
-                "this key was registered before", "a new key", "a key that is or was registered", "Make a new key."
-            )
-        public_key = Ed25519PublicKey.from_public_bytes(base64.b64decode(key.public_key))
-        if not is_signed_with(row, public_key):
-            raise UnsoundEntry(
-                "the signature of a key's registration is wrong",
-                "a signature with the key itself",
-                "a different signature",
-            )
-        self._active[person_key(key.name)] = (key, public_key)
-        self._keys[row.sequence] = key
+        other = "a key was registered by somebody else"
+        _demand(key.name == row.signer, other, "a signature of its holder", "another name")
+        _demand(
+            self.active(key.name) is None,
+            "a key is already registered for this name",
+            "one key for each person",
+            "a second",
+            "Retire the key that is in force first: releasegate key retire NAME.",
+        )
+        _demand(
+            all(known.public_key != key.public_key for known in self._keys.values()),
+            "this key was registered before",
+            "a new key",
+            "a key that is or was registered",
+            "Make a new key.",
+        )
+        wrong = "the signature of a key's registration is wrong"
+        _demand(is_signed_with(row, key.public_key), wrong, own, "a different signature")
+        self._active[person_key(key.name)] = self._keys[row.sequence] = key
 
     def _retire(self, row: Row) -> None:
         body = _body(row)
-        name = body.get("name")
-        key = self.active(name) if isinstance(name, str) else None
+        key = self.active(str(body.get("name")))
         if key is None or body.get("public_key") != key.public_key:
             raise UnsoundEntry(
                 "a key was retired that is not in force", "the key in force of its holder", "a different key"
@@ -275,7 +267,12 @@ class KeyBook:
         self._keys[key.registered] = replace(key, retired=row.sequence)
 
 
-def _body(row: Row) -> Mapping[str, object]:
+def _demand(sound: bool, what: str, expected: str, got: str, fix: str = "") -> None:
+    if not sound:
+        raise UnsoundEntry(what, expected, got, fix)
+
+
+def _body(row: Row) -> Mapping[str, Any]:
     try:
         body = json.loads(row.body)
     except (TypeError, ValueError):
@@ -287,38 +284,20 @@ def _body(row: Row) -> Mapping[str, object]:
 
 def _registered(row: Row) -> RegisteredKey:
     body = _body(row)
-    name, roles, public_key, valid_from = (body.get(one) for one in ("name", "roles", "public_key", "valid_from"))
-    if (
-        isinstance(name, str)
-        and is_name(name)
-        and isinstance(roles, list)
-        and roles
-        and all(role in _ROLE_NAMES for role in roles)
-        and isinstance(public_key, str)
-        and _is_public_key(public_key)
-        and isinstance(valid_from, str)
-        and _is_time(valid_from)
-        and valid_from >= row.at
-    ):
-        return RegisteredKey(
-            name, tuple(WorkflowRole(role) for role in roles), public_key, valid_from, row.sequence, None
+    try:
+        name, roles, public_key, valid_from = (body[one] for one in ("name", "roles", "public_key", "valid_from"))
+        key = RegisteredKey(name, tuple(map(WorkflowRole, roles)), public_key, valid_from, row.sequence, None)
+        sound = (
+            is_name(name)
+            and len(base64.b64decode(public_key, validate=True)) == _KEY_BYTES
+            and row.at <= valid_from == stamp(datetime.fromisoformat(valid_from))
         )
-    raise UnsoundEntry(
-        "a key's registration cannot be read",
-        "a name, roles, a public key and a time not in the past",
-        "something else",
-    )
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).isoformat(timespec="microseconds").replace("+00:00", "Z") == text
-    except ValueError:
-        return False
-
-
-def _is_public_key(text: str) -> bool:
-    try:
-        return len(base64.b64decode(text, validate=True)) == _KEY_BYTES
-    except (binascii.Error, ValueError):
-        return False
+    except (AttributeError, KeyError, TypeError, ValueError):
+        sound = False
+    if not (sound and key.roles and set(key.roles) <= set(ROLES)):
+        raise UnsoundEntry(
+            "a key's registration cannot be read",
+            "a name, roles, a public key and a time not in the past",
+            "something else",
+        )
+    return key

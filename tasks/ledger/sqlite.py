@@ -1,4 +1,4 @@
-"""The ledger in an SQLite file: opening and creating it, its guards, its errors."""
+"""The ledger in an SQLite file: opening and creating it, its guards, its errors; see ``Database``."""
 
 import os
 import sqlite3
@@ -11,14 +11,14 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
+from typing_extensions import override
 
-from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
 from tasks.core.files import sync_folder
-from tasks.ledger.database import FORMAT, changed_guards, no_ledger, refused_entry
+from tasks.ledger.database import FORMAT, Database, Fault
 from tasks.ledger.entry import GENESIS
 
 _LOCK_WAIT_SECONDS = 30.0
-_GUARDS = {
+GUARDS = {
     "entry_no_update": (
         "CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry "
         "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
@@ -38,43 +38,42 @@ _GUARDS = {
 
 
 @dataclass(frozen=True)
-class Sqlite:
+class Sqlite(Database):
     """A ledger in a file."""
 
     path: Path
 
+    noun = "file"
     # SQLite quotes a damaged schema in its message, and Python fails to decode that.
     errors = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
+    guards = GUARDS
 
     @property
+    @override
     def place(self) -> str:
-        """The file's path."""
         return str(self.path)
 
+    @override
     def exists(self) -> bool:
-        """Whether there is such a file."""
         return self.path.exists()
 
+    @override
     def create(self, make_tables: Callable[[Connection], None]) -> None:
-        """Create the file, readable by its owner only, unless there is one.
-
-        It is made beside its place and linked there when complete: a crash leaves no half-made ledger, of several
-        processes that create it at once one wins, and an existing file is never taken for a new one.
-        """
+        # Made beside its place and linked there when complete: a crash leaves no half-made ledger, and an existing
+        # file is never taken for a new one.
         handle, name = tempfile.mkstemp(prefix=".ledger-", dir=self.path.parent)
         os.close(handle)
         draft = Path(name)
         try:
             engine = _engine(draft, new=True)
-            try:
-                with engine.begin() as connection:
-                    make_tables(connection)
-                    for statement in _GUARDS.values():
-                        connection.exec_driver_sql(statement)
-                    connection.exec_driver_sql(f"PRAGMA user_version={FORMAT}")
-                _empty_log(engine)
-            finally:
-                engine.dispose()
+            with engine.begin() as connection:
+                make_tables(connection)
+                for statement in (*GUARDS.values(), f"PRAGMA user_version={FORMAT}"):
+                    connection.exec_driver_sql(statement)
+            # Closing would empty the write-ahead log too, but not say if that failed.
+            with closing(engine.raw_connection()) as raw:
+                if raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    raise sqlite3.OperationalError
             with suppress(FileExistsError):
                 os.link(draft, self.path)
             sync_folder(self.path.parent)
@@ -82,99 +81,44 @@ class Sqlite:
             for leftover in (draft, Path(name + "-wal"), Path(name + "-shm")):
                 leftover.unlink(missing_ok=True)
 
+    @override
     def connect(self) -> Engine:
-        """An engine on the file; a connection begins with BEGIN IMMEDIATE where its option ``write`` is set."""
         return _engine(self.path)
 
-    def check_format(self, connection: Connection) -> int:
-        """The file's format; see ``Database``."""
+    @override
+    def format_of(self, connection: Connection) -> object:
         tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master WHERE type='table' AND name='entry'")
-        if tables.scalar_one() != 1:
-            raise no_ledger(self.place)
-        version: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        if version not in {1, FORMAT}:
-            raise WorkspaceError(
-                "the ledger was written by another version of the program",
-                where=self.place,
-                expected=f"ledger format {FORMAT}",
-                got=f"format {version}",
-                fix="Use the version of releasegate that wrote it.",
-            )
-        return version
+        return connection.exec_driver_sql("PRAGMA user_version").scalar_one() if tables.scalar_one() == 1 else None
 
-    def migrate(self, connection: Connection) -> None:
-        """Add the columns of signatures to a file of format 1; an entry without one keeps its hash."""
-        if self.check_format(connection) == FORMAT:
-            return
-        self.check_guards(connection)
-        for column in ("signer", "signature"):
-            connection.exec_driver_sql(f"ALTER TABLE entry ADD COLUMN {column} TEXT")
-        connection.exec_driver_sql(f"PRAGMA user_version={FORMAT}")
+    @override
+    def changed_guards(self, connection: Connection) -> list[str] | None:
+        triggers = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='trigger'").tuples()
+        found = dict(triggers.all())
+        return None if found == GUARDS else sorted(name for name in GUARDS if found.get(name) != GUARDS[name])
 
-    def check_guards(self, connection: Connection) -> None:
-        """Check that the triggers are those the file was created with, and no others; see ``Database``."""
-        triggers = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='trigger'").all()
-        found = {trigger.name: trigger.sql for trigger in triggers}
-        if found != _GUARDS:
-            odd = sorted(name for name in _GUARDS if found.get(name) != _GUARDS[name])
-            raise changed_guards(self.place, f"the triggers {', '.join(_GUARDS)} as they were created", odd)
+    @override
+    def pages_agree(self, connection: Connection) -> bool:
+        return bool(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() == "ok")
 
-    def check_pages(self, connection: Connection) -> None:
-        """Check the file below the entries: pages, indexes and constraints; see ``Database``."""
-        if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() != "ok":
-            raise self.damaged("its entries are right, but its pages or indexes are not")
-
-    def damaged(self, got: str) -> TamperingFound:
-        """The error of a file whose bytes are no longer what SQLite wrote."""
-        return TamperingFound(
-            "the ledger file is damaged",
-            where=self.place,
-            expected="a database whose pages, indexes and entries agree",
-            got=got,
-            fix="Stop releasing; restore the ledger from a backup and find out what changed it.",
-        )
-
-    def unreadable(self, error: Exception, sequence: int) -> ReleasegateError:  # noqa: ARG002
-        """Whatever the error, the file is damaged; see ``Database``."""
-        return self.damaged(f"entry {sequence} cannot be read")
-
-    def translate(self, error: Exception) -> ReleasegateError:
-        """Our error for one of SQLite's; see ``Database``."""
+    @override
+    def fault_of(self, error: Exception) -> Fault | tuple[str, str]:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_CORRUPT or isinstance(cause, UnicodeDecodeError):
-            return self.damaged("pages that cannot be read")
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-            return no_ledger(self.place)
-        if code == sqlite3.SQLITE_CONSTRAINT:
-            return refused_entry(self.place)
+        if isinstance(cause, UnicodeDecodeError):
+            return Fault.DAMAGED
         unknown = "the disk or the system refused", "Check the disk, its quota and the permissions."
-        got, fix = _CAUSES.get(code, unknown)
-        return WorkspaceError(
-            "the ledger cannot be used", where=self.place, expected="a writable file", got=got, fix=fix
-        )
+        return _FAULTS.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, unknown)
 
 
-_CAUSES = {
+_FAULTS: dict[int, Fault | tuple[str, str]] = {
+    sqlite3.SQLITE_CORRUPT: Fault.DAMAGED,
+    sqlite3.SQLITE_NOTADB: Fault.FOREIGN,
+    sqlite3.SQLITE_ERROR: Fault.FOREIGN,
+    sqlite3.SQLITE_CONSTRAINT: Fault.REFUSED,
     sqlite3.SQLITE_FULL: ("the disk is full", "Free space on the ledger's disk and run again."),
     sqlite3.SQLITE_BUSY: ("another process keeps it locked", "Wait until the other process ends and run again."),
     sqlite3.SQLITE_READONLY: ("it is read-only", "Make the ledger and its folder writable."),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "Check the path and its permissions."),
 }
-
-
-def _empty_log(engine: Engine) -> None:
-    """Bring everything from the write-ahead log into the file; closing would do it too, but not say if it failed.
-
-    Raises
-    ------
-    sqlite3.Error
-        If the disk is full.
-    """
-    with closing(engine.raw_connection()) as connection:
-        busy = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
-        raise sqlite3.OperationalError
 
 
 def _engine(path: Path, *, new: bool = False) -> Engine:
@@ -187,7 +131,8 @@ def _engine(path: Path, *, new: bool = False) -> Engine:
             isolation_level=None,
             check_same_thread=False,
         )
-        connection.text_factory = _lenient_text
+        # A damaged file may hold other text than UTF-8; the entry's hash then shows the damage.
+        connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
         for pragma in (
             *(["journal_mode=WAL"] if new else []),
             "synchronous=FULL",
@@ -206,8 +151,3 @@ def _engine(path: Path, *, new: bool = False) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
-
-
-def _lenient_text(stored: bytes) -> str:
-    """Text that a damaged file may hold as other than UTF-8; the entry's hash then shows the damage."""
-    return stored.decode("utf-8", "surrogateescape")

@@ -7,21 +7,19 @@ the decision records of a bundle name the head at their time.
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from sqlalchemy import BigInteger, Column, Connection, Engine, Index, Integer, MetaData, Select, Table, Text, select
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, select
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
-from tasks.ledger.anchors import Anchor
-from tasks.ledger.chain import ChainCheck, Checkpoints, Examination
-from tasks.ledger.database import FORMAT, Database
+from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
+from tasks.ledger.database import Database
 from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
@@ -44,6 +42,8 @@ _ENTRY = Table(
     Column("signature", Text),
     Index("entry_by_release", "release_id", "recipient"),
 )
+_ORDERED = select(_ENTRY).order_by(_ENTRY.c.sequence)
+_NEWEST = select(_ENTRY).order_by(_ENTRY.c.sequence.desc())
 _CHUNK = 1000
 _SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
 _NO_CHECKPOINTS = Checkpoints()
@@ -62,16 +62,16 @@ class EntryFilter:
     """Last day, in UTC, included."""
 
 
-class Ledger:
+class Ledger(AbstractContextManager["Ledger"]):
     """An open ledger. Made by `open`; use it as a context manager.
 
     It may be used from several threads, one at a time, and the file by several processes at once.
     """
 
-    def __init__(self, database: Database, engine: Engine, connection: Connection) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._engine = engine
-        self._connection = connection
+        self._engine = database.connect()
+        self._connection = self._engine.connect()
         self._lock = threading.RLock()
 
     @property
@@ -105,17 +105,18 @@ class Ledger:
                         "there is no ledger",
                         where=database.place,
                         expected="the ledger of the workspace",
-                        got="no such file" if isinstance(database, Sqlite) else "no table of one",
+                        got=f"no {database.noun} of one",
                         fix="Check the path; a ledger that has disappeared must be restored from a backup.",
                     )
                 database.create(_METADATA.create_all)
-            engine = database.connect()
-            connection = engine.connect()
+            ledger = cls(database)
             try:
-                _bring_up_to_date(database, connection)
+                with ledger._reading() as connection:
+                    database.check_format(connection)
             except BaseException:
-                connection.close()
+                ledger.close()
                 raise
+            return ledger
         except OSError:
             raise WorkspaceError(
                 "the ledger cannot be created",
@@ -126,19 +127,13 @@ class Ledger:
             ) from None
         except database.errors as error:
             raise database.translate(error) from None
-        return cls(database, engine, connection)
 
     def close(self) -> None:
         """Close the database; what is appended is already on disk."""
         self._connection.close()
         self._engine.dispose()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
@@ -211,19 +206,21 @@ class Ledger:
             If the last entry was edited or the ledger's guards were changed; nothing is added to such a ledger.
         """
         with self.transaction():
-            row = new_row(
-                self.head(),
-                event,
-                release_id=release_id,
-                recipient=recipient,
-                actor=actor,
-                body=body,
-                at=at,
-            )
+            row = new_row(self.head(), event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
             if signer is not None:
                 row = signer.sign(row)
             if signer is not None or event in _SIGNED_EVENTS:
-                self._check_signed(row)
+                try:
+                    self._key_book().add(row)
+                except UnsoundEntry as unsound:
+                    raise BadInput(
+                        unsound.what,
+                        where=f"new entry “{row.event}” of the ledger",
+                        expected=unsound.expected,
+                        got=unsound.got,
+                        fix=unsound.fix
+                        or "Sign with the key that is registered for this person: releasegate key list.",
+                    ) from None
             with self._translated():
                 self._connection.execute(_ENTRY.insert().values(row._asdict()))
             return Entry.from_row(row)
@@ -243,16 +240,11 @@ class Ledger:
         TamperingFound
             If one of them was edited. Missing entries are found by `verify`.
         """
-        query = _ordered()
-        for column, term in ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient)):
-            if term is not None:
-                query = query.where(column == term)
-        if event is not None:
-            query = query.where(_ENTRY.c.event == event.value)
+        terms = ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient), (_ENTRY.c.event, event))
+        found = [column == str(term) for column, term in terms if term is not None]
         if after is not None:
-            query = query.where(_ENTRY.c.sequence > after)
-        with self._reading() as connection:
-            return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
+            found.append(_ENTRY.c.sequence > after)
+        return self._entries(_ORDERED.where(*found))
 
     def latest(self, terms: EntryFilter, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
         """The newest entries that match every given term, newest first.
@@ -270,7 +262,7 @@ class Ledger:
         TamperingFound
             If one of them was edited.
         """
-        query = select(_ENTRY).order_by(_ENTRY.c.sequence.desc()).limit(limit)
+        query = _NEWEST.limit(limit)
         if before is not None:
             query = query.where(_ENTRY.c.sequence < before)
         if terms.release is not None:
@@ -282,6 +274,9 @@ class Ledger:
         if terms.last is not None:
             # Stamps are of one form, so that they sort as text; a letter after the day sorts behind its hours.
             query = query.where(_ENTRY.c.at < terms.last.isoformat() + "U")
+        return self._entries(query)
+
+    def _entries(self, query: Select[tuple[object, ...]]) -> tuple[Entry, ...]:
         with self._reading() as connection:
             return tuple(Entry.from_row(Row(*stored)) for stored in connection.execute(query))
 
@@ -297,7 +292,7 @@ class Ledger:
 
     def _key_book(self) -> KeyBook:
         book = KeyBook()
-        query = _ordered().where(_ENTRY.c.event.in_([event.value for event in KEY_EVENTS]))
+        query = _ORDERED.where(_ENTRY.c.event.in_([event.value for event in KEY_EVENTS]))
         with self._reading() as connection:
             rows = [Row(*stored) for stored in connection.execute(query)]
         for row in rows:
@@ -314,18 +309,6 @@ class Ledger:
                 ) from None
         return book
 
-    def _check_signed(self, row: Row) -> None:
-        try:
-            self._key_book().add(row)
-        except UnsoundEntry as unsound:
-            raise BadInput(
-                unsound.what,
-                where=f"new entry “{row.event}” of the ledger",
-                expected=unsound.expected,
-                got=unsound.got,
-                fix=unsound.fix or "Sign with the key that is registered for this person: releasegate key list.",
-            ) from None
-
     def head(self) -> Head:
         """The number and hash of the last entry; ``(0, GENESIS)`` for an empty ledger.
 
@@ -334,12 +317,8 @@ class Ledger:
         TamperingFound
             If the last entry was edited.
         """
-        with self._reading() as connection:
-            stored = connection.execute(select(_ENTRY).order_by(_ENTRY.c.sequence.desc()).limit(1)).first()
-        if stored is None:
-            return Head(0, GENESIS)
-        last = Entry.from_row(Row(*stored))
-        return Head(last.sequence, last.sha256)
+        last = self._entries(_NEWEST.limit(1))
+        return Head(last[0].sequence, last[0].sha256) if last else Head(0, GENESIS)
 
     def sequence_of(self, sha256: str) -> int | None:
         """The sequence of the entry with this hash; 0 for GENESIS, None where no entry has it."""
@@ -373,15 +352,10 @@ class Ledger:
         """
         check = ChainCheck(checkpoints, documents)
         with self._reading() as connection:
-            try:
-                for row in _stored(connection, self._database.errors):
-                    check.add(row)
-            except self._database.errors as error:
-                raise self._database.unreadable(error, check.head.sequence + 1) from None
-            count = check.finish()
-            self._database.check_guards(connection)
-            self._database.check_pages(connection)
-        return count
+            for row in self._rows(connection):
+                check.add(row)
+            self._finish(check, connection)
+        return check.head.sequence
 
     def examine(self, checkpoints: Checkpoints = _NO_CHECKPOINTS) -> Examination:
         """Verify as `verify` does and read everything, of one state of the ledger, raising no problem that is found.
@@ -397,7 +371,7 @@ class Ledger:
         all_read = False
         try:
             with self._reading() as connection:
-                for row in _stored(connection, self._database.errors):
+                for row in self._rows(connection):
                     rows.append(row)
                     if problem is None:
                         try:
@@ -406,22 +380,35 @@ class Ledger:
                             problem, broken_at = error, check.head.sequence + 1
                 all_read = True
                 if problem is None:
-                    problem = self._wrong_besides_rows(check, connection)
-                    cut = max(checkpoints.heads, default=0) > check.head.sequence
-                    broken_at = check.head.sequence + 1 if problem is not None and cut else None
-        except TamperingFound as error:  # pages that cannot be read, which ends the transaction
+                    self._finish(check, connection)
+        except TamperingFound as error:
             if problem is None:
-                problem, broken_at = error, None if all_read else check.head.sequence + 1
+                is_cut = max(checkpoints.heads, default=0) > check.head.sequence
+                problem, broken_at = error, None if all_read and not is_cut else check.head.sequence + 1
         return Examination(tuple(rows), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
 
-    def _wrong_besides_rows(self, check: ChainCheck, connection: Connection) -> TamperingFound | None:
-        try:
-            check.finish()
-            self._database.check_guards(connection)
-            self._database.check_pages(connection)
-        except TamperingFound as error:
-            return error
-        return None
+    def _rows(self, connection: Connection) -> Iterator[Row]:
+        """All rows in order; where a chunk cannot be read, one by one up to the first that cannot."""
+        size, query, read = _CHUNK, _ORDERED, 0
+        while True:
+            try:
+                with connection.begin_nested():
+                    chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
+            except self._database.errors as error:
+                if size == 1:
+                    raise self._database.translate(error, reading=read + 1) from None
+                size = 1
+                continue
+            yield from chunk
+            if len(chunk) < size:
+                return
+            read += size
+            query = _ORDERED.where(_ENTRY.c.sequence > chunk[-1].sequence)
+
+    def _finish(self, check: ChainCheck, connection: Connection) -> None:
+        check.finish()
+        self._database.check_guards(connection)
+        self._database.check_pages(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -465,35 +452,3 @@ def database_at(place: Path | str) -> Database:
     if isinstance(place, str) and place.startswith(SCHEMES):
         return Postgresql.at(place)
     return Sqlite(Path(place))
-
-
-def _bring_up_to_date(database: Database, connection: Connection) -> None:
-    with connection.begin():
-        found = database.check_format(connection)
-    if found != FORMAT:
-        connection.execution_options(write=True)
-        with connection.begin():
-            database.migrate(connection)
-
-
-def _ordered() -> Select[tuple[object, ...]]:
-    return select(_ENTRY).order_by(_ENTRY.c.sequence)
-
-
-def _stored(connection: Connection, errors: tuple[type[Exception], ...]) -> Iterator[Row]:
-    """All rows in order; where a chunk cannot be read, one by one up to the first that cannot."""
-    size = _CHUNK
-    query = _ordered()
-    while True:
-        try:
-            with connection.begin_nested():
-                chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
-        except errors:
-            if size == 1:
-                raise
-            size = 1
-            continue
-        yield from chunk
-        if len(chunk) < size:
-            return
-        query = _ordered().where(_ENTRY.c.sequence > chunk[-1].sequence)

@@ -8,7 +8,7 @@ never puts a bound on the wrong side of a distance.
 
 import numpy as np
 
-from tasks.masking.masked import Floats, Ints
+from tasks.masking.method import Floats, Ints
 
 _SLACK = 1e-9
 _UNDERFLOW = 1e-150

@@ -1,7 +1,7 @@
 """Numeric columns that a request releases masked: read from the microdata, masked, and written as text again."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,17 +9,11 @@ import pandas as pd
 
 from tasks.core.errors import DataError, ParameterError, row_positions
 from tasks.masking.fact import MaskingFact
-from tasks.masking.masked import Fact, Floats, MaskingMethod
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
-from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
-from tasks.masking.rank_swapping import RankSwapping, Reading
-from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
+from tasks.masking.method import Effect, Floats
+from tasks.masking.registry import METHODS
 from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import code_column, sensitivities
-from tasks.request.model import Attribute, Masking, MaskingName, ReleaseRequest, ValueType
-
-NOISE = frozenset({MaskingName.ADDITIVE_NOISE, MaskingName.CORRELATED_NOISE})
-SWAPPING = frozenset({MaskingName.RANK_SWAPPING, MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING})
+from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
 _LARGEST_EXACT = 2.0**53
 """Largest number up to which a double holds every whole one."""
@@ -63,21 +57,6 @@ def written_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) <= _LARGEST_EXACT else repr(value)
 
 
-def masking_method(masking: Masking, n_attributes: int) -> MaskingMethod:
-    """The method of a masking, over its own attributes."""
-    block = tuple(range(n_attributes))
-    makers: dict[MaskingName, Callable[[], MaskingMethod]] = {
-        MaskingName.RANK_SWAPPING: lambda: RankSwapping(masking.strength, Reading(masking.reading or "pair")),
-        MaskingName.BUCKET_SWAPPING: lambda: BucketSwapping(int(masking.strength)),
-        MaskingName.DISTRIBUTION_SWAPPING: lambda: DistributionSwapping(masking.strength),
-        MaskingName.INDIVIDUAL_RANKING: lambda: IndividualRanking(int(masking.strength)),
-        MaskingName.MDAV: lambda: Mdav((AttributeBlock(block, int(masking.strength)),)),
-        MaskingName.ADDITIVE_NOISE: lambda: AdditiveNoise(masking.strength),
-        MaskingName.CORRELATED_NOISE: lambda: CorrelatedNoise(masking.strength),
-    }
-    return makers[masking.method]()
-
-
 def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: GeneratorFor) -> MaskedColumns:
     """Mask the numeric columns that a request names.
 
@@ -107,7 +86,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
         end = start + len(masking.attributes)
         values = original[:, start:end]
         try:
-            made = masking_method(masking, end - start).mask(values, generator_for(_name_of(masking, values)))
+            made = METHODS[masking.method].of(masking).mask(values, generator_for(_name_of(masking, values)))
         except ParameterError as error:
             raise _not_maskable(error, request, number) from None
         attributes = [request.attributes[name] for name in masking.attributes]
@@ -116,7 +95,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
             MaskingFact(
                 attributes=masking.attributes,
                 method=masking.method.value,
-                parameters=_parameters(masking, made.described),
+                parameters={key: value for key, value in made.described.items() if key != "method"},
                 rounded=rounded,
                 limited=limited,
             )
@@ -177,22 +156,17 @@ def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColu
 
 def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute]) -> tuple[Floats, bool, bool]:
     """Masked values as the columns can hold them: whole where they were, within the bounds that were declared."""
-    if masking.method in SWAPPING:
+    effect = METHODS[masking.method].effect
+    if effect is Effect.EXCHANGED:
         return values, False, False
     whole = [attribute.type is ValueType.INTEGER for attribute in attributes]
     kept = np.where(whole, np.rint(values), values)
-    if masking.method not in NOISE:
+    if effect is Effect.DERIVED:
         return kept, any(whole), False
     low = [-np.inf if attribute.minimum is None else attribute.minimum for attribute in attributes]
     high = [np.inf if attribute.maximum is None else attribute.maximum for attribute in attributes]
     within = np.clip(kept, low, high)
     return within, any(whole), bool((within != kept).any())
-
-
-def _parameters(masking: Masking, described: Mapping[str, Fact]) -> dict[str, float | str]:
-    """Parameters that may be disclosed; MDAV describes its own k by blocks, of which there is one here."""
-    own = {"k": masking.strength} if masking.method is MaskingName.MDAV else {}
-    return own | {key: value for key, value in described.items() if key not in ("method", "blocks")}
 
 
 def _name_of(masking: Masking, values: Floats) -> str:

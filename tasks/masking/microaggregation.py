@@ -9,11 +9,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tasks.masking.live_points import LivePoints
-from tasks.masking.masked import Floats, Ints, Masked, checked_values, checked_whole, random_order, refused
+from tasks.masking.method import (
+    Described,
+    Floats,
+    Ints,
+    Masked,
+    MaskedRange,
+    MaskingMethod,
+    Strengths,
+    checked_values,
+    checked_whole,
+    random_order,
+    refused,
+)
+from tasks.request.model import MaskingName
+
+_GROUP_SIZES = Strengths((2, 3, 5, 10, 25, 50, 100), 2.0, 1e6, whole=True)
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class IndividualRanking:
+class IndividualRanking(MaskingMethod):
     """Microaggregation by individual ranking: each attribute by itself, k consecutive values in a group.
 
     Parameters
@@ -30,6 +46,15 @@ class IndividualRanking:
     -----
     Masked values are in the order of the originals. Which of several equal values fall into one group is drawn.
     """
+
+    name = MaskingName.INDIVIDUAL_RANKING
+    title = "Microaggregation by individual ranking"
+    derived = (
+        "each value is the mean of at least k neighbours in rank, so that a person's own mean is one of the two "
+        "around the original value"
+    )
+    strengths = _GROUP_SIZES
+    k_unit = "records at least"
 
     k: int
 
@@ -53,82 +78,57 @@ class IndividualRanking:
             masked[:, column] = group_means(original[:, [column]], groups)[:, 0]
         return Masked(masked, {"method": "microaggregation by individual ranking", "k": self.k})
 
+    def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange:  # noqa: ARG002
+        """Group means at the ranks of each value (Winkler 2002; Nin, Herranz and Torra 2008).
+
+        The i-th smallest original value is masked by the i-th smallest masked one; equal values share their ranks.
+        """
+        low, high = np.empty_like(original), np.empty_like(original)
+        for axis, (before, after) in enumerate(zip(original.T, masked.T, strict=True)):
+            ordered, means = np.sort(before), np.sort(after)
+            low[:, axis] = means[np.searchsorted(ordered, before, "left")]
+            high[:, axis] = means[np.searchsorted(ordered, before, "right") - 1]
+        return MaskedRange(low, high)
+
 
 @dataclass(frozen=True)
-class AttributeBlock:
-    """Attributes that are microaggregated together.
+class Mdav(MaskingMethod):
+    """Microaggregation by MDAV of all attributes together.
 
     Parameters
     ----------
-    attributes : tuple of int
-        Their positions, counted from 0.
     k : int
         Records of a group, from 2.
-
-    Raises
-    ------
-    ParameterError
-        If there is no attribute, one is named twice, or a number is not whole or too small.
-    """
-
-    attributes: tuple[int, ...]
-    k: int
-
-    def __post_init__(self) -> None:
-        attributes = tuple(checked_whole("attributes", attribute, 0) for attribute in self.attributes)
-        if not attributes or len(set(attributes)) < len(attributes):
-            shown = ", ".join(map(str, attributes)) or "none"
-            raise refused("a block's attributes do not fit", "attributes", "at least one, none of them twice", shown)
-        object.__setattr__(self, "attributes", attributes)
-        object.__setattr__(self, "k", checked_whole("k", self.k, 2))
-
-
-@dataclass(frozen=True)
-class Mdav:
-    """Microaggregation by MDAV, in blocks of attributes.
-
-    Parameters
-    ----------
-    blocks : tuple of AttributeBlock
-        Every attribute of the file in exactly one of them.
     standardised : bool
         Whether distances are between values divided by the standard deviation of their attribute, or between the
-        values as they are, where the attribute with the largest variance decides the groups of its block.
+        values as they are, where the attribute with the largest variance decides the groups.
 
     Raises
     ------
     ParameterError
-        If there is no block, or an attribute is in two of them.
+        If a parameter is outside its range.
 
     Notes
     -----
     The method draws nothing: who holds the original file can run it again (see `mdav_groups`).
     """
 
-    blocks: tuple[AttributeBlock, ...]
+    name = MaskingName.MDAV
+    title = "Microaggregation by MDAV"
+    derived = (
+        "nothing is drawn at random: whoever holds the original values of the attributes can form the groups again"
+    )
+    strengths = _GROUP_SIZES
+    k_unit = "records at least"
+
+    k: int
     standardised: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", tuple(self.blocks))
-        attributes = [attribute for block in self.blocks for attribute in block.attributes]
-        if not attributes or len(set(attributes)) < len(attributes):
-            shown = " and ".join(_shown(block) for block in self.blocks) or "none"
-            raise refused("the blocks of attributes do not fit", "blocks", "each attribute in one block", shown)
+        object.__setattr__(self, "k", checked_whole("k", self.k, 2))
         if not isinstance(self.standardised, bool):
             got = type(self.standardised).__name__
             raise refused("a parameter is outside its range", "standardised", "true or false", got)
-
-    def groups(self, values: ArrayLike) -> Ints:
-        """Group of each record in each block, array of shape (n_records, n_blocks).
-
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of finite numbers up to ±1e140, have fewer records than a group needs,
-            attributes that are in no block or a block's attributes not among them, or, where they are standardised,
-            an attribute that does not vary.
-        """
-        return self._groups(self._checked(values))
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:  # noqa: ARG002 - the common signature
         """Mask an array of shape (n_records, n_attributes); nothing is drawn from the generator.
@@ -136,32 +136,40 @@ class Mdav:
         Raises
         ------
         ParameterError
-            Where `groups` does.
+            If the values are not a table of at least k records of finite numbers up to ±1e140, or, where they are
+            standardised, an attribute does not vary.
         """
-        original = self._checked(values)
-        groups = self._groups(original)
-        masked = np.empty_like(original)
-        for number, block in enumerate(self.blocks):
-            masked[:, block.attributes] = group_means(original[:, block.attributes], groups[:, number])
-        described = {
+        original = checked_values(values, fewest=self.k, squared=True, varying=self.standardised)
+        compared = (original - original.mean(axis=0)) / original.std(axis=0) if self.standardised else original
+        described: Described = {
             "method": "microaggregation by MDAV",
-            "blocks": "; ".join(_shown(block) for block in self.blocks),
+            "k": self.k,
             "distances": "between standardised values" if self.standardised else "between the values as they are",
         }
-        return Masked(masked, described)
+        return Masked(group_means(original, mdav_groups(compared, self.k)), described)
 
-    def _checked(self, values: ArrayLike) -> Floats:
-        largest_k = max(block.k for block in self.blocks)
-        original = checked_values(values, fewest=largest_k, squared=True, varying=self.standardised)
-        attributes = sorted(attribute for block in self.blocks for attribute in block.attributes)
-        if attributes != list(range(original.shape[1])):
-            got = f"{len(attributes)} attributes in blocks, {original.shape[1]} in the values"
-            raise refused("blocks and values do not fit", "blocks", "every attribute of the values in one block", got)
-        return original
+    def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:
+        """The masked values themselves, which running the method again gives; rounded ones within half a unit.
 
-    def _groups(self, original: Floats) -> Ints:
-        compared = (original - original.mean(axis=0)) / original.std(axis=0) if self.standardised else original
-        return np.stack([mdav_groups(compared[:, block.attributes], block.k) for block in self.blocks], axis=1)
+        Raises
+        ------
+        ParameterError
+            If the masked file was not made by the method.
+        """
+        if not complete:
+            return None
+        again = self.mask(original, np.random.default_rng(0)).values
+        whole = (masked == np.rint(masked)).all(axis=0)
+        slack = np.where(whole, 0.5, 0.0) + _ROUNDING * masked.std(axis=0)
+        outside = (np.abs(masked - again) > slack).any(axis=1)
+        if outside.any():
+            raise refused(
+                "the masked file was not made by MDAV",
+                "masking",
+                "the group means of the method",
+                f"{int(outside.sum())} records with others",
+            )
+        return MaskedRange(again - slack, again + slack)
 
 
 def mdav_groups(points: Floats, k: int) -> Ints:
@@ -221,8 +229,3 @@ def group_means(values: Floats, groups: Ints) -> Floats:
     result = np.empty_like(values)
     result[order] = np.repeat(np.clip(means, lowest, highest), sizes, axis=0)
     return result
-
-
-def _shown(block: AttributeBlock) -> str:
-    positions = ", ".join(str(attribute + 1) for attribute in block.attributes)
-    return f"attributes {positions} with k = {block.k}"

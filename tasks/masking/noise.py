@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.masking.masked import Masked, checked_positive, checked_values
+from tasks.masking.method import Effect, Floats, Masked, MaskingMethod, Strengths, checked_positive, checked_values
+from tasks.request.model import MaskingName
 
 
 @dataclass(frozen=True)
-class AdditiveNoise:
+class AdditiveNoise(MaskingMethod):
     """Independent normal noise on each attribute, Var(ε) = k·Var(X).
 
     Parameters
@@ -27,6 +28,12 @@ class AdditiveNoise:
     A reader who knows k recovers Var(X) as Var(X')/(1 + k). Var is the sample variance, with n − 1.
     """
 
+    name = MaskingName.ADDITIVE_NOISE
+    title = "Additive noise"
+    derived = "how likely each difference of original and masked value is, attribute by attribute"
+    strengths = Strengths((0.01, 0.05, 0.1, 0.25, 0.5, 1.0), 1e-6, 1e6)
+    effect = Effect.NOISE
+
     proportion: float
 
     def __post_init__(self) -> None:
@@ -42,13 +49,18 @@ class AdditiveNoise:
             not vary.
         """
         original = checked_values(values, fewest=2, squared=True, varying=True)
-        deviations = np.sqrt(self.proportion) * original.std(axis=0, ddof=1)
-        masked = original + generator.standard_normal(original.shape) * deviations
-        return Masked(masked, {"method": "additive noise", "proportion": self.proportion})
+        deviations = original.std(axis=0, ddof=1)
+        noise = self._standard_noise(original, deviations, generator)
+        masked = original + noise * (np.sqrt(self.proportion) * deviations)
+        return Masked(masked, {"method": self.title.lower(), "proportion": self.proportion})
+
+    def _standard_noise(self, original: Floats, _deviations: Floats, generator: np.random.Generator) -> Floats:
+        """Noise of variance 1."""
+        return generator.standard_normal(original.shape)
 
 
 @dataclass(frozen=True)
-class CorrelatedNoise:
+class CorrelatedNoise(AdditiveNoise):
     """Normal noise with the covariances of the data, Cov(ε) = k·Cov(X), so that correlations are kept.
 
     Parameters
@@ -67,27 +79,16 @@ class CorrelatedNoise:
     drawn through the symmetric square root of the correlation matrix, which is unique, and may be singular.
     """
 
-    proportion: float
+    name = MaskingName.CORRELATED_NOISE
+    title = "Correlated noise"
+    derived = "how likely each difference of original and masked record is, over all masked attributes together"
+    effect = Effect.JOINT_NOISE
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "proportion", checked_positive("proportion", self.proportion, largest=1e6))
-
-    def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Add noise to an array of shape (n_records, n_attributes).
-
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least two records of finite numbers up to ±1e140, or an attribute does
-            not vary.
-        """
-        original = checked_values(values, fewest=2, squared=True, varying=True)
-        deviations = original.std(axis=0, ddof=1)
+    def _standard_noise(self, original: Floats, deviations: Floats, generator: np.random.Generator) -> Floats:
         standard = (original - original.mean(axis=0)) / deviations
         # einsum, not a product of matrices, whose last bits may depend on the number of threads
         correlations = np.einsum("ri,rj->ij", standard, standard) / (len(original) - 1)
         eigenvalues, vectors = np.linalg.eigh(correlations)
         root = np.einsum("ik,k,jk->ij", vectors, np.sqrt(np.maximum(eigenvalues, 0.0)), vectors)
-        noise = np.einsum("ri,ij->rj", generator.standard_normal(original.shape), root)
-        masked = original + noise * (np.sqrt(self.proportion) * deviations)
-        return Masked(masked, {"method": "correlated noise", "proportion": self.proportion})
+        noise: Floats = np.einsum("ri,ij->rj", generator.standard_normal(original.shape), root)
+        return noise

@@ -4,25 +4,33 @@ Each attribute by itself: its values are sorted, each is swapped with one at mos
 sorting is undone. Marginal distributions are kept exactly; correlations are not.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.masking.masked import (
-    Fact,
+from tasks.masking.method import (
+    Described,
+    Effect,
     Floats,
     Ints,
     Masked,
+    MaskedRange,
+    MaskingMethod,
+    Strengths,
     checked_positive,
     checked_values,
     random_order,
     ranks_of_percent,
     refused,
 )
+from tasks.request.model import Masking, MaskingName
 
+PERCENT = Strengths((1, 2, 4, 6, 8, 10, 14, 20, 30), 0.1, 100.0)
 _MOST_DRAWS_AT_ONCE = 1 << 16
 
 
@@ -37,8 +45,43 @@ class Reading(StrEnum):
     """It is swapped again, as the pseudocode says: ℓ is drawn from [i + 1, min(n, i + k)]."""
 
 
+class Swapping(MaskingMethod):
+    """A method by which values change places, each attribute by itself; marginal distributions are kept exactly."""
+
+    effect = Effect.EXCHANGED
+
+    @abstractmethod
+    def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
+        """Rank whose value each rank receives.
+
+        Raises
+        ------
+        ParameterError
+            If the records are too few for the parameters.
+        """
+
+    @abstractmethod
+    def described(self, n_records: int) -> Described:
+        """The method and its parameters for a file of so many records."""
+
+    def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
+        """Swap each attribute of an array of shape (n_records, n_attributes).
+
+        Raises
+        ------
+        ParameterError
+            If the values are not a table of at least two records of finite numbers, or too few for the parameters.
+        """
+        original = checked_values(values, fewest=2)
+        described, masked = self.described(len(original)), np.empty_like(original)
+        for column, swapped in zip(original.T, masked.T, strict=True):
+            order = random_order(column, generator)
+            swapped[order] = column[order[self.sources(len(original), generator)]]
+        return Masked(masked, described)
+
+
 @dataclass(frozen=True)
-class RankSwapping:
+class RankSwapping(Swapping):
     """Rank swapping p (Torra 2016, slide 49), in one of its three readings.
 
     Parameters
@@ -61,6 +104,15 @@ class RankSwapping:
     The slides leave ties open; here the order within a tie is drawn.
     """
 
+    name = MaskingName.RANK_SWAPPING
+    title = "Rank swapping"
+    derived = (
+        "each value stays within k ranks of its own, so that the masked records that may be a person's are those "
+        "within k ranks on every swapped attribute at once"
+    )
+    strengths = PERCENT
+    k_unit = "ranks"
+
     p: float
     reading: Reading = Reading.PAIR
 
@@ -69,6 +121,11 @@ class RankSwapping:
         if self.reading not in tuple(Reading):
             raise refused("the reading is not known", "reading", ", ".join(Reading), str(self.reading))
         object.__setattr__(self, "reading", Reading(self.reading))
+
+    @classmethod
+    def of(cls, masking: Masking) -> Self:
+        """The method with the parameters that a request gives it."""
+        return cls(masking.strength, Reading(masking.reading or "pair"))
 
     def ranks(self, n_records: int) -> int:
         """The most ranks a value moves, k = ⌊p·n/100⌋.
@@ -80,31 +137,45 @@ class RankSwapping:
         """
         return int(ranks_of_percent(self.p, n_records))
 
-    def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Swap each attribute of an array of shape (n_records, n_attributes).
+    def described(self, n_records: int) -> Described:
+        """The method, its parameters and k."""
+        return {"method": "rank swapping", "reading": self.reading.value, "p": self.p, "k": self.ranks(n_records)}
 
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least two records of finite numbers, or p percent of them are less
-            than one.
-        """
-        original = checked_values(values, fewest=2)
-        k = self.ranks(len(original))
+    def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
+        """Rank whose value each rank receives, by the reading."""
         draw = {Reading.PAIR: pair_sources, Reading.SKIP: skip_sources, Reading.LITERAL: literal_sources}[self.reading]
-        masked = np.empty_like(original)
-        for column in range(original.shape[1]):
-            order = random_order(original[:, column], generator)
-            masked[:, column] = swapped(original[:, column], order, draw(len(original), k, generator))
-        described: dict[str, Fact] = {"method": "rank swapping", "reading": self.reading.value, "p": self.p, "k": k}
-        return Masked(masked, described)
+        return draw(n_records, self.ranks(n_records), generator)
+
+    def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange:  # noqa: ARG002
+        """Values within k ranks of the original's (intersection attack, Torra 2016, slides 52 to 60)."""
+        return window_bounds(original, masked, self.ranks(len(masked)))
 
 
-def swapped(column: Floats, order: Ints, sources: Ints) -> Floats:
-    """The column whose record at rank i has the value that was at rank ``sources[i]``."""
-    masked = np.empty_like(column)
-    masked[order] = column[order[sources]]
-    return masked
+def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
+    """Masked values whose rank is within a window of the rank of each original value.
+
+    Parameters
+    ----------
+    original : array of shape (n_known_records, n_attributes)
+    masked : array of shape (n_records, n_attributes)
+        Its values are the whole original file's, so that one known record has a rank.
+    window : int
+        k, in ranks, from 1; both directions, clipped at the ends.
+
+    Returns
+    -------
+    MaskedRange
+        From the value k ranks below the lowest to the value k ranks above the highest rank that x's value has; equal
+        values have a lowest and a highest rank. The value itself is within.
+    """
+    low, high = np.empty_like(original), np.empty_like(original)
+    for axis, column in enumerate(masked.T):
+        ordered = np.sort(column)
+        lowest = np.searchsorted(ordered, original[:, axis], "left")
+        highest = np.searchsorted(ordered, original[:, axis], "right") - 1
+        low[:, axis] = ordered[np.maximum(lowest - window, 0)]
+        high[:, axis] = ordered[np.minimum(highest + window, len(ordered) - 1)]
+    return MaskedRange(low, high)
 
 
 def exchanged(n_records: int, movers: ArrayLike, partners: ArrayLike) -> Ints:

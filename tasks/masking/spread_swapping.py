@@ -10,24 +10,22 @@ from math import frexp
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
 
-from tasks.masking.masked import (
-    Fact,
+from tasks.masking.method import (
+    Described,
     Ints,
-    Masked,
+    Strengths,
     checked_positive,
-    checked_values,
     checked_whole,
-    random_order,
     ranks_of_percent,
     refused,
 )
-from tasks.masking.rank_swapping import exchanged, swapped, uniform_draws
+from tasks.masking.rank_swapping import PERCENT, Swapping, exchanged, uniform_draws
+from tasks.request.model import MaskingName
 
 
 @dataclass(frozen=True)
-class BucketSwapping:
+class BucketSwapping(Swapping):
     """Rank swapping p-buckets (Torra 2016, slide 63).
 
     The sorted values are cut into equal buckets. A value of bucket r is swapped with one of bucket s ≥ r, which is
@@ -49,32 +47,35 @@ class BucketSwapping:
     have one, the value itself left out; where none has, the value stays. The order within a tie is drawn.
     """
 
+    name = MaskingName.BUCKET_SWAPPING
+    title = "Rank swapping, p-buckets"
+    derived = "how likely a value moves from one bucket of ranks to another; no rank is ruled out"
+    strengths = Strengths((2, 5, 10, 20, 50, 100), 1.0, 1e6, whole=True, stronger_below=True)
+
     buckets: int
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "buckets", checked_whole("buckets", self.buckets, 1))
 
-    def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Swap each attribute of an array of shape (n_records, n_attributes).
+    def described(self, n_records: int) -> Described:
+        """The method and its buckets.
 
         Raises
         ------
         ParameterError
-            If the values are not a table of at least two records of finite numbers, or are fewer than the buckets.
+            If the records are fewer than the buckets.
         """
-        original = checked_values(values, fewest=2)
-        n_records = len(original)
         if self.buckets > n_records:
             raise refused("there are more buckets than records", "buckets", f"at most {n_records}", str(self.buckets))
-        masked = np.empty_like(original)
-        for column in range(original.shape[1]):
-            order = random_order(original[:, column], generator)
-            masked[:, column] = swapped(original[:, column], order, bucket_sources(n_records, self.buckets, generator))
-        return Masked(masked, {"method": "rank swapping p-buckets", "buckets": self.buckets})
+        return {"method": "rank swapping p-buckets", "buckets": self.buckets}
+
+    def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
+        """Rank whose value each rank receives."""
+        return bucket_sources(n_records, self.buckets, generator)
 
 
 @dataclass(frozen=True)
-class DistributionSwapping:
+class DistributionSwapping(Swapping):
     """Rank swapping p-distribution (Torra 2016, slide 63).
 
     The value at rank i is swapped with the one at ℓ = i + r, where r has the normal distribution N(k/2, k/2) with
@@ -98,28 +99,24 @@ class DistributionSwapping:
     as near the lower. Only where no unswapped value is left does a value stay. The order within a tie is drawn.
     """
 
+    name = MaskingName.DISTRIBUTION_SWAPPING
+    title = "Rank swapping, p-distribution"
+    derived = "how likely a value moves by how many ranks; no rank is ruled out"
+    strengths = PERCENT
+
     p: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", checked_positive("p", self.p, largest=100))
 
-    def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Swap each attribute of an array of shape (n_records, n_attributes).
+    def described(self, n_records: int) -> Described:
+        """The method, p, and mean and standard deviation of the move in ranks."""
+        half = float(ranks_of_percent(self.p, n_records) / 2)
+        return {"method": "rank swapping p-distribution", "p": self.p, "mean": half, "standard_deviation": half}
 
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least two records of finite numbers, or p percent of them are less
-            than one.
-        """
-        original = checked_values(values, fewest=2)
-        half = float(ranks_of_percent(self.p, len(original)) / 2)
-        masked = np.empty_like(original)
-        for column in range(original.shape[1]):
-            order = random_order(original[:, column], generator)
-            masked[:, column] = swapped(original[:, column], order, distant_sources(len(original), half, generator))
-        described: dict[str, Fact] = {"method": "rank swapping p-distribution", "p": self.p}
-        return Masked(masked, described | {"mean": half, "standard_deviation": half})
+    def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
+        """Rank whose value each rank receives."""
+        return distant_sources(n_records, float(ranks_of_percent(self.p, n_records) / 2), generator)
 
 
 def bucket_sources(n_records: int, buckets: int, generator: np.random.Generator) -> Ints:

@@ -1,13 +1,25 @@
-"""Hierarchies from interval widths, from prefixes and from explicit groups."""
+"""Hierarchies from interval widths, prefixes, explicit groups and ARX files; and those of a request.
 
-from collections.abc import Iterable, Sequence
+ARX's CSV form is ``leaf;level 1;…;top``, one row a leaf.
+"""
+
+import csv
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
 
 from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.request.load import LoadedRequest
 from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
 
+DELIMITER = ";"
+
+_LONGEST_NAME = 100
+_PLAIN = frozenset(" -_.()+,=&")
 TOP = "*"
-_NOT_COVERED = "the groups of a level do not cover the level below"
 
 
 def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool = False) -> Hierarchy:
@@ -18,14 +30,13 @@ def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool 
     """
     rows = []
     for value in range(levels.minimum, levels.maximum + 1):
-        row = [str(value)]
-        for width in levels.widths:
-            low = levels.minimum + (value - levels.minimum) // width * width
-            high = min(low + width - 1, levels.maximum)
-            row.append(str(low) if low == high else f"{low}-{high}")
-        rows.append([*row, TOP])
-    where = f"intervals of {name}"
-    return hierarchy_from_rows(name, _without_repeated_top(rows), where, levels_may_cross=levels_may_cross)
+        lows = [levels.minimum + (value - levels.minimum) // width * width for width in levels.widths]
+        ends = [(low, min(low + width - 1, levels.maximum)) for low, width in zip(lows, levels.widths, strict=True)]
+        rows.append([str(value), *(str(low) if low == high else f"{low}-{high}" for low, high in ends), TOP])
+    # A level that already holds the whole domain says the same as the top.
+    whole = {level for level in range(1, len(rows[0]) - 1) if len({row[level] for row in rows}) == 1}
+    rows = [[label for level, label in enumerate(row) if level not in whole] for row in rows]
+    return hierarchy_from_rows(name, rows, f"intervals of {name}", levels_may_cross=levels_may_cross)
 
 
 def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hierarchy:
@@ -87,28 +98,107 @@ def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = Fals
                         fix="remove it from all groups but one",
                     )
         place = 0 if levels_may_cross else -1
-        _check_members({row[place] for row in rows}, set(parents), where, number, values=levels_may_cross)
+        below, named = {row[place] for row in rows}, set(parents)
+        if below != named:
+            what = "values" if levels_may_cross else "level below"
+            raise HierarchyError(
+                f"the groups of a level do not cover the {what}",
+                where=f"{where}, level {number}",
+                expected=f"the {len(below)} {'values' if levels_may_cross else 'groups of the level below'}, each once",
+                got=f"{len(below - named)} left out, {len(named - below)} unknown",
+                fix="list every value in every level, and no other"
+                if levels_may_cross
+                else "list every group of the level below, and no other",
+            )
         rows = [[*row, parents[row[place]]] for row in rows]
     if len({row[-1] for row in rows}) > 1:
         rows = [[*row, TOP] for row in rows]
     return hierarchy_from_rows(name, rows, where, levels_may_cross=levels_may_cross)
 
 
-def _check_members(below: set[str], named: set[str], where: str, number: int, *, values: bool) -> None:
-    if below != named:
-        members = "values" if values else "groups of the level below"
+def build_hierarchies(loaded: LoadedRequest, population: pd.DataFrame) -> dict[str, Hierarchy]:
+    """Build the hierarchy of every quasi-identifier, in the order of the request.
+
+    Parameters
+    ----------
+    loaded : LoadedRequest
+    population : DataFrame
+        Text columns whose values make up the domain of a hierarchy by prefixes. The data's own do not: hierarchies go
+        with a delivery, and the rule of a release must not depend on who is in it.
+
+    Raises
+    ------
+    HierarchyError, WorkspaceError
+        If a hierarchy is no tree and may not be another, or its file cannot be read.
+    """
+    hierarchies = {}
+    for name in loaded.request.quasi_identifiers:
+        source = loaded.request.attributes[name].hierarchy
+        if source is None:
+            continue
+        if source.file is not None:
+            path = loaded.resolve(source.file, f"attributes.{name}.hierarchy.file")
+            hierarchies[name] = read_arx(name, path, levels_may_cross=source.levels_may_cross)
+        elif source.intervals is not None:
+            hierarchies[name] = from_intervals(name, source.intervals, levels_may_cross=source.levels_may_cross)
+        elif source.prefixes is not None:
+            values = population[name].dropna().unique()
+            hierarchies[name] = from_prefixes(name, source.prefixes, (str(value) for value in values))
+        elif source.groups is not None:
+            hierarchies[name] = from_groups(name, source.groups, levels_may_cross=source.levels_may_cross)
+    return hierarchies
+
+
+def arx_file(name: str) -> str:
+    """File name for an attribute's hierarchy: the attribute's own, without what a path or a file system takes for more.
+
+    >>> arx_file("marital-status"), arx_file("race/ethnicity"), arx_file("../x")
+    ('marital-status.csv', 'race%2Fethnicity.csv', '%2E.%2Fx.csv')
+    """
+    safe = "".join(mark if mark.isalnum() or mark in _PLAIN else _escaped(mark) for mark in name)
+    if safe.startswith("."):
+        safe = _escaped(".") + safe[1:]
+    if len(safe.encode()) > _LONGEST_NAME:
+        safe = f"{safe[:20]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return f"{safe}.csv"
+
+
+def _escaped(mark: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in mark.encode())
+
+
+def read_arx(name: str, path: Path, *, levels_may_cross: bool = False) -> Hierarchy:
+    """Read a hierarchy from an ARX CSV file, UTF-8, semicolons between labels.
+
+    Raises
+    ------
+    HierarchyError
+        If the file cannot be read, or its rows are no hierarchy (see ``hierarchy_from_rows``).
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = [row for row in csv.reader(lines, delimiter=DELIMITER) if row]
+    except (OSError, UnicodeError, csv.Error) as error:
         raise HierarchyError(
-            "the groups of a level do not cover the values" if values else _NOT_COVERED,
-            where=f"{where}, level {number}",
-            expected=f"the {len(below)} {members}, each once",
-            got=f"{len(below - named)} left out, {len(named - below)} unknown",
-            fix="list every value in every level, and no other"
-            if values
-            else "list every group of the level below, and no other",
+            "the hierarchy cannot be read",
+            where=path.name,
+            expected="a readable UTF-8 CSV file with semicolons",
+            got=type(error).__name__,
+            fix="check the file's encoding and permissions",
+        ) from None
+    return hierarchy_from_rows(name, rows, path.name, levels_may_cross=levels_may_cross)
+
+
+def write_arx(hierarchy: Hierarchy, path: Path) -> None:
+    """Write a hierarchy as an ARX CSV file."""
+    # The writer quotes line feeds by itself, but not a carriage return, which ends a row all the same.
+    returns = any("\r" in label for label in hierarchy.axis_labels)
+    with path.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(
+            lines,
+            delimiter=DELIMITER,
+            lineterminator="\n",
+            quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
         )
-
-
-def _without_repeated_top(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Drop interval levels that already hold the whole domain: the top says the same."""
-    whole = [level for level in range(1, len(rows[0]) - 1) if len({row[level] for row in rows}) == 1]
-    return [[label for level, label in enumerate(row) if level not in whole] for row in rows]
+        for leaf in hierarchy.groups:
+            writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
 from tasks.microdata.coded import Column
-from tasks.request.model import Attribute, ReleaseRequest, Role, Sensitivity, ValueType
+from tasks.request.model import ReleaseRequest, Role, Sensitivity, ValueType
 
 UNKNOWN = 0.0
 KNOWN = 1.0
@@ -17,8 +17,11 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
 
     Where the request does not say, a quasi-identifier is known and nothing else is.
     """
+    default = {Role.QUASI: KNOWN}
     return {
-        name: _known_probability(attribute)
+        name: attribute.known_probability
+        if attribute.known_probability is not None
+        else default.get(attribute.role, UNKNOWN)
         for name, attribute in request.attributes.items()
         if attribute.role is not Role.DIRECT
     }
@@ -35,14 +38,11 @@ def sensitivities(request: ReleaseRequest) -> dict[str, Sensitivity]:
 
 def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ...]:
     """One sentence for each sensitive column with weights for values that no record has, as misspelt ones would be."""
-    notes = []
-    for name, given in sensitivities(request).items():
-        absent = len(given.values.keys() - set(frame[name].dropna().unique()))
-        if absent:
-            notes.append(
-                f"sensitivity.values ({name}) weighs {absent} of {len(given.values)} values that no record has"
-            )
-    return tuple(notes)
+    return tuple(
+        f"sensitivity.values ({name}) weighs {absent} of {len(given.values)} values that no record has"
+        for name, given in sensitivities(request).items()
+        if (absent := len(given.values.keys() - set(frame[name].dropna().unique())))
+    )
 
 
 def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Column]:
@@ -91,7 +91,7 @@ def weighed_attributes(request: ReleaseRequest) -> dict[str, Sensitivity]:
 def ordered_attributes(request: ReleaseRequest) -> frozenset[str]:
     """Names of the attributes whose order counts, by which their codes grow."""
     demands = request.policy.generalization.k_anonymity
-    return frozenset(one.attribute for _, _, one in demands.of_attributes if one.ordered) if demands else frozenset()
+    return frozenset(one.attribute for one in demands.closeness if one.ordered) if demands else frozenset()
 
 
 def code_column(
@@ -173,9 +173,3 @@ def order_of(values: pd.Series, kind: ValueType) -> NDArray[np.float64]:
             fix="give the attribute its type and correct the values, or leave “ordered” out",
         )
     return place
-
-
-def _known_probability(attribute: Attribute) -> float:
-    if attribute.known_probability is not None:
-        return attribute.known_probability
-    return KNOWN if attribute.role is Role.QUASI else UNKNOWN

@@ -1,4 +1,4 @@
-"""Counting people in every cell of every strategy: the dense count cube, and a sparse form for many attributes.
+"""The lattice of strategies, and people counted in each of their cells: densely, or sparsely for many attributes.
 
 The cube has one axis an attribute, and an axis lists the groups of all levels (see ``Hierarchy``). A cell is therefore
 a row of axis positions, one an attribute, and all lattice nodes live in one array.
@@ -60,7 +60,9 @@ def dense_cube(tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> DenseCube:
         One an attribute.
     """
     leaves = tuple(slice(hierarchy.n_leaves) for hierarchy in hierarchies)
-    counts = np.zeros([hierarchy.axis_length for hierarchy in hierarchies], dtype=_counter(tuples.total))
+    # The narrowest integer that can hold every count: half the memory to walk through.
+    counter = np.int32 if tuples.total < 2**31 else np.int64
+    counts: NDArray[np.integer] = np.zeros([hierarchy.axis_length for hierarchy in hierarchies], dtype=counter)
     counts[tuple(tuples.codes.T)] = tuples.counts
     filled = list(leaves)
     for axis, hierarchy in enumerate(hierarchies):
@@ -71,11 +73,6 @@ def dense_cube(tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> DenseCube:
             counts[here] = np.add.reduceat(below, hierarchy.child_starts(level, lower), axis=axis)
         filled[axis] = slice(None)
     return DenseCube(counts)
-
-
-def _counter(total: int) -> type[np.int32] | type[np.int64]:
-    """The narrowest integer that can hold every count: half the memory to walk through."""
-    return np.int32 if total < 2**31 else np.int64
 
 
 def _level(hierarchy: Hierarchy, level: int) -> slice:
@@ -114,26 +111,28 @@ class SparseCube:
         for node in np.unique(node_of):
             rows = np.flatnonzero(node_of == node)
             keys, people = self.node(tuple(int(level) for level in np.unravel_index(node, heights)))
-            place = np.minimum(np.searchsorted(keys, numbers[rows]), len(keys) - 1)
-            counts[rows] = np.where(keys[place] == numbers[rows], people[place], 0)
+            place, found = _find(keys, numbers[rows])
+            counts[rows] = np.where(found, people[place], 0)
         return counts
 
     def node(self, levels: tuple[int, ...]) -> tuple[Counts, Counts]:
         """Numbers of the reachable cells of a lattice node, growing, and the people in each."""
         if levels not in self._nodes:
             keys = np.unique(self._cell_numbers(self.reach.codes, levels))
-            people = self._cell_numbers(self.people.codes, levels)
-            place = np.minimum(np.searchsorted(keys, people), len(keys) - 1)
-            hit = keys[place] == people
-            counts = np.bincount(place[hit], weights=self.people.counts[hit], minlength=len(keys))
+            place, found = _find(keys, self._cell_numbers(self.people.codes, levels))
+            counts = np.bincount(place[found], weights=self.people.counts[found], minlength=len(keys))
             self._nodes[levels] = keys, np.rint(counts).astype(np.int64)
         return self._nodes[levels]
 
     def _cell_numbers(self, codes: Codes, levels: Sequence[int]) -> Counts:
-        numbers = np.zeros(len(codes), dtype=np.int64)
-        for axis, (hierarchy, level) in enumerate(zip(self.hierarchies, levels, strict=True)):
-            numbers += hierarchy.positions[codes[:, axis], level] * self.strides[axis]
+        numbers: Counts = cells_at(codes, np.asarray(levels, dtype=np.int32), self.hierarchies) @ self.strides
         return numbers
+
+
+def _find(keys: Counts, numbers: Counts) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Place of each number among growing keys, and whether it is there."""
+    place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return place, keys[place] == numbers
 
 
 def count_cube(
@@ -172,3 +171,35 @@ def cells_at(codes: Codes, levels: NDArray[np.int32], hierarchies: Sequence[Hier
     for axis, hierarchy in enumerate(hierarchies):
         cells[:, axis] = hierarchy.positions.take(codes[:, axis] * hierarchy.n_levels + levels[:, axis])
     return cells
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All strategies over the levels of some hierarchies, numbered in lexicographic order."""
+
+    heights: tuple[int, ...]
+    """Levels of each attribute, the paper's h_f."""
+
+    @classmethod
+    def of(cls, hierarchies: Sequence[Hierarchy]) -> "Lattice":
+        """The lattice over the levels of these hierarchies."""
+        return cls(tuple(hierarchy.n_levels for hierarchy in hierarchies))
+
+    def __len__(self) -> int:
+        return int(np.prod(self.heights))
+
+    @cached_property
+    def nodes(self) -> Codes:
+        """Level of each attribute at each node, shape (n_nodes, n_attributes), in lexicographic order."""
+        grid = np.indices(self.heights, dtype=np.int32)
+        return np.ascontiguousarray(grid.reshape(len(self.heights), -1).T)
+
+    def number(self, levels: Codes) -> NDArray[np.intp]:
+        """Number of the node with these levels; shape (n_rows, n_attributes) to (n_rows,)."""
+        numbers: NDArray[np.intp] = np.ravel_multi_index(tuple(levels.T), self.heights)
+        return numbers
+
+    def intensity(self, levels: Codes) -> NDArray[np.float64]:
+        """Generalization intensity GI of each row of levels, 0 to 1 (Wan et al. 2015, eq. 5)."""
+        result: NDArray[np.float64] = levels.sum(axis=1) / (sum(self.heights) - len(self.heights))
+        return result

@@ -3,7 +3,7 @@
 Most are trees. Where a request says so, levels may cross: five-year bands, and above them *minor* and *adult*, of which
 both have a part of one band. Its groups are then runs along one order of the values all the same.
 
-A hierarchy does not read files and does not know an attribute's role; ``tasks.microdata.arx`` reads and writes the
+A hierarchy does not read files and does not know an attribute's role; ``tasks.microdata.build`` reads and writes the
 ARX form, ``tasks.microdata.build`` makes hierarchies from intervals, prefixes and groups.
 """
 
@@ -182,29 +182,31 @@ def hierarchy_from_rows(
         or one label stands for different groups (as it does in a cycle). If levels may not cross, if a group has two
         parents; if they may, if groups are no runs of neighbouring rows or a level has more than the one below it.
     """
-    _check_depth(rows, where)
-    table = np.array(rows, dtype=object)
-    _check_labels(table, where)
+    table = _checked_table(rows, where)
     levels = [pd.factorize(table[:, level])[0] for level in range(table.shape[1])]
     order = np.lexsort(levels)
-    if _crosses(levels):
+    if any(len(_astray(below, above)) for below, above in pairwise(levels)):
         if not levels_may_cross:
-            _check_nesting(levels, where)
+            _refuse_crossing(levels, where)
         order = _order_of_runs(table, where)
-    groups = np.empty(table.shape, dtype=np.int32)
-    labels = []
-    for level in range(table.shape[1]):
-        ordered = table[order, level]
-        codes = levels[level][order]
-        new = np.diff(codes, prepend=-1) != 0
-        groups[:, level] = np.cumsum(new) - 1
-        labels.append(tuple(str(label) for label in ordered[new]))
-    hierarchy = Hierarchy(name=name, labels=tuple(labels), groups=groups)
-    _check_unambiguous(hierarchy, where)
+    codes = np.column_stack(levels)[order]
+    new = np.diff(codes, axis=0, prepend=-1) != 0
+    labels = tuple(tuple(map(str, table[order, level][new[:, level]])) for level in range(table.shape[1]))
+    hierarchy = Hierarchy(name, labels, (np.cumsum(new, axis=0) - 1).astype(np.int32))
+    seen: dict[str, int] = {}
+    for position, label in enumerate(hierarchy.axis_labels):
+        finest = int(hierarchy.finest[position])
+        if seen.setdefault(label, finest) != finest:
+            raise HierarchyError(
+                "one label of the hierarchy stands for different groups, or the hierarchy has a cycle",
+                where=f"{where}, level {hierarchy.axis_levels[position]}",
+                expected="a label of its own for each group of values",
+                fix="rename the label at one of the levels",
+            )
     return hierarchy
 
 
-def _check_depth(rows: Sequence[Sequence[str]], where: str) -> None:
+def _checked_table(rows: Sequence[Sequence[str]], where: str) -> NDArray[np.object_]:
     if not rows:
         raise HierarchyError(
             "the hierarchy is empty", where=where, expected="one row for each value of the domain", fix="add the rows"
@@ -227,9 +229,7 @@ def _check_depth(rows: Sequence[Sequence[str]], where: str) -> None:
             got="one",
             fix="add a last column that is the same for all, usually *",
         )
-
-
-def _check_labels(table: NDArray[np.object_], where: str) -> None:
+    table = np.array(rows, dtype=object)
     holes = np.argwhere(table == "")
     if len(holes):
         raise HierarchyError(
@@ -255,10 +255,7 @@ def _check_labels(table: NDArray[np.object_], where: str) -> None:
             got=f"{len(set(table[:, -1]))} different labels",
             fix="add a last column that is the same for all, usually *",
         )
-
-
-def _crosses(levels: Sequence[NDArray[np.intp]]) -> bool:
-    return any(len(_astray(below, above)) for below, above in pairwise(levels))
+    return table
 
 
 def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -269,7 +266,7 @@ def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp
     return astray
 
 
-def _check_nesting(levels: Sequence[NDArray[np.intp]], where: str) -> None:
+def _refuse_crossing(levels: Sequence[NDArray[np.intp]], where: str) -> None:
     for level, (below, above) in enumerate(pairwise(levels), start=1):
         crossing = _astray(below, above)
         if len(crossing):
@@ -284,40 +281,22 @@ def _check_nesting(levels: Sequence[NDArray[np.intp]], where: str) -> None:
 
 def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
     """Order of the rows in which every group of every level is a run: as they are, or that of their numbers."""
-    as_given = np.arange(len(table))
-    numbers = _numbers(table[:, 0])
-    for order in (as_given,) if numbers is None else (as_given, np.argsort(numbers, kind="stable")):
-        if not any(len(_returning(table[order, level])) for level in range(table.shape[1])):
-            _check_shrinking(table, where)
-            return order
-    level = next(level for level in range(table.shape[1]) if len(_returning(table[:, level])))
-    raise HierarchyError(
-        "the groups of a level that crosses others are not runs of neighbouring rows",
-        where=f"{where}, level {level}, {row_positions(_returning(table[:, level]))}",
-        expected="rows in one order in which those of every group, at every level, come one after the other",
-        got="rows of a group with others between them",
-        fix="put the rows in that order; where there is none, leave out one of the levels",
-    )
-
-
-def _returning(labels: NDArray[np.object_]) -> NDArray[np.intp]:
-    """Rows that return to a group after another one."""
-    codes, _ = pd.factorize(labels)
-    returning: NDArray[np.intp] = np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))
-    return returning
-
-
-def _numbers(leaves: NDArray[np.object_]) -> NDArray[np.float64] | None:
-    try:
-        numbers = np.array([float(leaf) for leaf in leaves])
-    except ValueError:
-        return None
-    return numbers if np.isfinite(numbers).all() else None
-
-
-def _check_shrinking(table: NDArray[np.object_], where: str) -> None:
-    counts = [len(set(table[:, level])) for level in range(table.shape[1])]
-    for level, (below, above) in enumerate(pairwise(counts), start=1):
+    orders = [np.arange(len(table))]
+    numbers = pd.to_numeric(pd.Series(table[:, 0]), errors="coerce").to_numpy(dtype=np.float64)
+    if np.isfinite(numbers).all():
+        orders.append(np.argsort(numbers, kind="stable"))
+    depth = range(table.shape[1])
+    order = next((one for one in orders if not any(len(_returning(table[one, level])) for level in depth)), None)
+    if order is None:
+        level = next(level for level in depth if len(_returning(table[:, level])))
+        raise HierarchyError(
+            "the groups of a level that crosses others are not runs of neighbouring rows",
+            where=f"{where}, level {level}, {row_positions(_returning(table[:, level]))}",
+            expected="rows in one order in which those of every group, at every level, come one after the other",
+            got="rows of a group with others between them",
+            fix="put the rows in that order; where there is none, leave out one of the levels",
+        )
+    for level, (below, above) in enumerate(pairwise(len(set(table[:, level])) for level in depth), start=1):
         if above > below:
             raise HierarchyError(
                 "a level of the hierarchy has more groups than the one below it",
@@ -326,17 +305,11 @@ def _check_shrinking(table: NDArray[np.object_], where: str) -> None:
                 got=f"{above:,}",
                 fix="put the levels in order, from specific to general",
             )
+    return order
 
 
-def _check_unambiguous(hierarchy: Hierarchy, where: str) -> None:
-    """One label must mean one set of values, or nobody could read the released file."""
-    seen: dict[str, int] = {}
-    for position, label in enumerate(hierarchy.axis_labels):
-        finest = int(hierarchy.finest[position])
-        if seen.setdefault(label, finest) != finest:
-            raise HierarchyError(
-                "one label of the hierarchy stands for different groups, or the hierarchy has a cycle",
-                where=f"{where}, level {hierarchy.axis_levels[position]}",
-                expected="a label of its own for each group of values",
-                fix="rename the label at one of the levels",
-            )
+def _returning(labels: NDArray[np.object_]) -> NDArray[np.intp]:
+    """Rows that return to a group after another one."""
+    codes, _ = pd.factorize(labels)
+    returning: NDArray[np.intp] = np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))
+    return returning

@@ -20,7 +20,7 @@ from tasks.request.model import ReleaseRequest
 
 
 @dataclass(frozen=True)
-class Values:
+class PartColumn:
     """A column of a part: its distinct values in order of appearance, and which of them each record has."""
 
     codes: NDArray[np.signedinteger]
@@ -29,7 +29,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """Some successive records of a file in integer form."""
 
     keys: Counts
@@ -37,14 +37,14 @@ class Part:
     counts: Counts
     """Records of each."""
     tuple_of_record: NDArray[np.int32]
-    """Position in ``keys`` of each record's tuple, shape (n_records,), or empty where nobody asks for records."""
-    columns: dict[str, Values]
+    """Position in ``keys`` of each record's tuple, shape (n_records,)."""
+    columns: dict[str, PartColumn]
     """The other columns that may leave."""
 
 
 def code_part(
-    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], by_record: Sequence[str] | None, where: str
-) -> Part:
+    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], by_record: Sequence[str], where: str
+) -> FilePart:
     """Code some successive records.
 
     Parameters
@@ -53,9 +53,8 @@ def code_part(
         Quasi-identifiers and other columns as text, missing cells as NA; others than these are not looked at.
     hierarchies : mapping of str to Hierarchy
         Those of the quasi-identifiers.
-    by_record : sequence of str, optional
-        Columns whose values are wanted record by record; of the others only which there are. Where not given, records
-        are only counted.
+    by_record : sequence of str
+        Columns whose values are wanted record by record; of the others only which there are.
     where : str
         Name of the file, for messages.
 
@@ -65,31 +64,24 @@ def code_part(
         If a quasi-identifier is missing or outside its hierarchy. Rows are named by their position in the part.
     """
     numbers = leaf_keys(encode(frame, hierarchies, where), list(hierarchies.values()))
-    if by_record is None:
-        keys, counts = np.unique(numbers, return_counts=True)
-        return Part(keys, counts.astype(np.int64), np.empty(0, dtype=np.int32), {})
     keys, tuple_of_record, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     columns = {}
-    for name in frame.columns:
-        if name not in hierarchies:
-            codes, levels = pd.factorize(frame[name])
-            kept = codes if name in by_record else codes[:0]
-            columns[str(name)] = Values(kept.astype(np.min_scalar_type(-max(len(levels), 1))), tuple(map(str, levels)))
-    return Part(keys, counts.astype(np.int64), tuple_of_record.astype(np.int32), columns)
+    for name in map(str, frame.columns.difference(list(hierarchies), sort=False)):
+        codes, levels = pd.factorize(frame[name])
+        kept = codes if name in by_record else codes[:0]
+        columns[name] = PartColumn(kept.astype(np.min_scalar_type(-max(len(levels), 1))), tuple(map(str, levels)))
+    return FilePart(keys, counts.astype(np.int64), tuple_of_record.astype(np.int32), columns)
 
 
-def joined_tuples(parts: Sequence[Part], hierarchies: Sequence[Hierarchy]) -> Tuples:
+def joined_tuples(parts: Sequence[FilePart], hierarchies: Sequence[Hierarchy]) -> Tuples:
     """Distinct tuples of all parts, their counts added up."""
     keys, place = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
     counts = np.zeros(len(keys), dtype=np.int64)
-    start = 0
-    for part in parts:
-        counts[place[start : start + len(part.keys)]] += part.counts
-        start += len(part.keys)
+    np.add.at(counts, place, np.concatenate([part.counts for part in parts]))
     return Tuples(codes=leaf_codes(keys, hierarchies), counts=counts, keys=keys)
 
 
-def joined_records(parts: Sequence[Part], tuples: Tuples) -> NDArray[np.int32]:
+def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int32]:
     """Tuple of each record of the file.
 
     Raises
@@ -109,17 +101,7 @@ def joined_records(parts: Sequence[Part], tuples: Tuples) -> NDArray[np.int32]:
     return records
 
 
-def is_whole(part: Part, rows: int, by_record: Sequence[str] | None) -> bool:
-    """Whether a part has all the records of its piece, and everything that is wanted of them."""
-    if int(part.counts.sum()) != rows:
-        return False
-    if by_record is None:
-        return True
-    codes = [part.columns[name].codes for name in by_record if name in part.columns]
-    return len(codes) == len(by_record) and all(len(one) == rows for one in (part.tuple_of_record, *codes))
-
-
-def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Sequence[str]) -> dict[str, Column]:
+def joined_columns(parts: Sequence[FilePart], request: ReleaseRequest, by_record: Sequence[str]) -> dict[str, Column]:
     """The columns of the file that are coded record by record.
 
     Raises
@@ -131,9 +113,8 @@ def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Se
     columns = {}
     for name in by_record:
         levels, places = _joined_levels([part.columns[name].levels for part in parts])
-        codes = np.concatenate(
-            [_renumbered(part.columns[name].codes, place) for part, place in zip(parts, places, strict=True)]
-        )
+        own = [np.append(place, -1)[part.columns[name].codes] for part, place in zip(parts, places, strict=True)]
+        codes = np.concatenate(own).astype(np.int32)
         order = None
         if name in ordered:
             order = order_of(pd.Series(levels, dtype="str", name=name), request.attributes[name].type)
@@ -141,7 +122,7 @@ def joined_columns(parts: Sequence[Part], request: ReleaseRequest, by_record: Se
     return columns
 
 
-def distinct_values(parts: Sequence[Part], tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> dict[str, int]:
+def distinct_values(parts: Sequence[FilePart], tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> dict[str, int]:
     """Distinct values of each column that the parts have, missing ones left out."""
     found = {hierarchy.name: len(np.unique(tuples.codes[:, axis])) for axis, hierarchy in enumerate(hierarchies)}
     for name in parts[0].columns:
@@ -154,8 +135,3 @@ def _joined_levels(levels: Sequence[tuple[str, ...]]) -> tuple[pd.Index, list[ND
     codes, distinct = pd.factorize(np.array([value for part in levels for value in part], dtype=object))
     ends = np.cumsum([len(part) for part in levels])
     return pd.Index(distinct, dtype="object"), np.split(codes, ends[:-1])
-
-
-def _renumbered(codes: NDArray[np.signedinteger], places: NDArray[np.intp]) -> NDArray[np.int32]:
-    numbers: NDArray[np.int32] = np.append(places, -1).astype(np.int32)[codes]
-    return numbers

@@ -15,16 +15,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import DataError, PopulationError, unreadable_intermediate
+from tasks.core.errors import DataError, PopulationError, raised_as, row_positions, unreadable_intermediate
+from tasks.core.files import file_sha256
+from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import Column, Prepared, Register
 from tasks.microdata.columns import code_columns, coded_attributes
 from tasks.microdata.counting.choice import Counting, count_file
-from tasks.microdata.hierarchies import build_hierarchies
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import distinct_values, joined_columns, joined_records
 from tasks.microdata.read import is_parquet, read_microdata, read_population
-from tasks.microdata.register import read_register
-from tasks.microdata.row_groups import count_distinct, pieces
+from tasks.microdata.row_groups import PartCoder, count_distinct, pieces
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Role
@@ -45,17 +45,10 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
         If a file cannot be read, or a quasi-identifier is missing or outside its hierarchy.
     """
     domain = read_domain(loaded)
-    hierarchies, trees = domain.hierarchies, list(domain.hierarchies.values())
-    codes = encode(frame, hierarchies, loaded.request.dataset.path)
-    data, tuple_of_record = distinct_tuples(codes, trees)
-    return _prepared(
-        loaded,
-        domain,
-        data,
-        tuple_of_record.astype(np.int32),
-        {name: int(frame[name].nunique()) for name in frame.columns},
-        code_columns(frame, loaded.request),
-    )
+    codes = encode(frame, domain.hierarchies, loaded.request.dataset.path)
+    data, tuple_of_record = distinct_tuples(codes, list(domain.hierarchies.values()))
+    distinct = {name: int(frame[name].nunique()) for name in frame.columns}
+    return domain.with_data(data, tuple_of_record.astype(np.int32), distinct, code_columns(frame, loaded.request))
 
 
 def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
@@ -79,38 +72,44 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     request = loaded.request
     if path.stat().st_size == 0 or not is_parquet(path):
         if counting.dask is not None:
-            raise _not_in_pieces(path)
+            raise DataError(
+                "only Parquet can be counted on several machines",
+                where=path.name,
+                expected="a Parquet file, which is read a row group at a time",
+                got="another form",
+                fix="export the data as Parquet, or leave --dask out",
+            )
         return prepare(loaded, read_microdata(path, request))
     cut = pieces(path, request)
-    domain, wanted = read_domain(loaded), coded_attributes(request)
-    trees = list(domain.hierarchies.values())
-    counted = count_file(path, request, domain.hierarchies, wanted, cut, counting)
-    if counted is None:
+    domain, missing = read_domain(loaded), request.dataset.missing
+    coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, domain.hierarchies)
+    counted = count_file(coder, cut, counting)
+    try:
+        columns = joined_columns(counted[0], request, coder.by_record) if counted else None
+    except DataError:
+        columns = None
+    if counted is None or columns is None:
         # Somewhere a value is missing or unknown; reading the whole file shows in which records.
         return prepare(loaded, read_microdata(path, request))
-    try:
-        columns = joined_columns(counted.parts, request, wanted)
-    except DataError:
-        return prepare(loaded, read_microdata(path, request))
-    found = distinct_values(counted.parts, counted.tuples, trees)
-    for name in request.with_role(Role.DIRECT):
-        found[name] = count_distinct(path, cut, name, request.dataset.missing)
-    records = joined_records(counted.parts, counted.tuples)
+    parts, tuples = counted
+    found = distinct_values(parts, tuples, list(domain.hierarchies.values()))
+    found |= {name: count_distinct(path, cut, name, missing) for name in request.with_role(Role.DIRECT)}
     distinct = {name: found[name] for name in request.attributes}
-    return _prepared(loaded, domain, counted.tuples, records, distinct, columns)
+    return domain.with_data(tuples, joined_records(parts, tuples), distinct, columns)
 
 
 @dataclass(frozen=True)
 class Domain:
     """Basis of the integer codes: the hierarchies, and the people that some of them come from."""
 
+    loaded: LoadedRequest
     hierarchies: dict[str, Hierarchy]
     values: pd.DataFrame
     """The population's quasi-identifiers as text."""
     counts: NDArray[np.int64]
     """People of each row of ``values``."""
 
-    def population(self, loaded: LoadedRequest) -> Tuples:
+    def population(self) -> Tuples:
         """The population as distinct tuples.
 
         Raises
@@ -118,9 +117,22 @@ class Domain:
         PopulationError
             If a value is missing or outside its hierarchy.
         """
-        people = encode(self.values, self.hierarchies, loaded.request.population.path, PopulationError)
+        with raised_as(PopulationError):
+            people = encode(self.values, self.hierarchies, self.loaded.request.population.path)
         some = self.counts > 0
         return distinct_tuples(people[some], list(self.hierarchies.values()), self.counts[some])[0]
+
+    def with_data(
+        self,
+        data: Tuples,
+        tuple_of_record: NDArray[np.int32],
+        distinct: dict[str, int],
+        columns: dict[str, Column],
+    ) -> Prepared:
+        """The codes of the data, with those of the population and the register."""
+        population = self.population()
+        register = read_register(self.loaded, self.hierarchies, population)
+        return Prepared(self.hierarchies, data, population, tuple_of_record, distinct, columns, register)
 
 
 def read_domain(loaded: LoadedRequest) -> Domain:
@@ -134,45 +146,62 @@ def read_domain(loaded: LoadedRequest) -> Domain:
     request = loaded.request
     path = loaded.resolve(request.population.path, "population.path")
     values, counts = read_population(path, request.population, request.quasi_identifiers)
-    return Domain(build_hierarchies(loaded, values), values, counts)
+    return Domain(loaded, build_hierarchies(loaded, values), values, counts)
 
 
-def _prepared(  # noqa: PLR0917
-    loaded: LoadedRequest,
-    domain: Domain,
-    data: Tuples,
-    tuple_of_record: NDArray[np.int32],
-    distinct: dict[str, int],
-    columns: dict[str, Column],
-) -> Prepared:
-    hierarchies, population = domain.hierarchies, domain.population(loaded)
-    register = read_register(loaded, hierarchies, population)
-    return Prepared(hierarchies, data, population, tuple_of_record, distinct, columns=columns, register=register)
+def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Register | None:
+    """The register that a request names, on the population's tuples; None where it names none.
 
-
-def _not_in_pieces(path: Path) -> DataError:
-    return DataError(
-        "only Parquet can be counted on several machines",
-        where=path.name,
-        expected="a Parquet file, which is read a row group at a time",
-        got="another form",
-        fix="export the data as Parquet, or leave --dask out",
-    )
+    Raises
+    ------
+    PopulationError
+        If the register cannot be read, or lists more people than the population has of some combination of values.
+    """
+    register = loaded.request.external_data
+    if register is None:
+        return None
+    path = loaded.resolve(register.path, "external_data.path")
+    values, counts = read_population(path, register, loaded.request.quasi_identifiers)
+    with raised_as(PopulationError):
+        codes = encode(values, hierarchies, register.path)
+    rows = np.flatnonzero(counts)
+    tuples, tuple_of_row = distinct_tuples(codes[rows], list(hierarchies.values()), counts[rows])
+    place = population.find(tuples.keys)
+    known = place >= 0
+    excess = ~known
+    excess[known] = tuples.counts[known] > population.counts[place[known]]
+    if excess.any():
+        wrong = rows[excess[tuple_of_row]]
+        raise PopulationError(
+            "the register lists people whom the population does not have",
+            where=f"{register.path}, {row_positions(wrong)}",
+            expected="for each combination of quasi-identifier values at most as many people as in the population",
+            got=f"{len(wrong)} rows with more",
+            fix="use a population that holds everybody whom the register lists",
+        )
+    listed = np.zeros(len(population), dtype=np.int64)
+    listed[place] = tuples.counts
+    return Register(listed, file_sha256(path))
 
 
 def save(prepared: Prepared, path: Path) -> None:
     """Write to an ``.npz`` file without pickled objects."""
-    labels = {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()}
+    register, columns = prepared.register, prepared.columns.values()
+    about = {
+        "labels": {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()},
+        "distinct_values": prepared.distinct_values,
+        "columns": list(prepared.columns),
+        "register": register and register.sha256,
+    }
     arrays: dict[str, Any] = {
-        "labels": _json_array(labels),
-        "distinct_values": _json_array(prepared.distinct_values),
-        "columns": _json_array(list(prepared.columns)),
+        "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
         "tuple_of_record": prepared.tuple_of_record,
-        **_tuple_arrays("data", prepared.data),
-        **_tuple_arrays("population", prepared.population),
-        **_column_arrays(prepared.columns),
-        **_register_arrays(prepared.register),
+        "listed": register.listed if register else np.empty(0, dtype=np.int64),
+        **{f"{name}_data": array for name, array in vars(prepared.data).items()},
+        **{f"{name}_population": array for name, array in vars(prepared.population).items()},
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
+        **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
+        **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
     }
     np.savez(path, **arrays)
 
@@ -187,57 +216,25 @@ def load(path: Path) -> Prepared:
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            labels = json.loads(arrays["labels"].tobytes())
-            hierarchies = {
-                name: Hierarchy(name, tuple(tuple(level) for level in levels), arrays[f"groups_{axis}"])
-                for axis, (name, levels) in enumerate(labels.items())
-            }
+            about = json.loads(arrays["about"].tobytes())
+            data, population = (
+                Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
+                for kind in ("data", "population")
+            )
             return Prepared(
-                hierarchies,
-                _tuples("data", arrays),
-                _tuples("population", arrays),
-                arrays["tuple_of_record"],
-                json.loads(arrays["distinct_values"].tobytes()),
-                columns={
-                    name: Column(arrays[f"column_{place}_codes"], arrays[f"column_{place}_weights"])
-                    for place, name in enumerate(json.loads(arrays["columns"].tobytes()))
+                {
+                    name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
+                    for axis, (name, levels) in enumerate(about["labels"].items())
                 },
-                register=_register(arrays),
+                data,
+                population,
+                arrays["tuple_of_record"],
+                about["distinct_values"],
+                columns={
+                    name: Column(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
+                    for place, name in enumerate(about["columns"])
+                },
+                register=Register(arrays["listed"], about["register"]) if about["register"] else None,
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise unreadable_intermediate(path.name, "preparation", error) from None
-
-
-def _column_arrays(columns: Mapping[str, Column]) -> dict[str, Any]:
-    arrays: dict[str, Any] = {}
-    for place, column in enumerate(columns.values()):
-        arrays |= {f"column_{place}_codes": column.codes, f"column_{place}_weights": column.weights}
-    return arrays
-
-
-def _register_arrays(register: Register | None) -> dict[str, Any]:
-    if register is None:
-        return {}
-    return {"register_listed": register.listed, "register_sha256": _json_array(register.sha256)}
-
-
-def _register(arrays: Mapping[str, NDArray[Any]]) -> Register | None:
-    if "register_listed" not in arrays:
-        return None
-    return Register(arrays["register_listed"].astype(np.int64), json.loads(arrays["register_sha256"].tobytes()))
-
-
-def _json_array(document: object) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
-
-
-def _tuple_arrays(name: str, tuples: Tuples) -> dict[str, NDArray[np.integer]]:
-    return {f"{name}_codes": tuples.codes, f"{name}_counts": tuples.counts, f"{name}_keys": tuples.keys}
-
-
-def _tuples(name: str, arrays: Mapping[str, NDArray[np.integer]]) -> Tuples:
-    return Tuples(
-        codes=arrays[f"{name}_codes"].astype(np.int32),
-        counts=arrays[f"{name}_counts"].astype(np.int64),
-        keys=arrays[f"{name}_keys"].astype(np.int64),
-    )

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from tasks.core.errors import DataError, PopulationError, row_positions
+from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
@@ -73,13 +73,19 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
             expected="columns of text, numbers or dates, each of one type",
             fix="convert columns of mixed types to text",
         ) from None
-    text = as_text(table, table.column_names, place, DataError)
+    text = as_text(table, place)
     return as_frame(text, tuple(request.attributes), request.dataset.missing)
 
 
-def as_frame(table: pa.Table, names: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
-    """Columns of text as a frame, with NA for what means “no value”."""
-    columns = {name: pd.array(_without_missing(table[name], missing), dtype=_TEXT) for name in names}
+def as_frame(table: pa.Table, names: Sequence[str] | None = None, missing: Sequence[str] = ()) -> pd.DataFrame:
+    """Columns of text as a frame, all where not given, with NA for what means “no value”."""
+    columns = {}
+    for name in table.column_names if names is None else names:
+        column = table[name]
+        empty = pc.is_in(column, value_set=pa.array(list(missing), type=column.type))
+        if pc.any(empty).as_py():
+            column = pc.if_else(empty, pa.scalar(None, type=column.type), column)
+        columns[name] = pd.array(column, dtype=_TEXT)
     return pd.DataFrame(columns, copy=False)
 
 
@@ -103,8 +109,7 @@ def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.D
         If the file cannot be read.
     """
     table = _read_table(path, delimiter, encoding)
-    columns = [pd.array(_without_missing(column, [""]), dtype=pd.StringDtype("pyarrow")) for column in table.columns]
-    frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
+    frame = as_frame(table.rename_columns([str(place) for place in range(table.num_columns)]), missing=[""])
     frame.columns = pd.Index(table.column_names)
     return frame
 
@@ -112,9 +117,7 @@ def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.D
 def _read_table(path: Path, delimiter: str, encoding: str) -> pa.Table:
     if path.stat().st_size == 0:
         raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
-    if is_parquet(path):
-        return _read_parquet_as_text(path)
-    return _read_csv(path, delimiter, encoding)
+    return as_text(_read_parquet(path), path) if is_parquet(path) else _read_csv(path, delimiter, encoding)
 
 
 def is_parquet(path: Path) -> bool:
@@ -159,14 +162,10 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
             got=f"{len(uneven)} records with another number",
             fix="quote cells that hold the delimiter or a line break",
         )
-    if _has_line_breaks(table):
+    columns = table.columns if table.num_rows else []
+    if any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r"):
         _check_quoting(path, delimiter, encoding)
     return table
-
-
-def _has_line_breaks(table: pa.Table) -> bool:
-    columns = table.columns if table.num_rows else []
-    return any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r")
 
 
 def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
@@ -227,56 +226,47 @@ def _kind(error: Exception) -> str:
     return type(error).__name__
 
 
-def _read_parquet_as_text(path: Path) -> pa.Table:
-    table = read_parquet(path, DataError)
-    return as_text(table, table.column_names, path, DataError)
-
-
-def as_text(
-    table: pa.Table, columns: Sequence[str], path: Path, error_class: type[DataError] | type[PopulationError]
-) -> pa.Table:
-    """Columns of a table as text.
+def as_text(table: pa.Table, path: Path, names: Sequence[str] | None = None) -> pa.Table:
+    """Columns of a table as text, all where not given; “not a number” is how some programs write a missing one.
 
     Raises
     ------
-    DataError or PopulationError
+    DataError
         If one of them cannot be, or its name occurs twice.
     """
+    columns = {}
     try:
-        return pa.table({name: pc.cast(_without_nan(table[name]), pa.large_string()) for name in columns})
+        for name in table.column_names if names is None else names:
+            column = table[name]
+            if pa.types.is_floating(column.type):
+                column = pc.if_else(pc.is_nan(column), pa.scalar(None, type=column.type), column)
+            columns[name] = pc.cast(column, pa.large_string())
     except (pa.ArrowException, KeyError):
-        raise error_class(
+        raise DataError(
             "a column of the file cannot be read as text, or its name occurs twice",
             where=path.name,
             expected="columns of text, numbers or dates, each with a name of its own",
             fix="convert nested or binary columns, and rename repeated ones",
         ) from None
+    return pa.table(columns)
 
 
-def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """“Not a number” is how some programs write a missing one."""
-    if not pa.types.is_floating(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, type=column.type), column)
-
-
-def read_parquet(path: Path, error_class: type[DataError] | type[PopulationError]) -> pa.Table:
-    """Read a Parquet file, naming only its kind of fault."""
+def _read_parquet(path: Path) -> pa.Table:
     try:
         return pq.read_table(path, partitioning=None)
     except (pa.ArrowException, OSError) as error:
-        raise error_class(
-            "the file cannot be read as Parquet",
-            where=path.name,
-            expected="an undamaged Parquet file",
-            got=type(error).__name__,
-            fix="export it again",
-        ) from None
+        raise unreadable_parquet(path, error) from None
 
 
-def _without_missing(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
-    empty = pc.is_in(column, value_set=pa.array(list(missing), type=column.type))
-    return pc.if_else(empty, pa.scalar(None, type=column.type), column) if pc.any(empty).as_py() else column
+def unreadable_parquet(path: Path, error: Exception) -> DataError:
+    """The error for a Parquet file that is damaged, naming its kind of fault only."""
+    return DataError(
+        "the file cannot be read as Parquet",
+        where=path.name,
+        expected="an undamaged Parquet file",
+        got=type(error).__name__,
+        fix="export it again",
+    )
 
 
 def check_columns(found: Sequence[str], declared: Sequence[str], path: Path, delimiter: str) -> None:
@@ -286,22 +276,20 @@ def check_columns(found: Sequence[str], declared: Sequence[str], path: Path, del
     ------
     DataError
     """
-    repeated = sorted({name for name in found if list(found).count(name) > 1})
     missing = [name for name in declared if name not in found]
-    undeclared = [position for position, name in enumerate(found, start=1) if name not in declared]
-    if repeated or missing or undeclared:
-        problems = []
-        if missing:
-            problems.append("missing: " + ", ".join(missing))
-        if undeclared:
-            problems.append("undeclared: columns " + ", ".join(str(position) for position in undeclared))
-        if repeated:
-            problems.append(f"{len(repeated)} names used twice")
+    undeclared = [str(position) for position, name in enumerate(found, start=1) if name not in declared]
+    repeated = len({name for name in found if list(found).count(name) > 1})
+    problems = {
+        f"missing: {', '.join(missing)}": missing,
+        f"undeclared: columns {', '.join(undeclared)}": undeclared,
+        f"{repeated} names used twice": repeated,
+    }
+    if any(problems.values()):
         raise DataError(
             "the columns of the file are not those of the request",
             where=path.name,
             expected=f"the {len(declared)} attributes of the request, each once",
-            got="; ".join(problems),
+            got="; ".join(text for text, applies in problems.items() if applies),
             fix=f"the whole header is one column: set dataset.delimiter to what stands between cells, not “{delimiter}”"
             if len(found) == 1 < len(declared)
             else "declare every column under attributes, spelled as in the header, or remove it from the file",
@@ -330,30 +318,20 @@ def read_population(
         raise PopulationError(
             f"the {noun} is empty", where=path.name, expected="a table of counts", fix="export it again"
         )
-    if is_parquet(path):
-        table = read_parquet(path, PopulationError)
-    else:
-        try:
-            table = _read_csv(path, ",", "utf-8")
-        except DataError as error:
+    with raised_as(PopulationError):
+        table = _read_parquet(path) if is_parquet(path) else _read_csv(path, ",", "utf-8")
+        missing = [name for name in (*columns, population.count) if name not in table.column_names]
+        if missing:
             raise PopulationError(
-                error.what, where=error.where, expected=error.expected, got=error.got, fix=f"export the {noun} again"
-            ) from None
-    missing = [name for name in (*columns, population.count) if name not in table.column_names]
-    if missing:
-        raise PopulationError(
-            f"the {noun} lacks columns",
-            where=path.name,
-            expected="a column for each quasi-identifier and one for the count",
-            got="missing: " + ", ".join(missing),
-            fix=f"write the {noun} with commas between cells"
-            if len(table.column_names) == 1
-            else f"add the columns, or name the count column under {place}.count",
-        )
-    text = as_text(table, columns, path, PopulationError)
-    counts = _counts(table, path, population.count, noun)
-    values = pd.DataFrame({name: pd.array(text[name], dtype=pd.StringDtype("pyarrow")) for name in columns}, copy=False)
-    return values, counts
+                f"the {noun} lacks columns",
+                where=path.name,
+                expected="a column for each quasi-identifier and one for the count",
+                got="missing: " + ", ".join(missing),
+                fix=f"write the {noun} with commas between cells"
+                if len(table.column_names) == 1
+                else f"add the columns, or name the count column under {place}.count",
+            )
+        return as_frame(as_text(table, path, columns)), _counts(table, path, population.count, noun)
 
 
 def _counts(table: pa.Table, path: Path, name: str, noun: str) -> np.ndarray:

@@ -1,17 +1,18 @@
 """A Parquet file a piece at a time: some successive row groups, as text, so that memory does not grow with the file."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tasks.core.errors import DataError
-from tasks.microdata.read import as_frame, as_text, check_columns, no_records
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.parts import FilePart, code_part
+from tasks.microdata.read import as_frame, as_text, check_columns, no_records, unreadable_parquet
 from tasks.request.model import ReleaseRequest
 
 ROWS_A_PIECE = 1_000_000
@@ -43,7 +44,7 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
         file = pq.ParquetFile(path)
         metadata, names = file.metadata, file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable_parquet(path, error) from None
     check_columns(names, tuple(request.attributes), path, request.dataset.delimiter)
     if metadata.num_rows == 0:
         raise no_records(path)
@@ -70,8 +71,36 @@ def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing:
     try:
         table = pq.ParquetFile(path).read_row_groups(list(groups), columns=list(names))
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
-    return as_frame(as_text(table, names, path, DataError), names, missing)
+        raise unreadable_parquet(path, error) from None
+    return as_frame(as_text(table, path, names), names, missing)
+
+
+@dataclass(frozen=True)
+class PartCoder:
+    """What to code of a Parquet file, piece by piece, wherever that is done."""
+
+    path: Path
+    names: tuple[str, ...]
+    """Columns to read."""
+    by_record: tuple[str, ...]
+    """Those of them that are wanted record by record, besides the quasi-identifiers."""
+    missing: tuple[str, ...]
+    """Texts that mean “no value”."""
+    hierarchies: Mapping[str, Hierarchy]
+
+    def code(self, piece: Piece) -> FilePart | None:
+        """The records of a piece; None where one has a quasi-identifier missing or outside its hierarchy."""
+        try:
+            frame = read_piece(self.path, piece.groups, self.names, self.missing)
+            return code_part(frame, self.hierarchies, self.by_record, self.path.name)
+        except DataError:
+            return None
+
+    def is_whole(self, part: FilePart, piece: Piece) -> bool:
+        """Whether a part has all the records of its piece, and everything that is wanted of them."""
+        held = [part.tuple_of_record, *(part.columns[name].codes for name in self.by_record if name in part.columns)]
+        complete = len(held) == 1 + len(self.by_record) and part.counts.sum() == piece.rows
+        return complete and all(len(one) == piece.rows for one in held)
 
 
 def count_distinct(path: Path, cut: Sequence[Piece], name: str, missing: Sequence[str]) -> int:
@@ -82,12 +111,11 @@ def count_distinct(path: Path, cut: Sequence[Piece], name: str, missing: Sequenc
     DataError
         If it cannot be read.
     """
-    texts = [pa.array(read_piece(path, piece.groups, [name], missing)[name], from_pandas=True) for piece in cut]
-    chunks = [chunk for text in texts for chunk in (text.chunks if isinstance(text, pa.ChunkedArray) else [text])]
-    return int(pc.count_distinct(pa.chunked_array(chunks, type=pa.large_string()), mode="only_valid").as_py())
+    texts = [read_piece(path, piece.groups, [name], missing)[name] for piece in cut]
+    return int(pd.concat(texts).nunique())
 
 
-def piece_sha256(path: Path, start: int, end: int) -> str:
+def piece_sha256(path: Path, piece: Piece) -> str:
     """SHA-256 of a piece's bytes and of the file's footer, which says what they mean.
 
     Raises
@@ -102,33 +130,23 @@ def piece_sha256(path: Path, start: int, end: int) -> str:
             footer = int.from_bytes(stream.read(4), "little") + _FOOTER_LENGTH
             stream.seek(-footer, 2)
             hasher.update(stream.read(footer))
-            stream.seek(start)
-            left = end - start
+            stream.seek(piece.start)
+            left = piece.end - piece.start
             while left > 0 and (content := stream.read(min(left, _HASH_BYTES))):
                 hasher.update(content)
                 left -= len(content)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable_parquet(path, error) from None
     return hasher.hexdigest()
 
 
 def _byte_range(group: pq.RowGroupMetaData) -> tuple[int, int]:
-    starts, ends = [], []
-    for place in range(group.num_columns):
-        column = group.column(place)
-        offsets = [column.data_page_offset]
-        if column.has_dictionary_page and column.dictionary_page_offset:
-            offsets.append(column.dictionary_page_offset)
-        starts.append(min(offsets))
-        ends.append(min(offsets) + column.total_compressed_size)
-    return min(starts), max(ends)
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    return DataError(
-        "the file cannot be read as Parquet",
-        where=path.name,
-        expected="an undamaged Parquet file",
-        got=type(error).__name__,
-        fix="export it again",
-    )
+    columns = [group.column(place) for place in range(group.num_columns)]
+    ranges = [
+        (
+            min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset),
+            column.total_compressed_size,
+        )
+        for column in columns
+    ]
+    return min(start for start, _ in ranges), max(start + size for start, size in ranges)

@@ -1,13 +1,13 @@
 """Distinct quasi-identifier tuples with their counts: what every method works on in place of records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import BadInput, DataError, PopulationError, row_positions
+from tasks.core.errors import BadInput, DataError, row_positions
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
 Counts = NDArray[np.int64]
@@ -66,9 +66,8 @@ def radix_strides(sizes: Sequence[int]) -> Counts:
 
 def leaf_keys(codes: Codes, hierarchies: Sequence[Hierarchy]) -> Counts:
     """Mixed-radix number of each row of leaf codes."""
-    strides = radix_strides([hierarchy.n_leaves for hierarchy in hierarchies])
     keys = np.zeros(len(codes), dtype=np.int64)
-    for axis, stride in enumerate(strides):
+    for axis, stride in enumerate(radix_strides([hierarchy.n_leaves for hierarchy in hierarchies])):
         keys += codes[:, axis] * stride
     return keys
 
@@ -76,9 +75,7 @@ def leaf_keys(codes: Codes, hierarchies: Sequence[Hierarchy]) -> Counts:
 def leaf_codes(keys: Counts, hierarchies: Sequence[Hierarchy]) -> Codes:
     """Leaf codes that some keys stand for: what ``leaf_keys`` numbered, shape (n_keys, n_attributes)."""
     sizes = [hierarchy.n_leaves for hierarchy in hierarchies]
-    codes = np.empty((len(keys), len(sizes)), dtype=np.int32)
-    for axis, (stride, size) in enumerate(zip(radix_strides(sizes), sizes, strict=True)):
-        codes[:, axis] = keys // stride % size
+    codes: Codes = (keys[:, None] // radix_strides(sizes) % sizes).astype(np.int32)
     return codes
 
 
@@ -112,7 +109,6 @@ def encode(
     frame: pd.DataFrame,
     hierarchies: Mapping[str, Hierarchy],
     where: str,
-    error_class: type[DataError] | type[PopulationError] = DataError,
 ) -> Codes:
     """Leaf codes of the quasi-identifiers of each row.
 
@@ -124,8 +120,6 @@ def encode(
         In the order of the codes wanted.
     where : str
         Name of the file, for messages.
-    error_class : class
-        What to raise: ``DataError``, or ``PopulationError`` for a population.
 
     Returns
     -------
@@ -133,27 +127,28 @@ def encode(
 
     Raises
     ------
-    DataError or PopulationError
+    DataError
         If a cell is missing or its value is not in the hierarchy; names column and rows, not the value.
     """
     codes = np.empty((len(frame), len(hierarchies)), dtype=np.int32)
     for axis, (name, hierarchy) in enumerate(hierarchies.items()):
         missing = frame[name].isna().to_numpy()
         if missing.any():
-            raise error_class(
+            raise DataError(
                 "a quasi-identifier has missing values",
                 where=f"{where}, column {name}, {row_positions(np.flatnonzero(missing))}",
                 expected="a value in every record",
                 got=f"{int(missing.sum())} without",
                 fix="complete the records or leave them out of the file",
             )
-        levels, values = pd.factorize(frame[name])
-        leaves = hierarchy.encode(np.asarray(values, dtype=object))
+        levels, distinct = pd.factorize(frame[name])
+        values = np.asarray(distinct, dtype=object)
+        leaves = hierarchy.encode(values)
         codes[:, axis] = leaves[levels]
         unknown = np.flatnonzero(codes[:, axis] < 0)
         if len(unknown):
-            others = [str(value) for value in np.asarray(values, dtype=object)[leaves < 0]]
-            raise error_class(
+            others = [str(value) for value in values[leaves < 0]]
+            raise DataError(
                 "values are missing from a hierarchy",
                 where=f"{where}, column {name}, {row_positions(unknown)}",
                 expected=f"one of the {hierarchy.n_leaves} values of the hierarchy",
@@ -165,11 +160,12 @@ def encode(
 
 def _near_miss(others: Sequence[str], hierarchy: Hierarchy) -> str:
     """Difference in spelling between values and those of the hierarchy, where spelling is the only difference."""
-    known = hierarchy.labels[0]
-    if set(known) >= {value.strip() for value in others}:
-        return "; they differ by spaces around them"
-    if {label.casefold() for label in known} >= {value.strip().casefold() for value in others}:
-        return "; they differ by capital letters"
-    if {label.lstrip("0") for label in known} >= {value.strip().lstrip("0") for value in others}:
-        return "; they differ by leading zeros"
+    ways: dict[str, Callable[[str], str]] = {
+        "spaces around them": str.strip,
+        "capital letters": lambda text: text.strip().casefold(),
+        "leading zeros": lambda text: text.strip().lstrip("0"),
+    }
+    for difference, same in ways.items():
+        if set(map(same, hierarchy.labels[0])) >= set(map(same, others)):
+            return f"; they differ by {difference}"
     return ""

@@ -1,7 +1,6 @@
 """Coalitions of recipients of delivered copies: each copy on the population of the first, and gates' figures."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +8,12 @@ from numpy.typing import NDArray
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.facts import RiskView, TransparentRisk
 from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.registry import SEQUENTIAL
 from tasks.assessments.sequential.sequential import beliefs
 from tasks.assessments.sequential.sequential import gate_figures as sequential_figures
 from tasks.candidate.coalition import worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
-from tasks.core.fact import Bin
 from tasks.delivery.kept import Kept
 from tasks.delivery.released_file import cells_by_labels, keyed_order
 from tasks.generalization.setting import own_follower
@@ -25,48 +24,36 @@ from tasks.reassessment.scoring import Delivered, Today
 from tasks.reassessment.together import LaidCopy, Together, laid_together
 from tasks.request.model import Measure, Recipient
 
-MEASURED_TOGETHER = (
-    Measure.TRANSPARENT_MAXIMUM,
-    Measure.TRANSPARENT_MEAN,
-    Measure.TRANSPARENT_ATTACKED,
-    Measure.TRANSPARENT_EXPECTED,
-    Measure.PROSECUTOR_MAXIMUM,
-    Measure.PROSECUTOR_MEAN,
-    Measure.JOURNALIST_MAXIMUM,
-    Measure.JOURNALIST_MEAN,
-    Measure.SMALLEST_CLASS,
-    Measure.SEQUENTIAL_MAXIMUM,
-    Measure.SEQUENTIAL_MEAN,
-    Measure.SEQUENTIAL_ATTACKED,
-    Measure.SEQUENTIAL_EXPECTED,
+MEASURED_TOGETHER = frozenset(
+    {
+        Measure.TRANSPARENT_MAXIMUM,
+        Measure.TRANSPARENT_MEAN,
+        Measure.TRANSPARENT_ATTACKED,
+        Measure.TRANSPARENT_EXPECTED,
+        Measure.PROSECUTOR_MAXIMUM,
+        Measure.PROSECUTOR_MEAN,
+        Measure.JOURNALIST_MAXIMUM,
+        Measure.JOURNALIST_MEAN,
+        Measure.SMALLEST_CLASS,
+    }
+    | SEQUENTIAL.gate_measures
 )
 """Measures that follow from the groups alone, so that they can be measured of several copies."""
 
 
-@dataclass(frozen=True)
-class Held:
-    """Knowledge of a holder of several copies."""
-
-    figures: dict[Measure, float]
-    """Figures of the records of the first copy; the worst of those who share them."""
-    together: Together
-    marketer: float
-    """Expected share of records linked rightly, where people of the population are no longer distinguished."""
-    histogram: tuple[Bin, ...]
-    """Records by risk from an intruder who knows the rules."""
-
-
-def held_together(copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient]) -> Held:
-    """The figures of pooled copies, at the groups that are left.
+def held_together(
+    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient]
+) -> tuple[dict[Measure, float], Together]:
+    """Gate figures of the records of the first of some pooled copies, at the groups that are left.
 
     Parameters
     ----------
-    copies : sequence of Copy
+    copies : sequence of LaidCopy
         The one in question first.
     today : Today
         Of the copy in question: population, policy.
     holders : iterable of Recipient
-        Those who share the copies, with their terms; the figures are the worst of them.
+        Those who share the copies, at least one, with their terms; the figures are the worst of them.
 
     Raises
     ------
@@ -77,17 +64,15 @@ def held_together(copies: Sequence[LaidCopy], today: Today, holders: Iterable[Re
     population = today.ground.population
     found = laid_together(copies, population.codes, population.counts, table.listed, table.memory_limit)
     residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
-    all_figures, informed = [], None
+    figures: dict[Measure, float] = {}
     for holder in holders:
         follower = own_follower(today.request, holder, population.total)
         informed = transparent_risk(found.people, found.effective, found.records, follower)
         profile = derive_profile(holder, *_densest(found)).profile
         planned = beliefs(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
-        all_figures.append(_figures(residual, informed) | sequential_figures(planned))
-    if informed is None:
-        raise StageFailed("copies without a holder", expected="at least one", got="none", fix="report this message")
-    figures = worst(all_figures[0], all_figures[1:])
-    return Held({name: figures[name] for name in MEASURED_TOGETHER}, found, residual.marketer, informed.histogram)
+        own = _figures(residual, informed) | sequential_figures(planned)
+        figures = worst(own, [figures] if figures else [])
+    return figures, found
 
 
 def copy_of(delivered: Delivered, ground: Ground, memory_limit: int = 2**30) -> LaidCopy:
@@ -192,5 +177,5 @@ def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
         where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
         expected=f"a population that has {expected}",
         got=got,
-        fix="name a population with the quasi-identifiers of all of them with --population",
+        fix="name a population with the quasi-identifiers of all of them with --under",
     )

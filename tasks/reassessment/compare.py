@@ -9,13 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
-from tasks.decision.gates import judge_gates
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
 from tasks.decision.veil import count, downward, upward
 from tasks.decision.verdict import is_excused
-from tasks.reassessment.record import Again, Cause, CoalitionAgain, GateAgain, RequestFrom
-from tasks.request.model import Measure, Policy, Recipient, ReleaseRequest
+from tasks.reassessment.record import Again, Cause, CoalitionAgain, GateAgain, InputsAgain, Reassessment, RequestFrom
+from tasks.request.model import Policy, Recipient, ReleaseRequest
 
 _AS_KEPT: Mapping[RequestFrom, str] = {
     "kept, none there": "The request is not where it lay",
@@ -65,24 +64,6 @@ def is_open(gate: GateResult) -> bool:
     return gate.passed or is_excused(gate)
 
 
-def judged_alone(
-    policy: Policy, figures: Mapping[Measure, float], conditions: Sequence[GateResult], *, decoyed: bool
-) -> tuple[tuple[GateResult, ...], tuple[str, ...]]:
-    """Gates on figures of the file's bytes alone, and which of them could not be measured.
-
-    Parameters
-    ----------
-    policy : Policy
-    figures : mapping of Measure to float
-    conditions : sequence of GateResult
-        Gates that need no figure.
-    decoyed : bool
-        Whether figures are rounded as those of a copy with decoys.
-    """
-    results = [rounded(gate) if decoyed else gate for gate in judge_gates(policy.gates, figures)]
-    return (*conditions, *results), tuple(gate.id for gate in results if gate.measured is None)
-
-
 def rounded(gate: GateResult) -> GateResult:
     """A gate whose figure reveals nothing of how many of a copy's records are decoys; it stays as open as it is."""
     if gate.measured is None or gate.comparison == "is":
@@ -127,70 +108,60 @@ def _passing(chance: ChanceFact) -> str:
 
 
 def causes(
-    record: DecisionRecord,
+    decided: DecisionRecord,
     *,
     then: ReleaseRequest,
     now: ReleaseRequest,
-    population: tuple[str, int] | None,
-    code: Mapping[str, object],
-    dataset_sha256: str | None,
-    external: tuple[str | None, str | None],
-    origin: RequestFrom,
+    inputs: InputsAgain,
+    people: int | None,
+    data: str,
     further: Sequence[str],
-    in_force: bool,
 ) -> tuple[Cause, ...]:
     """Differences from the time when a release was decided, in words.
 
     Parameters
     ----------
-    record : DecisionRecord
+    decided : DecisionRecord
         Of the release.
     then, now : ReleaseRequest
         The request as it was, and as it is judged today.
-    population : (str, int) or None
-        SHA-256 of today's population, and its people; None where it could not be read.
-    code : mapping
-        The program of today.
-    dataset_sha256 : str or None
-        Of the data in the place of the originals; None where there are none.
-    external : pair of str or None
-        SHA-256 of the external register, then and today; None without one.
-    origin : RequestFrom
-        Where the request of today is from.
+    inputs : InputsAgain
+        Of today.
+    people : int or None
+        People of today's population; None where it could not be read.
+    data : str
+        What has become of the original data, such as "are gone"; empty where they are the same.
     further : sequence of str
         Releases of the same people to the same recipient, or to those who are taken to share with it.
-    in_force : bool
-        Whether the agreement is in force.
     """
-    found: list[Cause] = []
-    if origin in _AS_KEPT:
-        found.append(Cause(kind="request", text=f"{_AS_KEPT[origin]}: what is not named otherwise is that of then."))
-    if population is not None and population[0] != record.population.sha256:
-        found.append(Cause(kind="population", text=_people(record.population.people, population[1])))
+    recipient, population = now.recipients[0], decided.population
+    sequential = None if decided.risk is None else decided.risk.sequential
+    sharing = [one for one, _ in now.sharing(recipient) if one.id != recipient.id]
+    texts: list[tuple[str, str]] = []
+    if inputs.request_from in _AS_KEPT:
+        kept = _AS_KEPT[inputs.request_from]
+        texts.append(("request", f"{kept}: what is not named otherwise is that of then."))
+    if None not in (people, inputs.population_sha256) and inputs.population_sha256 != population.sha256:
+        texts.append(("population", _people(population.people, people or 0)))
     if digest(then.policy) != digest(now.policy):
-        found.append(Cause(kind="policy", text=_policy(then.policy, now.policy)))
-    whom = now.recipients[0]
-    sharing = [one for one, _ in now.sharing(whom) if one.id != whom.id]
-    prices = (_prices(then.recipient(one.id), one, shares=one is not whom) for one in (whom, *sharing))
-    found.extend(Cause(kind="prices", text=text) for text in prices if text)
-    if external[0] != external[1]:
-        found.append(Cause(kind="register", text="The external register is another than when the release was decided."))
-    if code != record.code.model_dump(mode="json"):
-        found.append(Cause(kind="code", text=_code(record.code, code)))
-    if dataset_sha256 != record.dataset.source_sha256:
-        text = "are gone" if dataset_sha256 is None else "have changed"
-        found.append(Cause(kind="data", text=f"The original data {text}: what needs them is not measured."))
-    if not in_force:
-        found.append(Cause(kind="agreement", text=f"The agreement {now.recipients[0].agreement.id} has ended."))
-    found.extend(
-        Cause(kind="further release", text=f"Another release of the same people is out: {release[:12]}.")
-        for release in further
-    )
-    return tuple(found)
+        texts.append(("policy", _policy(then.policy, now.policy)))
+    texts += [
+        ("prices", _prices(then.recipient(one.id), one, shares=one is not recipient)) for one in (recipient, *sharing)
+    ]
+    if inputs.external_sha256 != (None if sequential is None else sequential.external.sha256):
+        texts.append(("register", "The external register is another than when the release was decided."))
+    if inputs.code != decided.code:
+        texts.append(("code", _code(decided.code, inputs.code)))
+    if data:
+        texts.append(("data", f"The original data {data}: what needs them is not measured."))
+    if not inputs.in_force:
+        texts.append(("agreement", f"The agreement {recipient.agreement.id} has ended."))
+    texts += [("further release", f"Another release of the same people is out: {release[:12]}.") for release in further]
+    return tuple(Cause.model_validate({"kind": kind, "text": text}) for kind, text in texts if text)
 
 
-def _code(then: CodeFact, now: Mapping[str, object]) -> str:
-    named, before = f"{now['version']} ({_commit(str(now['commit']))})", f"{then.version} ({_commit(then.commit)})"
+def _code(then: CodeFact, now: CodeFact) -> str:
+    named, before = (f"{code.version} ({_commit(code.commit)})" for code in (now, then))
     if named == before:
         return f"The program, version {named}, rests on other libraries than before."
     return f"The program is another: version {named}, before {before}."
@@ -226,91 +197,68 @@ def _prices(then: Recipient, now: Recipient, *, shares: bool) -> str:
     changed = [
         f"{part}.{name}"
         for part in ("stakes", "agreement", "adversary", "uncertain")
-        for name in sorted(_fields(then, part) | _fields(now, part))
-        if name not in ("id", "expires") and _term(then, part, name) != _term(now, part, name)
+        for before, after in [(_fields(then, part), _fields(now, part))]
+        for name in sorted({*before, *after} - {"id", "expires"})
+        if before.get(name) != after.get(name)
     ]
     whom = f"{now.id}, who has the same representation," if shares else "the recipient"
     return f"Terms of {whom} are others: {', '.join(changed)}." if changed else ""
 
 
-def _fields(recipient: Recipient, part: str) -> set[str]:
+def _fields(recipient: Recipient, part: str) -> dict[str, object]:
     value = getattr(recipient, part)
-    return set() if value is None else set(type(value).model_fields)
+    return {} if value is None else dict(value)
 
 
-def _term(recipient: Recipient, part: str, name: str) -> object:
-    return getattr(getattr(recipient, part), name, None)
-
-
-def reasons(
-    verdict: Again,
-    gates: Sequence[GateAgain],
-    coalitions: Sequence[CoalitionAgain],
-    not_measured: Sequence[str],
-    causes_found: Sequence[Cause],
-    *,
-    records: int | None = None,
-    collected: int | None = None,
-    small_cell: int = 11,
-    chance: str = "",
-) -> tuple[str, ...]:
-    """Why a copy is said to hold or not, a sentence each: the gates that have closed, then what lies behind it.
+def reasons(record: Reassessment) -> tuple[str, ...]:
+    """Why a copy is said to hold or not, a sentence each: the gates that have closed, then the causes.
 
     Parameters
     ----------
-    records, collected : int, optional
-        Rows released, and records that came in: the totals of shares, so that no share reveals a small number of
-        people.
-    chance : str
-        How probable it is that gates pass which depend on uncertain terms, where that is not as it was.
+    record : Reassessment
+        All of it but the reasons.
     """
-    told = [
-        _closed(gate, "", collected if gate.id in OF_ALL_RECORDS else records, small_cell)
-        for gate in gates
-        if gate.open is False
-    ]
-    judged = [one for one in coalitions if one.judged]
+    told = [_closed(record, gate) for gate in record.gates if gate.open is False]
+    judged = [one for one in record.coalitions if one.judged]
     for one in judged:
         number = f"{len(one.releases)} pooled {'release' if len(one.releases) == 1 else 'releases'}"
         who = f" of {number} ({', '.join(one.recipients)})"
-        told += [_closed(gate, who, records, small_cell) for gate in one.gates if gate.open is False]
+        told += [_closed(record, gate, who) for gate in one.gates if gate.open is False]
         if one.cannot:
             told.append(f"Releases to {', '.join(one.recipients)} could not be pooled: {one.cannot}.")
-    told += [f"Not measured: {text}" for text in not_measured]
-    if verdict is Again.HOLDS:
-        changed = sum(gate.figure_changed for gate in gates)
+    told += [f"Not measured: {one.stage}: {one.reason}" for one in record.not_measured]
+    if record.verdict is Again.HOLDS:
+        changed = sum(gate.figure_changed for gate in record.gates)
         told.append(
             "Every gate is open, and every figure is that of the release."
             if not changed
-            else f"Every gate is open; {changed} of {len(gates)} figures are others than when it was released."
+            else f"Every gate is open; {changed} of {len(record.gates)} figures are others than when it was released."
         )
         told += [
             f"They stay open for whoever has what went to {', '.join(one.recipients)}: {len(one.releases)} releases."
             for one in judged
             if one.gates
         ]
-    return (*told, *((chance,) if chance else ()), *(cause.text for cause in causes_found))
+    same = record.uncertainty is not None and record.uncertainty.approved == record.uncertainty_then
+    chance = "" if same else chances(record.uncertainty_then, record.uncertainty)
+    return (*told, *([chance] if chance else []), *(cause.text for cause in record.causes))
 
 
-def _closed(gate: GateAgain, of: str, records: int | None, small_cell: int) -> str:
+def _closed(record: Reassessment, gate: GateAgain, of: str = "") -> str:
     if gate.comparison == "is" or gate.threshold is None:
         return f"{gate.title}{of}: no. {gate.because}".strip()
-    figure, threshold = _written(gate, gate.measured, gate.threshold, records, small_cell)
+    figure, threshold = written(record, gate, gate.measured, gate.threshold)
     sentence = f"{gate.title}{of}: {figure}; {threshold} allowed"
     if gate.threshold_then is None:
         return f"{sentence}; no gate when it was released."
+    before, allowed = written(record, gate, gate.measured_then, gate.threshold_then)
     if gate.threshold != gate.threshold_then:
-        before = _written(gate, gate.measured_then, gate.threshold_then, records, small_cell)
-        return f"{sentence}. When it was released: {before[0]}; {before[1]} allowed."
-    if gate.measured_then is None:
-        return f"{sentence}."
-    before_now = _written(gate, gate.measured_then, gate.threshold, records, small_cell)[0]
-    return f"{sentence}. When it was released: {before_now}."
+        return f"{sentence}. When it was released: {before}; {allowed} allowed."
+    return f"{sentence}." if gate.measured_then is None else f"{sentence}. When it was released: {before}."
 
 
-def _written(
-    gate: GateAgain, measured: float | None, threshold: float, records: int | None, small_cell: int
-) -> tuple[str, str]:
+def written(record: Reassessment, gate: GateAgain, measured: float | None, threshold: float) -> tuple[str, str]:
+    """A figure of a gate and its threshold, as they may be shown."""
     result = GateResult(
         id=gate.id,
         title=gate.title,
@@ -321,4 +269,5 @@ def _written(
         passed=False,
         because="",
     )
-    return write_result(result, records=records, small_cell=small_cell)
+    total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
+    return write_result(result, records=total, small_cell=record.policy.small_cell)

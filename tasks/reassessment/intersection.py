@@ -8,7 +8,6 @@ of all attributes by one contraction of their counts an attribute, as a count cu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +24,15 @@ _MOST_PAIRS = 2 * 10**11
 """Pairs of an intersection and a combination of values past which they are not compared one by one."""
 
 
-@dataclass(frozen=True)
-class Sets:
-    """Sets of values of one attribute."""
-
-    members: Bools
-    """Whether each set holds each value, shape (n_sets, n_values)."""
-
-
 def people_in(
-    sets: Sequence[Sets], chosen: Codes, codes: Codes, people: Floats, memory_limit: int = 2**30
+    sets: Sequence[Bools], chosen: Codes, codes: Codes, people: Floats, memory_limit: int = 2**30
 ) -> NDArray[np.int64]:
     """People whose values lie in a product of sets, one set an attribute.
 
     Parameters
     ----------
-    sets : sequence of Sets
-        Of each attribute.
+    sets : sequence of arrays of shape (n_sets, n_values)
+        Of each attribute, whether each of its sets holds each value.
     chosen : array of shape (n_products, n_attributes)
         Which of the attribute's sets each product has.
     codes : array of shape (n_tuples, n_attributes)
@@ -61,7 +52,7 @@ def people_in(
         If there are too many products and combinations for either way.
     """
     folded, atoms, codes, people = _folded(sets, codes, people)
-    sizes = [max(one.members.shape[0], count) for one, count in zip(folded, atoms, strict=True)]
+    sizes = [max(len(one), count) for one, count in zip(folded, atoms, strict=True)]
     if float(np.prod(np.array(sizes, dtype=np.float64))) * _BYTES * people.shape[1] <= memory_limit:
         found = _contracted(folded, atoms, codes, people)[(*chosen.T,)]
     else:
@@ -87,15 +78,15 @@ def check_room(n_sets: int, n_values: int, memory_limit: int) -> None:
         )
 
 
-def _folded(sets: Sequence[Sets], codes: Codes, people: Floats) -> tuple[list[Sets], list[int], Codes, Floats]:
+def _folded(sets: Sequence[Bools], codes: Codes, people: Floats) -> tuple[list[Bools], list[int], Codes, Floats]:
     """Values folded into atoms, combinations of no set left out, and equal ones added up."""
     folded, atoms = [], []
     codes, inside = codes.copy(), np.ones(len(codes), dtype=np.bool_)
     for axis, one in enumerate(sets):
-        members, atom_of = np.unique(one.members, axis=1, return_inverse=True)
-        inside &= np.asarray(one.members.any(axis=0))[codes[:, axis]]
+        members, atom_of = np.unique(one, axis=1, return_inverse=True)
+        inside &= np.asarray(one.any(axis=0))[codes[:, axis]]
         codes[:, axis] = atom_of.ravel()[codes[:, axis]]
-        folded.append(Sets(members))
+        folded.append(members)
         atoms.append(members.shape[1])
     codes, people = codes[inside], people[inside]
     if len(codes):
@@ -104,17 +95,17 @@ def _folded(sets: Sequence[Sets], codes: Codes, people: Floats) -> tuple[list[Se
     return folded, atoms, codes, people
 
 
-def _contracted(sets: Sequence[Sets], atoms: Sequence[int], codes: Codes, people: Floats) -> Floats:
+def _contracted(sets: Sequence[Bools], atoms: Sequence[int], codes: Codes, people: Floats) -> Floats:
     """People in every product of sets; shape (n_sets of each attribute …, n_kinds)."""
     counts = np.zeros((*atoms, people.shape[1]))
     counts[(*codes.T,)] = people
     for axis, one in enumerate(sets):
-        summed = np.tensordot(one.members.astype(np.float64), counts, axes=([1], [axis]))
+        summed = np.tensordot(one.astype(np.float64), counts, axes=([1], [axis]))
         counts = np.moveaxis(summed, 0, axis)
     return counts
 
 
-def _one_by_one(sets: Sequence[Sets], chosen: Codes, codes: Codes, people: Floats) -> Floats:
+def _one_by_one(sets: Sequence[Bools], chosen: Codes, codes: Codes, people: Floats) -> Floats:
     if len(chosen) * len(codes) > _MOST_PAIRS:
         raise StageFailed(
             "releases cannot be pooled: their cells have too many intersections",
@@ -129,6 +120,6 @@ def _one_by_one(sets: Sequence[Sets], chosen: Codes, codes: Codes, people: Float
         part = chosen[start : start + rows]
         inside = np.ones((len(part), len(codes)), dtype=np.bool_)
         for axis, one in enumerate(sets):
-            inside &= one.members[part[:, axis]][:, codes[:, axis]]
+            inside &= one[part[:, axis]][:, codes[:, axis]]
         found[start : start + rows] = inside @ people
     return found

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import HierarchyError, PopulationError, StageFailed
+from tasks.core.errors import HierarchyError, PopulationError, StageFailed, raised_as
 from tasks.delivery.kept import Kept
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.table import CountIndex
@@ -22,23 +22,13 @@ from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared, Register
 from tasks.microdata.columns import code_columns
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.prepared import read_register
 from tasks.microdata.read import read_population
-from tasks.microdata.register import read_register
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
 
 _MEBIBYTE = 2**20
-
-
-@dataclass(frozen=True)
-class Ruled:
-    """The rule of a release on some combinations of values."""
-
-    own: Codes
-    """Cell that it gives each, in axis positions of today; where it was never applied, the values themselves."""
-    counted: NDArray[np.bool_]
-    """Whether a record of each would have been released, as far as the rule shows."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +71,10 @@ def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
             where=request.population.path,
             expected="a population with the values of the release's hierarchies",
             got="other values alone",
-            fix="name a population of the same people with --population",
+            fix="name a population of the same people with --under",
         )
-    codes = encode(values[known], hierarchies, request.population.path, PopulationError)
+    with raised_as(PopulationError):
+        codes = encode(values[known], hierarchies, request.population.path)
     population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
     return Ground(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
 
@@ -120,17 +111,23 @@ def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None
     )
 
 
-def ruled(kept: Kept, table: CountIndex) -> Ruled:
-    """The rule of a release on the population of today."""
+def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, NDArray[np.bool_]]:
+    """The rule of a release on the population of today.
+
+    Returns
+    -------
+    own : array of shape (n_population_tuples, n_attributes)
+        Cell that it gives each, in axis positions of today; where it was never applied, the values themselves.
+    counted : array of shape (n_population_tuples,)
+        Whether a record of each would have been released, as far as the rule shows.
+    """
     codes = leaves_in(kept, {tree.name: tree.labels[0] for tree in table.hierarchies}, table.population.codes)
     place = found_in(kept, codes)
-    own, there = table.population.codes.copy(), place >= 0
-    rule = rule_of(kept)
-    own[there] = positions_today(kept, table, rule[place[there]])
-    counted = there.copy()
+    own, counted = table.population.codes.copy(), place >= 0
+    own[counted] = positions_today(kept, table, rule_of(kept)[place[counted]])
     if kept.played.counted is not None:
-        counted[there] = kept.played.counted[place[there]]
-    return Ruled(own, counted)
+        counted[counted] = kept.played.counted[place[counted]]
+    return own, counted
 
 
 def rule_of(kept: Kept) -> Codes:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.reassessment.intersection import Bools, Sets, check_room, people_in
+from tasks.reassessment.intersection import Bools, check_room, people_in
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,6 @@ def _matching(
         for column, (number, axis) in enumerate(having):
             known = distinct[:, column] >= 0
             members[known] &= copies[number].members[axis][distinct[known, column], :n_values]
-        sets.append(Sets(members))
+        sets.append(members)
     found: Counts = people_in(sets, chosen, codes, people[:, None].astype(np.float64), memory_limit)[:, 0]
     return found

@@ -1,12 +1,12 @@
-"""An attribute of the microdata: its role, its hierarchy, and what it can give away about a person."""
+"""An attribute of the microdata: its role, its hierarchy, what it can give away about a person, and its masking."""
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tasks.request.part import Part, Probability, RelativePath, Text, all_of, broken_rule
+from tasks.request.part import EachOnce, Part, Probability, RelativePath, Text, all_of, refuse_if
 
 
 class Role(StrEnum):
@@ -27,6 +27,9 @@ class ValueType(StrEnum):
     DATE = "date"
 
 
+NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
+
+
 class IntervalLevels(Part):
     """Levels made of intervals of growing width over whole numbers.
 
@@ -40,27 +43,27 @@ class IntervalLevels(Part):
 
     @model_validator(mode="after")
     def _growing(self) -> Self:
-        if self.maximum <= self.minimum:
-            raise broken_rule(
-                "maximum must be greater than minimum",
-                "maximum",
-                got="a smaller or equal number",
-                fix="correct the bounds",
-            )
-        if self.maximum - self.minimum >= 1_000_000:
-            raise broken_rule(
-                "the domain must hold at most 1,000,000 values",
-                "maximum",
-                got=f"a domain of {self.maximum - self.minimum + 1:,} values",
-                fix="choose narrower bounds, or use a hierarchy file",
-            )
-        if any(later <= earlier for earlier, later in pairwise(self.widths)):
-            raise broken_rule(
-                "each width must be larger than the one before it",
-                "widths",
-                got=_numbers(self.widths),
-                fix="choose widths such as 5, 10, 20",
-            )
+        refuse_if(
+            self.maximum <= self.minimum,
+            "maximum must be greater than minimum",
+            "maximum",
+            got="a smaller or equal number",
+            fix="correct the bounds",
+        )
+        refuse_if(
+            self.maximum - self.minimum >= 1_000_000,
+            "the domain must hold at most 1,000,000 values",
+            "maximum",
+            got=f"a domain of {self.maximum - self.minimum + 1:,} values",
+            fix="choose narrower bounds, or use a hierarchy file",
+        )
+        refuse_if(
+            any(later <= earlier for earlier, later in pairwise(self.widths)),
+            "each width must be larger than the one before it",
+            "widths",
+            got=_numbers(self.widths),
+            fix="choose widths such as 5, 10, 20",
+        )
         return self
 
     @property
@@ -79,13 +82,13 @@ class PrefixLevels(Part):
 
     @model_validator(mode="after")
     def _shrinking(self) -> Self:
-        if any(later >= earlier for earlier, later in pairwise(self.keep)):
-            raise broken_rule(
-                "the kept lengths must shrink from level to level",
-                "keep",
-                got=_numbers(self.keep),
-                fix="choose lengths such as 4, 3, 2",
-            )
+        refuse_if(
+            any(later >= earlier for earlier, later in pairwise(self.keep)),
+            "the kept lengths must shrink from level to level",
+            "keep",
+            got=_numbers(self.keep),
+            fix="choose lengths such as 4, 3, 2",
+        )
         return self
 
 
@@ -114,25 +117,26 @@ class HierarchySource(Part):
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         given = [name for name in ("file", "intervals", "prefixes", "groups") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise broken_rule(
-                "give exactly one of file, intervals, prefixes, groups", got=all_of(given), fix="keep one of them"
-            )
-        if self.prefixes is not None and self.levels_may_cross:
-            raise broken_rule(
-                "levels by prefixes never cross",
-                "levels_may_cross",
-                got="levels_may_cross: true beside prefixes",
-                fix="remove it",
-            )
-        if self.intervals is not None and not self.levels_may_cross and not self.intervals.nested:
-            raise broken_rule(
-                "each width must be a larger multiple of the one before it, unless levels may cross",
-                "intervals",
-                "widths",
-                got=_numbers(self.intervals.widths),
-                fix="choose widths such as 5, 10, 20, or add “levels_may_cross: true” if that is meant",
-            )
+        refuse_if(
+            len(given) != 1,
+            "give exactly one of file, intervals, prefixes, groups",
+            got=all_of(given),
+            fix="keep one of them",
+        )
+        refuse_if(
+            self.prefixes is not None and self.levels_may_cross,
+            "levels by prefixes never cross",
+            "levels_may_cross",
+            got="levels_may_cross: true beside prefixes",
+            fix="remove it",
+        )
+        refuse_if(
+            self.intervals is not None and not self.levels_may_cross and not self.intervals.nested,
+            "each width must be a larger multiple of the one before it, unless levels may cross",
+            "intervals.widths",
+            got=_numbers(self.intervals.widths if self.intervals else ()),
+            fix="choose widths such as 5, 10, 20, or add “levels_may_cross: true” if that is meant",
+        )
         return self
 
 
@@ -183,50 +187,138 @@ class Attribute(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.role is Role.QUASI and self.hierarchy is None:
-            raise broken_rule(
-                "a quasi-identifier needs a hierarchy",
-                got="no hierarchy",
-                fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
-            )
-        if self.role is not Role.QUASI and self.hierarchy is not None:
-            raise broken_rule(
-                "only a quasi-identifier has a hierarchy",
-                "hierarchy",
-                got=f"a hierarchy for the role “{self.role.value}”",
-                fix="remove the hierarchy, or make the attribute a quasi-identifier",
-            )
-        if self.sensitivity is not None and self.role is not Role.SENSITIVE:
-            raise broken_rule(
-                "only a sensitive attribute has sensitivity weights",
-                "sensitivity",
-                got=f"weights for the role “{self.role.value}”",
-                fix="remove the weights, or make the attribute sensitive",
-            )
-        if self.known_probability is not None and self.role is Role.DIRECT:
-            raise broken_rule(
-                "a direct identifier is never released, so its known_probability has no effect",
-                "known_probability",
-                got="a probability",
-                fix="remove it, or correct the role",
-            )
+        refuse_if(
+            self.role is Role.QUASI and self.hierarchy is None,
+            "a quasi-identifier needs a hierarchy",
+            got="no hierarchy",
+            fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
+        )
+        refuse_if(
+            self.role is not Role.QUASI and self.hierarchy is not None,
+            "only a quasi-identifier has a hierarchy",
+            "hierarchy",
+            got=f"a hierarchy for the role “{self.role.value}”",
+            fix="remove the hierarchy, or make the attribute a quasi-identifier",
+        )
+        refuse_if(
+            self.sensitivity is not None and self.role is not Role.SENSITIVE,
+            "only a sensitive attribute has sensitivity weights",
+            "sensitivity",
+            got=f"weights for the role “{self.role.value}”",
+            fix="remove the weights, or make the attribute sensitive",
+        )
+        refuse_if(
+            self.known_probability is not None and self.role is Role.DIRECT,
+            "a direct identifier is never released, so its known_probability has no effect",
+            "known_probability",
+            got="a probability",
+            fix="remove it, or correct the role",
+        )
         weighted = self.sensitivity.values if self.sensitivity is not None else {}
-        if self.allowed_values is not None and not weighted.keys() <= set(self.allowed_values):
-            raise broken_rule(
-                "sensitivity.values names only values of allowed_values",
-                "sensitivity",
-                got="a weight for a value that allowed_values does not list",
-                fix="spell the values as in allowed_values, or add them there",
-            )
-        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
-            raise broken_rule(
-                "minimum must not exceed maximum",
-                "minimum",
-                got="a number greater than maximum",
-                fix="correct the bounds",
-            )
+        refuse_if(
+            self.allowed_values is not None and not weighted.keys() <= set(self.allowed_values),
+            "sensitivity.values names only values of allowed_values",
+            "sensitivity",
+            got="a weight for a value that allowed_values does not list",
+            fix="spell the values as in allowed_values, or add them there",
+        )
+        refuse_if(
+            self.minimum is not None and self.maximum is not None and self.minimum > self.maximum,
+            "minimum must not exceed maximum",
+            "minimum",
+            got="a number greater than maximum",
+            fix="correct the bounds",
+        )
+        refuse_if(
+            self.type not in NUMERIC and (self.minimum is not None or self.maximum is not None),
+            "a minimum or maximum needs a column of numbers",
+            "type",
+            got=f"type: {self.type.value}",
+            fix="set the type integer or number, or remove minimum and maximum",
+        )
+        # Only generalization shortens ZIP codes, so the rule would be silently without effect on any other column.
+        refuse_if(
+            self.safe_harbor is SafeHarborRule.ZIP and self.role in (Role.SENSITIVE, Role.INSENSITIVE),
+            "ZIP codes are a quasi-identifier or a direct identifier, or they would be released as collected",
+            "role",
+            got=f"the role {self.role.value}",
+            fix="make it a quasi-identifier with a hierarchy, or a direct identifier, which is never released",
+        )
         return self
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers))
+
+
+class MaskingName(StrEnum):
+    """How the values of numeric attributes are masked."""
+
+    RANK_SWAPPING = "rank-swapping"
+    BUCKET_SWAPPING = "rank-swapping-p-buckets"
+    DISTRIBUTION_SWAPPING = "rank-swapping-p-distribution"
+    INDIVIDUAL_RANKING = "individual-ranking"
+    MDAV = "mdav"
+    ADDITIVE_NOISE = "additive-noise"
+    CORRELATED_NOISE = "correlated-noise"
+
+
+PARAMETER_OF = {
+    MaskingName.RANK_SWAPPING: "p",
+    MaskingName.BUCKET_SWAPPING: "buckets",
+    MaskingName.DISTRIBUTION_SWAPPING: "p",
+    MaskingName.INDIVIDUAL_RANKING: "k",
+    MaskingName.MDAV: "k",
+    MaskingName.ADDITIVE_NOISE: "noise",
+    MaskingName.CORRELATED_NOISE: "noise",
+}
+"""The one parameter that each method needs."""
+
+
+class Masking(Part):
+    """Some numeric attributes that are masked together before they leave."""
+
+    attributes: Annotated[tuple[Text, ...], EachOnce] = Field(
+        min_length=1, description="Columns of whole or other numbers that are no quasi-identifiers."
+    )
+    method: MaskingName
+    p: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        default=None, description="Percent of the records that a value moves past at most (rank swapping)."
+    )
+    reading: Literal["pair", "skip", "literal"] | None = Field(
+        default=None, description="How the partner of a swap is drawn; “pair” where not given (rank-swapping)."
+    )
+    buckets: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="Buckets that the ranks are divided into (rank-swapping-p-buckets)."
+    )
+    k: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
+        default=None, description="Smallest group that shares a value (individual-ranking, mdav)."
+    )
+    noise: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = Field(
+        default=None, description="Variance of the noise as a share of the attribute's own (noise)."
+    )
+
+    @model_validator(mode="after")
+    def _own_parameter(self) -> Self:
+        needed = PARAMETER_OF[self.method]
+        given = [name for name in ("p", "buckets", "k", "noise") if getattr(self, name) is not None]
+        refuse_if(
+            given != [needed],
+            f"{self.method.value} takes the parameter {needed} and no other",
+            got=all_of(given),
+            fix="give the method its own parameter and remove the others",
+        )
+        refuse_if(
+            self.reading is not None and self.method is not MaskingName.RANK_SWAPPING,
+            "reading is a parameter of rank-swapping alone",
+            "reading",
+            got=f"a reading for {self.method.value}",
+            fix="remove it, or mask by rank-swapping",
+        )
+        return self
+
+    @property
+    def strength(self) -> float:
+        """The value of the method's own parameter."""
+        value = getattr(self, PARAMETER_OF[self.method])
+        return float(value)

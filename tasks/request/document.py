@@ -5,25 +5,15 @@ found here, since it may hold data values.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-import ruamel.yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import (
-    CollectionEndEvent,
-    CollectionStartEvent,
-    DocumentStartEvent,
-    Event,
-    MappingStartEvent,
-    NodeEvent,
-    ScalarEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-)
-from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent, DocumentStartEvent
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -33,9 +23,6 @@ _MAXIMUM_NODES = 200_000
 _MAXIMUM_DEPTH = 32
 _MAXIMUM_DIGITS = 40
 _TAG = "tag:yaml.org,2002:"
-_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-"""Numbers that Python reads as YAML does, and faster."""
-_NUMBERS: dict[str, Callable[[str], float]] = {_TAG + "int": int, _TAG + "float": float}
 _AS_WRITTEN = {_TAG + "str", _TAG + "timestamp"}
 _AS_TYPED = {_TAG + "int", _TAG + "float", _TAG + "bool", _TAG + "null"}
 _OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029\ufeff]")
@@ -49,6 +36,8 @@ _SYNTAX = (
     ("<block end>", "an indentation that fits no line above", "align the line with its neighbours"),
     ("flow sequence", "a “[” that is not closed", "close the bracket and separate items by commas"),
     ("flow mapping", "a “{” that is not closed", "close the brace and separate items by commas"),
+    ("undefined alias", "an alias (*) without its anchor (&)", "define the anchor first, or put the text in quotes"),
+    ("another document", "a second document", "keep one document a file"),
     ("incompatible YAML document", "a version other than YAML 1.2", "remove the %YAML line"),
 )
 
@@ -94,6 +83,10 @@ class Document:
         return self.positions[location]
 
 
+_TOO_DEEP = Mistake(
+    (), "nested too deeply", f"at most {_MAXIMUM_DEPTH} levels", "more levels", "write the request without such nesting"
+)
+_TOO_MANY = Mistake((), "too many values", f"at most {_MAXIMUM_NODES:,}", "more values", "write out fewer aliases (*)")
 NOTHING = Document(None, {}, {}, ())
 """A document without a value."""
 
@@ -127,245 +120,121 @@ def read_document(text: str) -> Document:
     NotYaml
         If the text is not YAML, or is nested or repeated (aliases) past any use in a request.
     """
+    root = _composed(text)
+    if root is None:
+        return NOTHING
+    builder = _Builder()
+    data = builder.build(root, (), root)
+    return Document(data, builder.positions, builder.keys, tuple(builder.mistakes))
+
+
+def _composed(text: str) -> Node | None:
+    """The document by libyaml, which is fast; by ruamel itself where libyaml finds a fault or may differ."""
+    if not _OTHER_BREAKS.search(text):
+        with suppress(YAMLError):
+            return _root(text, pure=False)
     try:
-        root = _parsed(text)
+        return _root(text, pure=True)
     except MarkedYAMLError as error:
-        raise NotYaml(_syntax_mistake(error)) from None
+        message, mark = f"{error.problem} {error.context}", error.problem_mark
+        got, fix = next(
+            ((got, fix) for sign, got, fix in _SYNTAX if sign in message),
+            ("text that YAML does not allow there", "compare the line and those above it with an example request"),
+        )
+        position = None if mark is None else (mark.line + 1, mark.column + 1)
+        raise NotYaml(Mistake((), "not a YAML document", "well-formed YAML", got, fix, position)) from None
     except YAMLError:
         raise NotYaml(
             Mistake((), "not a YAML document", "printable text", "a control character", "remove it")
         ) from None
-    if root is None:
-        return NOTHING
-    builder = _Builder()
-    data = builder.build(root, (), root.event)
-    return Document(data, builder.positions, builder.keys, tuple(builder.mistakes))
 
 
-@dataclass
-class _Node:
-    """A value of the document; the same for an alias and its anchor."""
-
-    event: ScalarEvent | CollectionStartEvent
-    parts: list["_Node"] = field(default_factory=list)
-    """Items of a list, keys and values of a mapping."""
-
-
-def _parsed(text: str) -> _Node | None:
-    """The document by libyaml, which is fast; by ruamel itself where libyaml finds a fault or may differ."""
-    by_libyaml = getattr(ruamel.yaml, "CParser", None)
-    if by_libyaml is not None and not _OTHER_BREAKS.search(text):
-        try:
-            return _root(_until_end(by_libyaml(text).get_event))
-        except YAMLError:
-            pass
-    return _root(YAML(typ="safe", pure=True).parse(text))
-
-
-def _until_end(next_event: Callable[[], Event]) -> Iterator[Event]:
-    while not isinstance(event := next_event(), StreamEndEvent):
-        yield event
-
-
-def _root(events: Iterable[Event]) -> _Node | None:
-    """The only value of a stream of events; None where it has none."""
-    root = None
-    anchors: dict[str, _Node] = {}
-    around: list[_Node] = []
-    for count, event in enumerate(events):
-        if isinstance(event, CollectionEndEvent):
-            around.pop()
-        elif isinstance(event, DocumentStartEvent):
-            if root is not None:
-                raise _not_yaml(event, "a second document", "keep one document a file")
-            if event.version is not None and tuple(event.version) < (1, 2):
-                raise NotYaml(
-                    Mistake((), "wrong version of YAML", "YAML 1.2", "a %YAML line with 1.1", "remove the %YAML line")
-                )
-        elif isinstance(event, NodeEvent):
-            node = _node(event, anchors)
-            if around:
-                around[-1].parts.append(node)
-            else:
-                root = node
-            if isinstance(event, CollectionStartEvent):
-                around.append(node)
-        if len(around) > _MAXIMUM_DEPTH + 1:
-            raise _too_deep()
+def _root(text: str, *, pure: bool) -> Node | None:
+    """The only value of a document; composed only where its nesting and size are known to be small."""
+    depth = 0
+    for count, event in enumerate(YAML(typ="safe", pure=pure).parse(text)):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > _MAXIMUM_DEPTH + 1:
+            raise NotYaml(_TOO_DEEP)
         if count > 3 * _MAXIMUM_NODES:
-            raise _too_many()
+            raise NotYaml(_TOO_MANY)
+        if isinstance(event, DocumentStartEvent) and event.version and tuple(event.version) < (1, 2):
+            raise NotYaml(
+                Mistake((), "wrong version of YAML", "YAML 1.2", "a %YAML line with 1.1", "remove the %YAML line")
+            )
+    root: Node | None = YAML(typ="safe", pure=pure).compose(text)
     return root
 
 
-def _node(event: NodeEvent, anchors: dict[str, _Node]) -> _Node:
-    if isinstance(event, ScalarEvent | CollectionStartEvent):
-        node = _Node(event)
-        if event.anchor is not None:
-            anchors[event.anchor] = node
-        return node
-    if event.anchor not in anchors:
-        fix = "define the anchor first, or put the text in quotes"
-        raise _not_yaml(event, "an alias (*) without its anchor (&)", fix)
-    return anchors[event.anchor]
-
-
-def _not_yaml(event: Event, got: str, fix: str) -> NotYaml:
-    return NotYaml(Mistake((), "not a YAML document", "well-formed YAML", got, fix, _position(event)))
-
-
-def _syntax_mistake(error: MarkedYAMLError) -> Mistake:
-    message = f"{error.problem} {error.context}"
-    got, fix = next(
-        ((got, fix) for sign, got, fix in _SYNTAX if sign in message),
-        ("text that YAML does not allow there", "compare the line and those above it with an example request"),
-    )
-    mark = error.problem_mark
-    position = None if mark is None else (mark.line + 1, mark.column + 1)
-    return Mistake((), "not a YAML document", "well-formed YAML", got, fix, position)
-
-
-def _too_deep() -> NotYaml:
-    return NotYaml(
-        Mistake(
-            (),
-            "nested too deeply",
-            f"at most {_MAXIMUM_DEPTH} levels",
-            "more levels",
-            "write the request without such nesting",
-        )
-    )
-
-
-def _too_many() -> NotYaml:
-    return NotYaml(
-        Mistake((), "too many values", f"at most {_MAXIMUM_NODES:,}", "more values", "write out fewer aliases (*)")
-    )
-
-
-@dataclass
 class _Builder:
     """Turns nodes into plain values, an alias into a copy of what it stands for."""
 
-    positions: dict[Location, Position] = field(default_factory=dict)
-    keys: dict[Location, Position] = field(default_factory=dict)
-    mistakes: list[Mistake] = field(default_factory=list)
-    nodes: int = 0
-    yaml: YAML = field(default_factory=lambda: YAML(typ="safe", pure=True))
+    def __init__(self) -> None:
+        self.positions: dict[Location, Position] = {}
+        self.keys: dict[Location, Position] = {}
+        self.mistakes: list[Mistake] = []
+        self._construct = YAML(typ="safe", pure=True).constructor.construct_object
 
-    def __post_init__(self) -> None:
-        self.patterns: Mapping[str, list[tuple[str, re.Pattern[str]]]] = self.yaml.resolver.versioned_resolver
-        """Tags that YAML 1.2 gives to scalars without quotes, by first character."""
-
-    def build(self, node: _Node, location: Location, key: Event) -> Any:
+    def build(self, node: Node, location: Location, key: Node) -> Any:
         """The value of a node; an item of a list is its own key."""
-        event = node.event
-        self.nodes += 1
-        if self.nodes > _MAXIMUM_NODES:
-            raise _too_many()
+        if len(self.positions) >= _MAXIMUM_NODES:
+            raise NotYaml(_TOO_MANY)
         if len(location) > _MAXIMUM_DEPTH:
-            raise _too_deep()
-        written = isinstance(event, ScalarEvent) and (event.value or event.style)
+            raise NotYaml(_TOO_DEEP)
+        written = isinstance(node, ScalarNode) and (node.value or node.style)
         self.keys[location] = _position(key)
-        self.positions[location] = _position(event if written else key)
-        if isinstance(event, ScalarEvent):
-            return self._scalar(event, location)
-        if isinstance(event, MappingStartEvent) and event.tag in (None, "!", _TAG + "map"):
-            return self._mapping(node, location)
-        if isinstance(event, SequenceStartEvent) and event.tag in (None, "!", _TAG + "seq"):
-            return [self.build(item, (*location, index), item.event) for index, item in enumerate(node.parts)]
-        return self._refuse_tag(event, location)
-
-    def _mapping(self, node: _Node, location: Location) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
-            name = self._key(key.event, location, result)
-            if name is not None:
-                result[name] = self.build(value, (*location, name), key.event)
-        return result
-
-    def _key(self, key: Event, location: Location, result: Mapping[str, Any]) -> str | None:
-        """The text of a key that can be used; else None, and its mistake is noted."""
-        tag = self._tag(key) if isinstance(key, ScalarEvent) else ""
-        if tag == _TAG + "merge":
-            self._note(
-                key,
-                location,
-                what="a merge key",
-                expected="YAML 1.2, which has none",
-                got="<<",
-                fix="write the keys out, or take an alias for the whole part",
-            )
-        elif not isinstance(key, ScalarEvent) or tag not in _AS_WRITTEN:
-            self._note(
-                key,
-                location,
-                what="a key that is not text",
-                expected="text",
-                got="a number, true or false, nothing, a list or a mapping",
-                fix="put the key in quotes",
-            )
-        elif key.value in result:
-            self._note(
-                key,
-                (*location, key.value),
-                what="a key that occurs twice",
-                expected="each key once",
-                got="the key again",
-                fix="keep one of them",
-            )
-        elif self._is_text(key, location):
-            return str(key.value)
-        return None
-
-    def _tag(self, event: ScalarEvent) -> str:
-        if event.tag not in (None, "!"):
-            return str(event.tag)
-        patterns = self.patterns.get(event.value[:1], ()) if event.implicit[0] else ()
-        return next((tag for tag, pattern in patterns if pattern.match(event.value)), _TAG + "str")
-
-    def _scalar(self, event: ScalarEvent, location: Location) -> Any:
-        tag = self._tag(event)
-        if tag in _AS_WRITTEN:
-            return event.value if self._is_text(event, location) else None
-        if tag not in _AS_TYPED:
-            return self._refuse_tag(event, location)
-        if len(event.value) <= _MAXIMUM_DIGITS:
-            try:
-                if tag in _NUMBERS and _DECIMAL.fullmatch(event.value):
-                    return _NUMBERS[tag](event.value)
-                return self.yaml.constructor.construct_object(ScalarNode(tag, event.value))
-            except (ValueError, KeyError, YAMLError):
-                pass
+        self.positions[location] = _position(node if written else key)
+        if isinstance(node, MappingNode) and node.tag == _TAG + "map":
+            result: dict[str, Any] = {}
+            for name, value in node.value:
+                if self._is_key(name, location, result):
+                    result[name.value] = self.build(value, (*location, name.value), name)
+            return result
+        if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
+            return [self.build(item, (*location, index), item) for index, item in enumerate(node.value)]
+        if node.tag in _AS_WRITTEN:
+            return node.value if self._is_text(node, location) else None
+        if node.tag not in _AS_TYPED:
+            return self._note(node, location, "a tag", "plain YAML", "a value with “!”", "remove the tag")
+        try:
+            if len(node.value) <= _MAXIMUM_DIGITS:
+                return self._construct(node)
+        except (ValueError, KeyError, YAMLError):
+            pass
+        got = "a number that is too long or malformed"
         return self._note(
-            event,
-            location,
-            what="not a readable number",
-            expected="a number of ordinary length",
-            got="a number that is too long or malformed",
-            fix="write it in plain digits",
+            node, location, "not a readable number", "a number of ordinary length", got, "write it in plain digits"
         )
 
-    def _is_text(self, event: ScalarEvent, location: Location) -> bool:
+    def _is_key(self, key: Node, location: Location, result: Mapping[str, Any]) -> bool:
+        """Whether a key can be used; else its mistake is noted."""
+        if key.tag == _TAG + "merge":
+            fix = "write the keys out, or take an alias for the whole part"
+            self._note(key, location, "a merge key", "YAML 1.2, which has none", "<<", fix)
+        elif key.tag not in _AS_WRITTEN:
+            got = "a number, true or false, nothing, a list or a mapping"
+            self._note(key, location, "a key that is not text", "text", got, "put the key in quotes")
+        elif key.value in result:
+            place = (*location, key.value)
+            self._note(key, place, "a key that occurs twice", "each key once", "the key again", "keep one of them")
+        else:
+            return self._is_text(key, location)
+        return False
+
+    def _is_text(self, node: Node, location: Location) -> bool:
         try:
-            event.value.encode()
+            node.value.encode()
         except UnicodeEncodeError:
-            self._note(
-                event,
-                location,
-                what="not valid Unicode",
-                expected="whole characters",
-                got="half of a surrogate pair",
-                fix="correct the escape",
-            )
+            got = "half of a surrogate pair"
+            self._note(node, location, "not valid Unicode", "whole characters", got, "correct the escape")
             return False
         return True
 
-    def _refuse_tag(self, event: Event, location: Location) -> None:
-        self._note(event, location, what="a tag", expected="plain YAML", got="a value with “!”", fix="remove the tag")
+    def _note(  # noqa: PLR0917
+        self, node: Node, location: Location, what: str, expected: str, got: str, fix: str
+    ) -> None:
+        self.mistakes.append(Mistake(location, what, expected, got, fix, _position(node)))
 
-    def _note(self, event: Event, location: Location, *, what: str, expected: str, got: str, fix: str) -> None:
-        self.mistakes.append(Mistake(location, what, expected, got, fix, _position(event)))
 
-
-def _position(event: Event) -> Position:
-    return event.start_mark.line + 1, event.start_mark.column + 1
+def _position(node: Node) -> Position:
+    return node.start_mark.line + 1, node.start_mark.column + 1

@@ -9,20 +9,21 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
 from tasks.request.attribute import (
+    PARAMETER_OF,
     Attribute,
     GroupLevels,
     HierarchySource,
     IntervalLevels,
+    Masking,
+    MaskingName,
     PrefixLevels,
     Role,
     SafeHarborRule,
     Sensitivity,
     ValueType,
 )
-from tasks.request.masking import PARAMETER_OF, Masking, MaskingName
 from tasks.request.part import (
     Cost,
     Identifier,
@@ -35,6 +36,7 @@ from tasks.request.part import (
     Text,
     broken_rule,
     first_repeated,
+    refuse_if,
 )
 from tasks.request.policy import (
     DEFAULT_GATES,
@@ -198,13 +200,13 @@ class ReleaseRequest(Part):
         self._check_recipients()
         self._check_attributes()
         self._check_gates()
-        if self.supersedes and self.continues and self.supersedes != self.continues:
-            raise broken_rule(
-                "a request that continues a version supersedes that version, and no other release",
-                "supersedes",
-                got="the id of a different release",
-                fix="remove “supersedes”; to supersede a different release, make a request without “continues”",
-            )
+        refuse_if(
+            self.supersedes and self.continues and self.supersedes != self.continues,
+            "a request that continues a version supersedes that version, and no other release",
+            "supersedes",
+            got="the id of a different release",
+            fix="remove “supersedes”; to supersede a different release, make a request without “continues”",
+        )
         self._check_masking()
         self._check_columns()
         self._check_k_anonymity()
@@ -217,171 +219,153 @@ class ReleaseRequest(Part):
 
     def _check_recipients(self) -> None:
         again = first_repeated(recipient.id for recipient in self.recipients)
-        if again is not None:
-            raise broken_rule(
-                "two recipients never have the same id",
-                "recipients",
-                again,
-                "id",
-                got=f"“{self.recipients[again].id}” again",
-                fix="give every recipient an id of its own",
-            )
+        refuse_if(
+            again is not None,
+            "two recipients never have the same id",
+            f"recipients.{again}.id",
+            got=f"“{self.recipients[again or 0].id}” again",
+            fix="give every recipient an id of its own",
+        )
 
     def _check_attributes(self) -> None:
         record_id = self.attributes.get(self.dataset.record_id)
-        if record_id is None or record_id.role is not Role.DIRECT:
-            unnamed = "a name that is not among the attributes"
-            raise broken_rule(
-                "dataset.record_id must name an attribute with the role “direct identifier”",
-                "dataset",
-                "record_id",
-                got=unnamed if record_id is None else f"the role “{record_id.role.value}”",
-                fix="name the column that numbers the records and give it that role",
-            )
-        if not self.quasi_identifiers:
-            raise broken_rule(
-                "at least one attribute must be a quasi-identifier",
-                "attributes",
-                got="none",
-                fix="give the role to the attributes that a recipient could know about a person, with hierarchies",
-            )
+        refuse_if(
+            record_id is None or record_id.role is not Role.DIRECT,
+            "dataset.record_id must name an attribute with the role “direct identifier”",
+            "dataset.record_id",
+            got=f"the role “{record_id.role.value}”" if record_id else "a name that is not among the attributes",
+            fix="name the column that numbers the records and give it that role",
+        )
+        refuse_if(
+            not self.quasi_identifiers,
+            "at least one attribute must be a quasi-identifier",
+            "attributes",
+            got="none",
+            fix="give the role to the attributes that a recipient could know about a person, with hierarchies",
+        )
 
     def _check_gates(self) -> None:
         gated = {gate.measure for gate in self.policy.gates}
         combined = any(measure.value.startswith("combined.") for measure in gated)
-        if combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)):
-            raise broken_rule(
-                "a gate on a combined.* measure needs a sensitive attribute with a weight above 0",
-                "policy",
-                "gates",
-                got="no such attribute",
-                fix="give the attributes that disclose something private the role “sensitive”, or remove the gate",
-            )
-        certain = [place for place, recipient in enumerate(self.recipients) if recipient.uncertain is None]
-        if Measure.PASSING_PROBABILITY in gated and certain:
-            raise broken_rule(
+        refuse_if(
+            combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)),
+            "a gate on a combined.* measure needs a sensitive attribute with a weight above 0",
+            "policy.gates",
+            got="no such attribute",
+            fix="give the attributes that disclose something private the role “sensitive”, or remove the gate",
+        )
+        for place, recipient in enumerate(self.recipients):
+            refuse_if(
+                Measure.PASSING_PROBABILITY in gated and recipient.uncertain is None,
                 "a gate on uncertain.passing_probability needs uncertain terms of every recipient",
-                "recipients",
-                certain[0],
-                "uncertain",
+                f"recipients.{place}.uncertain",
                 got="none",
                 fix="declare under “uncertain” what is known of the recipient's terms, or remove the gate",
             )
 
     def _check_masking(self) -> None:
         places = [
-            (name, ("masking", number, "attributes", place))
+            (name, f"masking.{number}.attributes.{place}")
             for number, masking in enumerate(self.masking)
             for place, name in enumerate(masking.attributes)
         ]
-        for name, place in places:
+        again = first_repeated(name for name, _ in places)
+        for number, (name, place) in enumerate(places):
             attribute = self.attributes.get(name)
             if attribute is None:
                 raise broken_rule(
                     "masking names attributes of the request",
-                    *place,
+                    place,
                     got="a name that is not among the attributes",
                     fix="spell the column as under attributes",
                 )
-            if attribute.type not in (ValueType.INTEGER, ValueType.NUMBER):
-                raise broken_rule(
-                    "masking changes numbers, so it takes attributes of type integer or number",
-                    *place,
-                    got=f"a column of type {attribute.type.value}",
-                    fix="declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy "
-                    "instead",
-                )
-            if attribute.role in (Role.DIRECT, Role.QUASI):
-                raise broken_rule(
-                    "masking takes sensitive or insensitive attributes",
-                    *place,
-                    got=f"a column with the role “{attribute.role.value}”",
-                    fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
-                )
-        again = first_repeated(name for name, _ in places)
-        if again is not None:
-            raise broken_rule(
+            refuse_if(
+                attribute.type not in (ValueType.INTEGER, ValueType.NUMBER),
+                "masking changes numbers, so it takes attributes of type integer or number",
+                place,
+                got=f"a column of type {attribute.type.value}",
+                fix="declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy instead",
+            )
+            refuse_if(
+                attribute.role in (Role.DIRECT, Role.QUASI),
+                "masking takes sensitive or insensitive attributes",
+                place,
+                got=f"a column with the role “{attribute.role.value}”",
+                fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
+            )
+            refuse_if(
+                number == again,
                 "an attribute is masked by one method at most",
-                *places[again][1],
+                place,
                 got="a column twice",
                 fix="name it in one place",
             )
 
     def _check_columns(self) -> None:
-        policy, outbound = self.policy, set(self.outbound)
-        withheld = [place for place, name in enumerate(policy.linkage.known or ()) if name not in outbound]
-        if withheld:
-            raise broken_rule(
+        outbound = set(self.outbound)
+        for place, name in enumerate(self.policy.linkage.known or ()):
+            refuse_if(
+                name not in outbound,
                 "policy.linkage.known names columns that are released",
-                "policy",
-                "linkage",
-                "known",
-                withheld[0],
+                f"policy.linkage.known.{place}",
                 got="a name that is not among the columns that are released",
                 fix="name quasi-identifiers, sensitive or insensitive attributes",
             )
-        if policy.utility.target is not None and policy.utility.target not in outbound:
-            raise broken_rule(
-                "policy.utility.target names a column that is released",
-                "policy",
-                "utility",
-                "target",
-                got="a name that is not among the columns that are released",
-                fix="name a quasi-identifier, a sensitive or an insensitive attribute",
-            )
+        refuse_if(
+            self.policy.utility.target not in {None, *outbound},
+            "policy.utility.target names a column that is released",
+            "policy.utility.target",
+            got="a name that is not among the columns that are released",
+            fix="name a quasi-identifier, a sensitive or an insensitive attribute",
+        )
 
     def _check_k_anonymity(self) -> None:
         terms = self.policy.generalization.k_anonymity
         if terms is None:
-            if any(self.method_for(recipient) is Method.K_ANONYMITY for recipient in self.recipients):
-                raise broken_rule(
-                    "the method k-anonymity needs policy.generalization.k_anonymity",
-                    "policy",
-                    got="a recipient whose method is k-anonymity, without its terms",
-                    fix="add “k_anonymity: {k: 5}” under policy.generalization",
-                )
+            refuse_if(
+                any(self.method_for(recipient) is Method.K_ANONYMITY for recipient in self.recipients),
+                "the method k-anonymity needs policy.generalization.k_anonymity",
+                "policy",
+                got="a recipient whose method is k-anonymity, without its terms",
+                fix="add “k_anonymity: {k: 5}” under policy.generalization",
+            )
             return
         allowed = set(self.outbound) - set(self.quasi_identifiers)
         for kind, place, demand in terms.of_attributes:
-            if demand.attribute not in allowed:
-                raise _refused(
-                    "diversity and closeness are of columns that are released as they are, not of quasi-identifiers",
-                    "k_anonymity",
-                    kind,
-                    place,
-                    "attribute",
-                    got="a column that is not sensitive or insensitive",
-                    fix="name a sensitive or insensitive attribute of the request",
-                )
+            _refuse_if(
+                demand.attribute not in allowed,
+                "diversity and closeness are of columns that are released as they are, not of quasi-identifiers",
+                f"k_anonymity.{kind}.{place}.attribute",
+                got="a column that is not sensitive or insensitive",
+                fix="name a sensitive or insensitive attribute of the request",
+            )
 
     def _check_budget(self) -> None:
         budget = self.policy.generalization.budget
         if budget is None:
             return
         methods = {self.method_for(recipient) for recipient in self.recipients}
-        if not methods <= BUDGETED:
-            raise _refused(
-                "a budget is of the per-record methods and the partitions",
-                "budget",
-                got="a recipient with a different method",
-                fix="give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
-            )
-        if budget.least_records is not None and not methods <= PARTITIONS:
-            raise _refused(
-                "budget.least_records is of the partitions",
-                "budget",
-                "least_records",
-                got="a recipient with a strategy for each record",
-                fix="give each recipient a partition, or remove the limit",
-            )
-        if not set(budget.utility_floor) <= set(self.quasi_identifiers):
-            raise _refused(
-                "budget.utility_floor names quasi-identifiers",
-                "budget",
-                "utility_floor",
-                got="an attribute that is not a quasi-identifier",
-                fix="name quasi-identifiers of the request",
-            )
+        _refuse_if(
+            not methods <= BUDGETED,
+            "a budget is of the per-record methods and the partitions",
+            "budget",
+            got="a recipient with a different method",
+            fix="give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
+        )
+        _refuse_if(
+            budget.least_records is not None and not methods <= PARTITIONS,
+            "budget.least_records is of the partitions",
+            "budget.least_records",
+            got="a recipient with a strategy for each record",
+            fix="give each recipient a partition, or remove the limit",
+        )
+        _refuse_if(
+            not set(budget.utility_floor) <= set(self.quasi_identifiers),
+            "budget.utility_floor names quasi-identifiers",
+            "budget.utility_floor",
+            got="an attribute that is not a quasi-identifier",
+            fix="name quasi-identifiers of the request",
+        )
 
     def _check_crossing(self) -> None:
         sources = (attribute.hierarchy for attribute in self.attributes.values())
@@ -389,88 +373,85 @@ class ReleaseRequest(Part):
             return
         tree = "or make the hierarchy a tree and remove levels_may_cross"
         for name in ("k_anonymity", "budget", "collusion"):
-            if getattr(self.policy.generalization, name) is not None:
-                raise _refused(
-                    "where levels may cross there is no k_anonymity, no budget and no collusion",
-                    name,
-                    got=f"{name} beside a hierarchy with levels_may_cross",
-                    fix=f"remove it, {tree}",
-                )
-        decoyed = [place for place, recipient in enumerate(self.recipients) if recipient.decoys]
-        if self.continues or decoyed:
-            raise broken_rule(
-                "where levels may cross there are no decoys",
-                *(("recipients", decoyed[0], "decoys") if decoyed else ("continues",)),
-                got="decoys beside a hierarchy with levels_may_cross",
-                fix=f"remove them, {tree}",
+            _refuse_if(
+                getattr(self.policy.generalization, name) is not None,
+                "where levels may cross there is no k_anonymity, no budget and no collusion",
+                name,
+                got=f"{name} beside a hierarchy with levels_may_cross",
+                fix=f"remove it, {tree}",
             )
+        decoyed = [f"recipients.{place}.decoys" for place, recipient in enumerate(self.recipients) if recipient.decoys]
+        refuse_if(
+            self.continues or decoyed,
+            "where levels may cross there are no decoys",
+            next(iter(decoyed), "continues"),
+            got="decoys beside a hierarchy with levels_may_cross",
+            fix=f"remove them, {tree}",
+        )
 
     def _check_shared(self) -> None:
         sharing = self.policy.generalization.shared
         if sharing is None:
             return
         named = sharing.recipients if isinstance(sharing.recipients, tuple) else tuple(sharing.types or ())
-        if not set(named) <= {recipient.id for recipient in self.recipients}:
-            raise _refused(
-                "policy.generalization.shared names recipients of the request",
-                "shared",
-                got="an id that is not among them",
-                fix="spell the ids as under recipients",
-            )
-        if len({self.method_for(recipient) for recipient in self.recipients if self.sharing(recipient)}) > 1:
-            raise _refused(
-                "recipients who share a representation have one method",
-                "shared",
-                got="recipients with different methods",
-                fix="give them one method, or leave some out",
-            )
+        _refuse_if(
+            not set(named) <= {recipient.id for recipient in self.recipients},
+            "policy.generalization.shared names recipients of the request",
+            "shared",
+            got="an id that is not among them",
+            fix="spell the ids as under recipients",
+        )
+        _refuse_if(
+            len({self.method_for(recipient) for recipient in self.recipients if self.sharing(recipient)}) > 1,
+            "recipients who share a representation have one method",
+            "shared",
+            got="recipients with different methods",
+            fix="give them one method, or leave some out",
+        )
 
     def _check_collusion(self) -> None:
         terms = self.policy.generalization.collusion
         if terms is None:
             return
-        if terms.recipients != "all" and not set(terms.recipients) <= {recipient.id for recipient in self.recipients}:
-            raise _refused(
-                "policy.generalization.collusion names recipients of the request",
-                "collusion",
-                got="an id that is not among them",
-                fix="spell the ids as under recipients",
-            )
+        _refuse_if(
+            terms.recipients != "all" and not set(terms.recipients) <= {recipient.id for recipient in self.recipients},
+            "policy.generalization.collusion names recipients of the request",
+            "collusion",
+            got="an id that is not among them",
+            fix="spell the ids as under recipients",
+        )
         members = {one.id: one for members in map(self.coalitions, self.recipients) for who in members for one in who}
-        if any(self.method_for(one) is Method.SAFE_HARBOR for one in members.values()):
-            raise _refused(
-                "recipients who may pool copies have a method other than Safe Harbor",
-                "collusion",
-                got="a recipient with the method safe-harbor",
-                fix="give that recipient a different method, or leave it out",
-            )
-        if members and any(gate.measure in OF_ONE_COPY for gate in self.policy.gates):
-            raise broken_rule(
-                "under collusion every gate is on a measure of pooled copies",
-                "policy",
-                "gates",
-                got="a gate on linkage other than by masked numbers, which is measured on one copy alone",
-                fix="remove the gate, or give the recipients one representation (shared)",
-            )
+        _refuse_if(
+            any(self.method_for(one) is Method.SAFE_HARBOR for one in members.values()),
+            "recipients who may pool copies have a method other than Safe Harbor",
+            "collusion",
+            got="a recipient with the method safe-harbor",
+            fix="give that recipient a different method, or leave it out",
+        )
+        refuse_if(
+            members and any(gate.measure in OF_ONE_COPY for gate in self.policy.gates),
+            "under collusion every gate is on a measure of pooled copies",
+            "policy.gates",
+            got="a gate on linkage other than by masked numbers, which is measured on one copy alone",
+            fix="remove the gate, or give the recipients one representation (shared)",
+        )
 
     def _check_files(self) -> None:
         data = PurePosixPath(self.dataset.path)
-        if data == PurePosixPath(self.population.path):
-            raise broken_rule(
-                "dataset and population must be different files",
-                "population",
-                "path",
-                got="one file for both",
-                fix="name the table of population counts",
-            )
-        if self.external_data and data == PurePosixPath(self.external_data.path):
-            raise broken_rule(
-                "dataset and external_data must be different files",
-                "external_data",
-                "path",
-                got="one file for both",
-                fix="name the register's table of counts",
-            )
+        refuse_if(
+            data == PurePosixPath(self.population.path),
+            "dataset and population must be different files",
+            "population.path",
+            got="one file for both",
+            fix="name the table of population counts",
+        )
+        refuse_if(
+            self.external_data and data == PurePosixPath(self.external_data.path),
+            "dataset and external_data must be different files",
+            "external_data.path",
+            got="one file for both",
+            fix="name the register's table of counts",
+        )
 
     def coalitions(self, recipient: Recipient) -> tuple[tuple[Recipient, ...], ...]:
         """Sets of recipients, this one among them, who may pool their copies, each in the order of the request."""
@@ -537,6 +518,6 @@ class ReleaseRequest(Part):
         return recipient.delivery_format or self.delivery_format
 
 
-def _refused(expected: str, *at: str | int, got: str, fix: str) -> PydanticCustomError:
-    """Error of a rule on the policy's generalization; its place is below that part."""
-    return broken_rule(expected, "policy", "generalization", *at, got=got, fix=fix)
+def _refuse_if(broken: object, expected: str, at: str, *, got: str, fix: str) -> None:
+    """Refuse a broken rule on the policy's generalization; its place is below that part."""
+    refuse_if(broken, expected, f"policy.generalization.{at}", got=got, fix=fix)

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 IDENTIFIER = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -29,19 +29,26 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, ser_json_inf_nan="strings")
 
 
-def broken_rule(expected: str, *at: str | int, got: str, fix: str) -> PydanticCustomError:
+def broken_rule(expected: str, at: str = "", *, got: str, fix: str) -> PydanticCustomError:
     """Error for a validator to raise where values do not fit each other or a rule that no type states.
 
     Parameters
     ----------
     expected : str
         The rule.
-    *at : str or int
-        Keys and positions of the mistake, below the part that is validated.
+    at : str
+        Keys and positions of the mistake, below the part that is validated, with dots between them.
     got, fix : str
         What the document has there, and what its author can do; without values from the data's domain.
     """
-    return PydanticCustomError(BROKEN_RULE, "{expected}", dict[str, Any](expected=expected, at=at, got=got, fix=fix))
+    steps = tuple(int(step) if step.isdigit() else step for step in at.split(".") if step)
+    return PydanticCustomError(BROKEN_RULE, "{expected}", dict[str, Any](expected=expected, at=steps, got=got, fix=fix))
+
+
+def refuse_if(broken: object, expected: str, at: str = "", *, got: str, fix: str) -> None:
+    """Raise the error of a broken rule; see ``broken_rule``."""
+    if broken:
+        raise broken_rule(expected, at, got=got, fix=fix)
 
 
 def first_repeated(items: Iterable[Hashable]) -> int | None:
@@ -56,6 +63,15 @@ def first_repeated(items: Iterable[Hashable]) -> int | None:
             return position
         seen.add(item)
     return None
+
+
+def _each_once(items: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    refuse_if(len(set(items)) < len(items), "each is named once", got="one of them twice", fix="remove the repetition")
+    return items
+
+
+EachOnce = AfterValidator(_each_once)
+"""Refuses a list that repeats an item."""
 
 
 def all_of(names: list[str]) -> str:

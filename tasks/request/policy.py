@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from tasks.core.people import person_key
 from tasks.request.part import (
     Cost,
+    EachOnce,
     Identifier,
     OpenProbability,
     Part,
@@ -16,8 +17,8 @@ from tasks.request.part import (
     Probability,
     Text,
     all_of,
-    broken_rule,
     first_repeated,
+    refuse_if,
 )
 from tasks.request.recipient import Method
 
@@ -42,19 +43,19 @@ class Diversity(SensitiveTerm):
 
     @model_validator(mode="after")
     def _parameters(self) -> Self:
-        if (self.c is not None) is not (self.kind == "recursive"):
-            raise broken_rule(
-                "recursive diversity takes c, the others do not",
-                got="no c" if self.c is None else f"c for {self.kind} diversity",
-                fix="give c to recursive diversity, and to no other",
-            )
-        if self.kind != "entropy" and self.l != int(self.l):
-            raise broken_rule(
-                "l is a whole number, except for entropy diversity",
-                "l",
-                got=f"the number {self.l}",
-                fix="round it up, or ask for entropy",
-            )
+        refuse_if(
+            (self.c is not None) is not (self.kind == "recursive"),
+            "recursive diversity takes c, the others do not",
+            got="no c" if self.c is None else f"c for {self.kind} diversity",
+            fix="give c to recursive diversity, and to no other",
+        )
+        refuse_if(
+            self.kind != "entropy" and self.l != int(self.l),
+            "l is a whole number, except for entropy diversity",
+            "l",
+            got=f"the number {self.l}",
+            fix="round it up, or ask for entropy",
+        )
         return self
 
 
@@ -83,67 +84,48 @@ class KAnonymity(Part):
     @property
     def of_attributes(self) -> tuple[tuple[str, int, SensitiveTerm], ...]:
         """Demands on the values of attributes: the field, the place in it, and the demand."""
-        lists = {name: getattr(self, name) for name in type(self).model_fields}
-        return tuple(
-            (name, place, one) for name, value in lists.items() if isinstance(value, tuple) for place, one in enumerate(value)
-        )
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        lists = {name: value for name, value in values.items() if isinstance(value, tuple)}
+        return tuple((name, place, one) for name, value in lists.items() for place, one in enumerate(value))
 
 
 class SharedRepresentation(Part):
     """Recipients for whom one representation is chosen: all of some, or one of several types."""
 
-    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=20)] | Literal["all"] | None = Field(
-        default=None, description="Ids of recipients who all get the representation, or all of the request."
-    )
+    recipients: (
+        Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=20), EachOnce] | Literal["all"] | None
+    ) = Field(default=None, description="Ids of recipients who all get the representation, or all of the request.")
     types: Annotated[dict[Identifier, OpenProbability], Field(min_length=2, max_length=20)] | None = Field(
         default=None, description="Ids of recipients of whom exactly one gets it, with the probability of each."
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if (self.recipients is None) is (self.types is None):
-            raise broken_rule(
-                "policy.generalization.shared takes recipients or types",
-                got="neither" if self.recipients is None else "both",
-                fix="name the recipients who all receive the representation, or the types of whom one does",
-            )
-        if isinstance(self.recipients, tuple) and first_repeated(self.recipients) is not None:
-            raise broken_rule(
-                "policy.generalization.shared names each recipient once",
-                "recipients",
-                got="one id twice",
-                fix="name each recipient once",
-            )
-        if self.types is not None and abs(sum(self.types.values()) - 1) > _SUM:
-            raise broken_rule(
-                "policy.generalization.shared.types are probabilities that sum to 1",
-                "types",
-                got=f"a sum of {sum(self.types.values()):g}",
-                fix="give each type its probability, so that they sum to 1",
-            )
+        refuse_if(
+            (self.recipients is None) is (self.types is None),
+            "policy.generalization.shared takes recipients or types",
+            got="neither" if self.recipients is None else "both",
+            fix="name the recipients who all receive the representation, or the types of whom one does",
+        )
+        refuse_if(
+            self.types is not None and abs(sum(self.types.values()) - 1) > _SUM,
+            "policy.generalization.shared.types are probabilities that sum to 1",
+            "types",
+            got=f"a sum of {sum((self.types or {}).values()):g}",
+            fix="give each type its probability, so that they sum to 1",
+        )
         return self
 
 
 class CollusionPolicy(Part):
     """Recipients who may pool their copies, so that gates judge what a coalition of them sees as well."""
 
-    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2)] | Literal["all"] = Field(
+    recipients: Annotated[tuple[Identifier, ...], Field(min_length=2), EachOnce] | Literal["all"] = Field(
         description="Ids of recipients who may pool their copies, or all of the request."
     )
     who: Literal["everybody", "each pair"] = Field(
         default="everybody", description="Coalitions that are judged: all of them together, or each pair."
     )
-
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
-        if isinstance(self.recipients, tuple) and len(set(self.recipients)) < len(self.recipients):
-            raise broken_rule(
-                "policy.generalization.collusion names each recipient once",
-                "recipients",
-                got="one id twice",
-                fix="name each recipient once",
-            )
-        return self
 
 
 class BudgetPolicy(Part):
@@ -169,10 +151,12 @@ class BudgetPolicy(Part):
 
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
-        if all(getattr(self, name) in (None, {}) for name in type(self).model_fields):
-            raise broken_rule(
-                "policy.generalization.budget has a limit", got="none", fix="name a limit, or remove the budget"
-            )
+        refuse_if(
+            all(getattr(self, name) in (None, {}) for name in type(self).model_fields),
+            "policy.generalization.budget has a limit",
+            got="none",
+            fix="name a limit, or remove the budget",
+        )
         return self
 
 
@@ -214,53 +198,45 @@ class GeneralizationPolicy(Part):
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
 
     @model_validator(mode="after")
-    def _budget_is_the_last_word(self) -> Self:
-        if self.budget is None:
-            return self
-        if self.k_anonymity is not None:
-            raise broken_rule(
-                "a budget and k_anonymity exclude each other",
-                "budget",
-                got="both",
-                fix="remove one; a partition's budget can have least_records and least_people",
-            )
-        kept = self.budget.suppression is not None or self.budget.utility_floor
-        if kept and self.minimum_class_size > 1:
-            raise broken_rule(
-                "minimum_class_size would leave out more than the budget does",
-                "minimum_class_size",
-                got="more than 1, beside a limit on suppression or utility",
-                fix="remove minimum_class_size, or use a partition with budget.least_records",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _own_copies(self) -> Self:
-        if self.collusion is not None and self.shared is not None:
-            raise broken_rule(
-                "collusion and a shared representation exclude each other",
-                "collusion",
-                got="both",
-                fix="remove one of them; recipients of one shared representation learn nothing by pooling it",
-            )
-        if self.collusion is not None and self.budget is not None:
-            raise broken_rule(
-                "collusion and a budget exclude each other",
-                "collusion",
-                got="both",
-                fix="remove one of them; a budget limits a copy that nobody pools with others",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _belief_of_a_planner(self) -> Self:
-        if self.adversary_belief is not None and self.adversary == "one-shot":
-            raise broken_rule(
-                "adversary_belief is of the sequential adversary",
-                "adversary_belief",
-                got="a belief of an adversary who makes one attempt",
-                fix="set adversary: sequential, or remove the belief",
-            )
+    def _compatible(self) -> Self:
+        limits = self.budget
+        refuse_if(
+            limits is not None and self.k_anonymity is not None,
+            "a budget and k_anonymity exclude each other",
+            "budget",
+            got="both",
+            fix="remove one; a partition's budget can have least_records and least_people",
+        )
+        refuse_if(
+            self.minimum_class_size > 1
+            and limits is not None
+            and (limits.suppression is not None or limits.utility_floor),
+            "minimum_class_size would leave out more than the budget does",
+            "minimum_class_size",
+            got="more than 1, beside a limit on suppression or utility",
+            fix="remove minimum_class_size, or use a partition with budget.least_records",
+        )
+        refuse_if(
+            self.collusion is not None and self.shared is not None,
+            "collusion and a shared representation exclude each other",
+            "collusion",
+            got="both",
+            fix="remove one of them; recipients of one shared representation learn nothing by pooling it",
+        )
+        refuse_if(
+            self.collusion is not None and limits is not None,
+            "collusion and a budget exclude each other",
+            "collusion",
+            got="both",
+            fix="remove one of them; a budget limits a copy that nobody pools with others",
+        )
+        refuse_if(
+            self.adversary_belief is not None and self.adversary == "one-shot",
+            "adversary_belief is of the sequential adversary",
+            "adversary_belief",
+            got="a belief of an adversary who makes one attempt",
+            fix="set adversary: sequential, or remove the belief",
+        )
         return self
 
 
@@ -329,25 +305,22 @@ class Gate(Part):
     def _one_sided(self) -> Self:
         side = "at_least" if self.measure in LARGER_IS_BETTER else "at_most"
         given = [name for name in ("at_most", "at_least") if getattr(self, name) is not None]
-        if given != [side]:
-            raise broken_rule(
-                f"{self.measure.value} takes {side} and only that",
-                got=all_of(given) if given else "neither at_most nor at_least",
-                fix="set “at_least” where more is better, as for a class size or kept information; “at_most” for every "
-                "risk",
-            )
-        if self.measure in _SHARES and not 0 <= self.threshold <= 1:
-            limits = "must lie between 0 and 1"
-        elif self.measure not in _SHARES and self.measure is not Measure.PUBLISHER_PAYOFF and self.threshold < 0:
-            limits = "must not be negative"
-        else:
-            return self
-        raise broken_rule(
-            f"the threshold of {self.measure.value} {limits}",
+        refuse_if(
+            given != [side],
+            f"{self.measure.value} takes {side} and only that",
+            got=all_of(given) if given else "neither at_most nor at_least",
+            fix="set “at_least” where more is better, as for a class size or kept information; “at_most” for every "
+            "risk",
+        )
+        share, money = self.measure in _SHARES, self.measure is Measure.PUBLISHER_PAYOFF
+        refuse_if(
+            (self.threshold < 0 and not money) or (self.threshold > 1 and share),
+            f"the threshold of {self.measure.value} must {'lie between 0 and 1' if share else 'not be negative'}",
             side,
             got=f"the number {self.threshold:g}",
             fix="correct the threshold; a risk or share of 9 % is written 0.09",
         )
+        return self
 
     @property
     def threshold(self) -> float:
@@ -497,19 +470,19 @@ class ReviewPolicy(Part):
     @model_validator(mode="after")
     def _named_once(self) -> Self:
         for names in (self.reviewers, self.officers):
-            if len({person_key(name) for name in names}) != len(names):
-                raise broken_rule(
-                    "policy.review does not name one person twice",
-                    got="two names that differ in case or spaces at most",
-                    fix="name each person once",
-                )
-        if self.overridable and not self.officers:
-            raise broken_rule(
-                "gates that may be overridden need an officer who answers for it",
-                "officers",
-                got="none",
-                fix="name an officer, or remove “overridable”",
+            refuse_if(
+                len({person_key(name) for name in names}) != len(names),
+                "policy.review does not name one person twice",
+                got="two names that differ in case or spaces at most",
+                fix="name each person once",
             )
+        refuse_if(
+            self.overridable and not self.officers,
+            "gates that may be overridden need an officer who answers for it",
+            "officers",
+            got="none",
+            fix="name an officer, or remove “overridable”",
+        )
         return self
 
 
@@ -522,21 +495,10 @@ class ReassessmentPolicy(Part):
     colluding: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2, description="Number of recipients of one source whose copies are combined; 1 for none."
     )
-    together: tuple[Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=10)], ...] = Field(
+    together: tuple[Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=10), EachOnce], ...] = Field(
         default=(),
         description="Recipients who are assumed to share their copies, so that gates apply to them together.",
     )
-
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
-        if any(len(set(members)) < len(members) for members in self.together):
-            raise broken_rule(
-                "each set of policy.reassessment.together names a recipient once",
-                "together",
-                got="one id twice in a set",
-                fix="name each recipient of a set once",
-            )
-        return self
 
 
 class PenaltyGrid(Part):
@@ -553,13 +515,13 @@ class PenaltyGrid(Part):
     def _ascending(self) -> Self:
         for name in ("penalties", "detections"):
             values = getattr(self, name)
-            if any(left >= right for left, right in pairwise(values)):
-                raise broken_rule(
-                    f"{name} ascend, each value once",
-                    name,
-                    got="a value that is not above the one before it",
-                    fix="give each value once, the smallest first",
-                )
+            refuse_if(
+                any(left >= right for left, right in pairwise(values)),
+                f"{name} ascend, each value once",
+                name,
+                got="a value that is not above the one before it",
+                fix="give each value once, the smallest first",
+            )
         return self
 
 
@@ -612,42 +574,34 @@ class Policy(Part):
     def _one_gate_a_measure(self) -> Self:
         measures = [gate.measure for gate in self.gates]
         again = first_repeated(measures)
-        if again is not None:
-            raise broken_rule(
-                "each measure has one gate",
-                "gates",
-                again,
-                "measure",
-                got=f"{measures[again].value} again",
-                fix="keep one gate for the measure",
-            )
-        if not any(measure.value.startswith("transparent.") for measure in measures):
-            raise broken_rule(
-                "at least one gate must be on a transparent.* measure, the risk from an informed recipient",
-                "gates",
-                got="gates on other measures only",
-                fix=f"add a gate for {Measure.TRANSPARENT_MAXIMUM.value}, such as at_most: 0.09",
-            )
-        if not set(self.review.overridable) <= set(measures):
-            raise broken_rule(
-                "policy.review.overridable names gates of the policy",
-                "review",
-                "overridable",
-                got="a measure without a gate",
-                fix="name measures of gates under policy.gates, or add the gate",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _few_games_within_a_budget(self) -> Self:
+        refuse_if(
+            again is not None,
+            "each measure has one gate",
+            f"gates.{again}.measure",
+            got=f"{measures[again or 0].value} again",
+            fix="keep one gate for the measure",
+        )
+        refuse_if(
+            not any(measure.value.startswith("transparent.") for measure in measures),
+            "at least one gate must be on a transparent.* measure, the risk from an informed recipient",
+            "gates",
+            got="gates on other measures only",
+            fix=f"add a gate for {Measure.TRANSPARENT_MAXIMUM.value}, such as at_most: 0.09",
+        )
+        refuse_if(
+            not set(self.review.overridable) <= set(measures),
+            "policy.review.overridable names gates of the policy",
+            "review.overridable",
+            got="a measure without a gate",
+            fix="name measures of gates under policy.gates, or add the gate",
+        )
         grid = self.sensitivity.penalties
         pairs = 0 if grid is None else len(grid.penalties) * len(grid.detections)
-        if self.generalization.budget is not None and pairs > _PAIRS_UNDER_BUDGET:
-            raise broken_rule(
-                "within a budget a map of penalties has at most nine pairs",
-                "sensitivity",
-                "penalties",
-                got=f"{pairs} pairs",
-                fix="name fewer penalties or detections, as 3 and 3, or remove the budget",
-            )
+        refuse_if(
+            self.generalization.budget is not None and pairs > _PAIRS_UNDER_BUDGET,
+            "within a budget a map of penalties has at most nine pairs",
+            "sensitivity.penalties",
+            got=f"{pairs} pairs",
+            fix="name fewer penalties or detections, as 3 and 3, or remove the budget",
+        )
         return self

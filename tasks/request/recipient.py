@@ -6,7 +6,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.request.part import Cost, Identifier, Money, OpenProbability, Part, Text, all_of, broken_rule, first_repeated
+from tasks.request.part import (
+    Cost,
+    EachOnce,
+    Identifier,
+    Money,
+    OpenProbability,
+    Part,
+    Text,
+    all_of,
+    first_repeated,
+    refuse_if,
+)
 from tasks.request.public_key import PublicKey
 
 
@@ -27,12 +38,12 @@ class Agreement(Part):
 
     @model_validator(mode="after")
     def _penalty_with_detection(self) -> Self:
-        if (self.penalty is None) is not (self.detection_rate is None):
-            raise broken_rule(
-                "penalty and detection_rate go together: one deters nobody without the other",
-                got="only the penalty" if self.detection_rate is None else "only the detection_rate",
-                fix="give both, or leave out both where the agreement names no penalty",
-            )
+        refuse_if(
+            (self.penalty is None) is not (self.detection_rate is None),
+            "penalty and detection_rate go together: one deters nobody without the other",
+            got="only the penalty" if self.detection_rate is None else "only the detection_rate",
+            fix="give both, or leave out both where the agreement names no penalty",
+        )
         return self
 
 
@@ -107,30 +118,31 @@ class UncertainTerm(Part):
     @model_validator(mode="after")
     def _of_its_kind(self) -> Self:
         given = {name for name in set().union(*_PARAMETERS.values()) if getattr(self, name) is not None}
-        if given != _PARAMETERS[self.kind]:
-            raise broken_rule(
-                "an uncertain term has the parameters of its kind",
-                got=all_of(sorted(given)),
-                fix="give low and high, and the kind's other parameters: mode; mean and deviation; for points, values "
-                "and weights",
-            )
+        refuse_if(
+            given != _PARAMETERS[self.kind],
+            "an uncertain term has the parameters of its kind",
+            got=all_of(sorted(given)),
+            fix="give low and high, and the kind's other parameters: mode; mean and deviation; for points, values "
+            "and weights",
+        )
         if self.values is not None and self.weights is not None:
-            if len(self.values) != len(self.weights) or first_repeated(self.values) is not None:
-                raise broken_rule(
-                    "points have each value once, and a weight for each",
-                    "weights",
-                    got=f"{len(self.weights)} weights for {len(set(self.values))} different values",
-                    fix="give each value once and its weight at the same position",
-                )
-        elif not self.ends[0] < self.ends[1]:
-            raise broken_rule(
+            refuse_if(
+                len(self.values) != len(self.weights) or first_repeated(self.values) is not None,
+                "points have each value once, and a weight for each",
+                "weights",
+                got=f"{len(self.weights)} weights for {len(set(self.values))} different values",
+                fix="give each value once and its weight at the same position",
+            )
+        else:
+            refuse_if(
+                not self.ends[0] < self.ends[1],
                 "low of an uncertain term is below its high",
                 "low",
                 got="a low that is not below its high",
                 fix="correct the ends",
             )
-        elif self.mode is not None and not self.ends[0] <= self.mode <= self.ends[1]:
-            raise broken_rule(
+            refuse_if(
+                self.mode is not None and not self.ends[0] <= self.mode <= self.ends[1],
                 "mode of an uncertain term lies from low to high",
                 "mode",
                 got="a mode outside the ends",
@@ -177,17 +189,18 @@ class UncertainTerms(Part):
 
     @model_validator(mode="after")
     def _within_range(self) -> Self:
-        if not self.given:
-            raise broken_rule("uncertain names at least one term", got="none", fix="name a term, or remove “uncertain”")
+        refuse_if(
+            not self.given, "uncertain names at least one term", got="none", fix="name a term, or remove “uncertain”"
+        )
         for name, term in self.given.items():
-            if not _within_range(name, term):
-                raise broken_rule(
-                    "an uncertain term stays within the range of the term",
-                    name,
-                    got="an end outside its range",
-                    fix="keep prior and detection between 0 and 1, both excluded, penalty and costs of planning from "
-                    "0, the slope of detection from -700 to 700, all other terms above 0",
-                )
+            refuse_if(
+                not _within_range(name, term),
+                "an uncertain term stays within the range of the term",
+                name,
+                got="an end outside its range",
+                fix="keep prior and detection between 0 and 1, both excluded, penalty and costs of planning from "
+                "0, the slope of detection from -700 to 700, all other terms above 0",
+            )
         return self
 
 
@@ -215,13 +228,13 @@ class DecoyTerms(Part):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.minimum_risk_factor > self.maximum_risk_factor:
-            raise broken_rule(
-                "minimum_risk_factor must not exceed maximum_risk_factor",
-                "minimum_risk_factor",
-                got="a number greater than maximum_risk_factor",
-                fix="correct the range of risk factors",
-            )
+        refuse_if(
+            self.minimum_risk_factor > self.maximum_risk_factor,
+            "minimum_risk_factor must not exceed maximum_risk_factor",
+            "minimum_risk_factor",
+            got="a number greater than maximum_risk_factor",
+            fix="correct the range of risk factors",
+        )
         return self
 
 
@@ -266,34 +279,21 @@ class Recipient(Part):
     delivery_format: DeliveryFormat | None = Field(
         default=None, description="Form of this recipient's file, in place of the request's."
     )
-    encrypt_to: tuple[PublicKey, ...] = Field(
+    encrypt_to: Annotated[tuple[PublicKey, ...], EachOnce] = Field(
         default=(), min_length=1, description="Public keys; the holder of any one of them can read the file."
     )
 
     @model_validator(mode="after")
-    def _each_key_once(self) -> Self:
-        if len(set(self.encrypt_to)) < len(self.encrypt_to):
-            raise broken_rule(
-                "encrypt_to names each key once", "encrypt_to", got="a key twice", fix="remove the repetition"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _detected_penalty(self) -> Self:
+    def _deterrence(self) -> Self:
         terms = self.adversary
         declared = terms is not None and terms.penalty is not None and terms.detection_intercept is None
-        if declared and self.agreement.detection_rate is None:
-            raise broken_rule(
-                "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate",
-                "adversary",
-                "penalty",
-                got="a penalty that is never due",
-                fix="give adversary.detection_intercept, or penalty and detection_rate in the agreement",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _uncertain_deterrence(self) -> Self:
+        refuse_if(
+            declared and self.agreement.detection_rate is None,
+            "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate",
+            "adversary.penalty",
+            got="a penalty that is never due",
+            fix="give adversary.detection_intercept, or penalty and detection_rate in the agreement",
+        )
         if self.uncertain is None:
             return self
         terms, given = self.adversary or AdversaryTerms(), self.uncertain.given
@@ -303,11 +303,11 @@ class Recipient(Part):
         alone = ("penalty" in given and not detected and "detection" not in given) or (
             detection and not penalty and "penalty" not in given
         )
-        if alone:
-            raise broken_rule(
-                "an uncertain penalty needs detection, and an uncertain detection a penalty",
-                "uncertain",
-                got="one of them alone",
-                fix="declare the other in the agreement, or make it uncertain too",
-            )
+        refuse_if(
+            alone,
+            "an uncertain penalty needs detection, and an uncertain detection a penalty",
+            "uncertain",
+            got="one of them alone",
+            fix="declare the other in the agreement, or make it uncertain too",
+        )
         return self

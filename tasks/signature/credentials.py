@@ -5,7 +5,7 @@ is encrypted; it is never quoted, and nothing of a key is.
 """
 
 import hashlib
-import stat
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tasks.core.errors import BadInput, ParameterError, WorkspaceError
+from tasks.core.files import check_private
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
 Ask = Callable[[], str]
@@ -31,6 +32,7 @@ Ask = Callable[[], str]
 
 SMALLEST_RSA_BITS = 2048
 _LONGEST_SHOWN = 200
+_PRIVATE = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,11 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
     WorkspaceError
         If it cannot be read, other users may read it, the passphrase is wrong, or it lacks a key or its certificate.
     """
-    content = _private(path)
+    content = _content(path, "the private key")
+    check_private(path)
     found = _loaded_pkcs12(content, None) or _loaded_pkcs12(content, ask().encode())
     if found is None:
-        raise WorkspaceError(
-            "the PKCS #12 file cannot be opened",
-            where=str(path),
-            expected="a PKCS #12 file (.p12, .pfx) and its passphrase",
-            got="a different passphrase, a different kind of file, or damage",
-            fix="check the passphrase; restore the file from your backup",
-        )
+        raise _cannot_be_opened("PKCS #12 file", path, "a PKCS #12 file (.p12, .pfx) and its passphrase")
     if found.key is None or found.cert is None:
         raise WorkspaceError(
             "the PKCS #12 file does not hold what a signature needs",
@@ -90,17 +87,14 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
     return Credentials(_supported(found.key, path), found.cert.certificate, chain)
 
 
-def read_pem(key_file: Path, certificate_file: Path, chain_files: Sequence[Path], ask: Ask) -> Credentials:
-    """Read a private key, its certificate, and the certificates above it.
+def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
+    """Read a private key, its certificate, and the certificates above it, from PEM files.
 
     Parameters
     ----------
-    key_file : Path
-        The private key: PKCS #8 or the older forms of PEM, encrypted or not.
-    certificate_file : Path
-        The certificate of the key; further ones in the file are taken for the chain.
-    chain_files : sequence of Path
-        Certificates above it.
+    files : sequence of Path
+        One of them holds the private key: PKCS #8 or the older forms of PEM, encrypted or not. Of the certificates, the
+        one that belongs to the key is the signer's; the others are taken for the chain.
     ask : callable
 
     Raises
@@ -108,23 +102,37 @@ def read_pem(key_file: Path, certificate_file: Path, chain_files: Sequence[Path]
     WorkspaceError
         If a file cannot be read as such, other users may read the key, or the passphrase is wrong.
     """
-    content = _private(key_file)
+    contents = {path: _content(path, "a PEM file") for path in files}
+    keys = [(path, found[0]) for path, content in contents.items() if (found := _PRIVATE.search(content))]
+    if len(keys) != 1:
+        raise WorkspaceError(
+            "the files do not hold one private key",
+            where=", ".join(map(str, files)),
+            expected="one private key in PEM; a PKCS #12 file goes with --pkcs12",
+            got=f"{len(keys)}",
+            fix="name the file of the key",
+        )
+    (place, block), *_ = keys
+    check_private(place)
     try:
         try:
-            key = load_pem_private_key(content, None)
+            loaded = load_pem_private_key(block, None)
         except TypeError:  # encrypted
-            key = load_pem_private_key(content, ask().encode())
+            loaded = load_pem_private_key(block, ask().encode())
     except (TypeError, ValueError, UnsupportedAlgorithm):
+        raise _cannot_be_opened("private key", place, "a private key in PEM, and its passphrase") from None
+    key = _supported(loaded, place)
+    certificates = [one for path in files if b"BEGIN CERT" in contents[path] for one in read_certificates(path)]
+    own = [one for one in certificates if _public(one) == _public(key)]
+    if not own:
         raise WorkspaceError(
-            "the private key cannot be opened",
-            where=str(key_file),
-            expected="a private key in PEM, and its passphrase where it is encrypted",
-            got="a different passphrase, a different kind of file, or damage",
-            fix="check the passphrase; a PKCS #12 file goes with --pkcs12",
-        ) from None
-    certificate, *further = read_certificates(certificate_file)
-    above = [one for path in chain_files for one in read_certificates(path)]
-    return Credentials(_supported(key, key_file), certificate, (*further, *above))
+            "the files hold no certificate of the key",
+            where=", ".join(map(str, files)),
+            expected="the certificate of this key in PEM",
+            got="certificates of different keys" if certificates else "no certificate",
+            fix="name the file of the certificate",
+        )
+    return Credentials(key, own[0], tuple(one for one in certificates if one != own[0]))
 
 
 def read_certificates(path: Path) -> list[x509.Certificate]:
@@ -218,15 +226,19 @@ def _supported(key: object, path: Path) -> PrivateKey:
     )
 
 
-def _private(path: Path) -> bytes:
-    return _content(path, "the private key", private=True)
+def _cannot_be_opened(what: str, path: Path, expected: str) -> WorkspaceError:
+    return WorkspaceError(
+        f"the {what} cannot be opened",
+        where=str(path),
+        expected=expected,
+        got="a different passphrase, a different kind of file, or damage",
+        fix="check the passphrase; restore the file from your backup",
+    )
 
 
-def _content(path: Path, what: str, *, private: bool = False) -> bytes:
+def _content(path: Path, what: str) -> bytes:
     try:
-        with path.open("rb") as stream:
-            mode = stat.S_IMODE(path.stat().st_mode)
-            content = stream.read()
+        return path.read_bytes()
     except OSError as error:
         raise WorkspaceError(
             f"{what} cannot be read",
@@ -235,15 +247,6 @@ def _content(path: Path, what: str, *, private: bool = False) -> bytes:
             got=error.strerror or "the system refused",
             fix="check the path and its permissions",
         ) from None
-    if private and mode & 0o077:
-        raise WorkspaceError(
-            "other users may read the private key",
-            where=str(path),
-            expected="permissions 0600",
-            got=f"{mode:04o}",
-            fix="set its permissions to 0600; if somebody may have read it, have the certificate revoked",
-        )
-    return content
 
 
 def all_certificates(paths: Iterable[Path]) -> tuple[x509.Certificate, ...]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from asn1crypto import parser
 from cryptography import x509
@@ -23,7 +24,6 @@ from pyhanko.sign.validation.status import PdfSignatureStatus
 from pyhanko_certvalidator import ValidationContext
 
 from tasks.ledger.entry import Head
-from tasks.signature.attachment import attached
 from tasks.signature.credentials import fingerprint, holder, printed
 from tasks.signature.findings import Inspection, Signatory, SignatureFinding
 from tasks.signature.library import asn1_certificate
@@ -177,3 +177,29 @@ def _signatory(signature: EmbeddedPdfSignature) -> Signatory:
 def _head(signature: EmbeddedPdfSignature) -> Head | None:
     found = _HEAD.search(str(signature.sig_object.get("/Reason", "")))
     return Head(int(found[1]), found[2]) if found else None
+
+
+RECORD_NAME = "decision.json"
+
+
+def attached(catalog: Any) -> bytes | None:
+    """The bytes of the one ``decision.json`` among a document's associated files.
+
+    Parameters
+    ----------
+    catalog : pyHanko dictionary
+        The document's catalog, in the revision that is asked about.
+
+    Returns
+    -------
+    bytes or None
+        None where there is none, there are several, or it cannot be read.
+    """
+    try:
+        files = [file.get_object() for file in catalog["/AF"]] if "/AF" in catalog else []
+        found = [file["/EF"]["/F"].data for file in files if str(file["/UF"]) == RECORD_NAME]
+    except MemoryError:
+        raise
+    except Exception:  # of a document that is anybody's
+        return None
+    return bytes(found[0]) if len(found) == 1 else None

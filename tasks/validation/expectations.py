@@ -67,9 +67,19 @@ class Evaluator:
         if self._batches is None:
             self._library = _import_library()
             self._batches = _batches(self._library)
+        suite = self._library.ExpectationSuite(
+            "release",
+            expectations=[
+                getattr(self._library.expectations, check.type)(
+                    **check.arguments,
+                    **({"column": check.field} if check.field else {}),
+                    **({"mostly": check.mostly} if check.mostly < 1 else {}),
+                    meta={"check": check.id},
+                )
+                for check in checks
+            ],
+        )
         batch = self._batches.get_batch({"dataframe": table})
-        expectations = [_expectation(self._library, check) for check in checks]
-        suite = self._library.ExpectationSuite("release", expectations=expectations)
         return list(batch.validate(suite, result_format="BOOLEAN_ONLY").results)
 
 
@@ -91,15 +101,6 @@ def _batches(gx: Any) -> Any:
     )
     asset = context.data_sources.add_pandas("releasegate").add_dataframe_asset("table")
     return asset.add_batch_definition_whole_dataframe("whole")
-
-
-def _expectation(gx: Any, check: Check) -> Any:
-    arguments = dict(check.arguments)
-    if check.field:
-        arguments["column"] = check.field
-    if check.mostly < 1:
-        arguments["mostly"] = check.mostly
-    return getattr(gx.expectations, check.type)(**arguments, meta={"check": check.id})
 
 
 def _verdicts(results: Sequence[Any], checks: Sequence[Check]) -> dict[str, bool]:

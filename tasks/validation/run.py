@@ -1,19 +1,39 @@
-"""Validation of a file's content against its request: the suite is run and its results reduced to counts."""
+"""Validation of a file's content against its request: the suite is run and its results reduced to what may be kept.
+
+Counts go into the decision record. Positions are for the data steward who mends the file; they are returned apart, and
+belong neither in the record nor in a report.
+"""
 
 import traceback
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
+from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.expectations import Evaluator
-from tasks.validation.locate import failing
-from tasks.validation.projection import CheckResult, ValidationOutcome, first_positions, project
-from tasks.validation.suite import Check, Observation, Plan, Table, derive
-from tasks.validation.tables import ColumnTables
+from tasks.validation.suite import Check, Observation, Table, derive
+from tasks.validation.tables import ColumnTables, matches
+
+MOST_POSITIONS = 100
+"""Positions kept for each check."""
+
+Positions = tuple[int, ...]
+"""The first of the records that fail a check, counted from 0."""
+
+
+@dataclass(frozen=True)
+class ValidationOutcome:
+    """Results of validation: a fact for the record, and places for the steward alone."""
+
+    fact: ValidationFact
+    positions: dict[str, Positions]
+    """By the id of each check that failed."""
 
 
 def validate(
@@ -40,21 +60,17 @@ def validate(
 
     Raises
     ------
-    RequestError
-        If the request asks for a check that its own declarations make impossible.
     StageFailed
         If a check could not be evaluated, or its verdict and its count contradict each other.
 
     Notes
     -----
     Columns are taken one at a time, so that memory grows by one column's distinct values. Whether a check passed is
-    Great Expectations' word; which records fail it is found by ``tasks.validation.locate`` where it did not pass or
-    tolerates a share of failures. Unconfirmed, ``tasks.validation.locate`` alone decides.
+    Great Expectations' word; which records fail it is found by ``tasks.validation.run`` where it did not pass or
+    tolerates a share of failures. Unconfirmed, ``tasks.validation.run`` alone decides.
     """
-    plan = derive(request)
-    _check_input(frame, request, covered)
     try:
-        return _validate(frame, request, covered, plan, Evaluator() if confirmed else None)
+        return _validate(frame, request, covered, Evaluator() if confirmed else None)
     except ReleasegateError:
         raise
     except Exception as error:
@@ -71,56 +87,72 @@ def validate(
 
 
 def _validate(
-    frame: pd.DataFrame,
-    request: ReleaseRequest,
-    covered: npt.NDArray[np.bool_],
-    plan: Plan,
-    evaluator: Evaluator | None,
+    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], evaluator: Evaluator | None
 ) -> ValidationOutcome:
-    results: dict[str, CheckResult] = {}
-    counts: dict[Observation, int] = {}
+    plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
     for column in ("", *request.attributes):
         tables = ColumnTables(frame, request, covered, column)
-        for table in Table:
-            checks = [check for check in plan.checks if (check.column, check.table) == (column, table)]
-            results |= {result.check.id: result for result in _run(evaluator, tables, table, checks)}
+        for kind in Table:
+            checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
+            if checks:
+                table = tables.build(kind, [check.field for check in checks if check.field])
+                verdicts = evaluator.evaluate(table, checks) if evaluator else {}
+                results |= {check.id: _result(tables, table, check, verdicts.get(check.id)) for check in checks}
         counts |= {seen: _count(tables, seen) for seen in plan.observations if seen.column == column}
-    return project(
-        [results[check.id] for check in plan.checks], plan.skipped, [(seen, counts[seen]) for seen in plan.observations]
+    checked = tuple(results[check.id][0] for check in plan.checks)
+    observed = tuple(
+        ObservedCount(
+            id=f"{seen.kind}/{seen.column}", description=seen.description, column=seen.column, records=counts[seen]
+        )
+        for seen in plan.observations
     )
+    facts = {"checks": checked, "skipped": plan.skipped, "observed": observed}
+    evidence = digest({name: [fact.model_dump(mode="json") for fact in found] for name, found in facts.items()})
+    fact = ValidationFact(
+        passed=all(check.passed for check in checked),
+        checks=checked,
+        skipped=plan.skipped,
+        observed=observed,
+        evidence_sha256=evidence,
+    )
+    return ValidationOutcome(fact, {check.id: rows for check, rows in results.values() if rows})
 
 
-def _run(evaluator: Evaluator | None, tables: ColumnTables, kind: Table, checks: Sequence[Check]) -> list[CheckResult]:
-    if not checks:
-        return []
-    table = tables.build(kind, [check.field for check in checks if check.field])
-    verdicts = None if evaluator is None else evaluator.evaluate(table, checks)
-    return [_result(tables, table, check, None if verdicts is None else verdicts[check.id]) for check in checks]
-
-
-def _result(tables: ColumnTables, table: pd.DataFrame, check: Check, verdict: bool | None) -> CheckResult:
+def _result(
+    tables: ColumnTables, table: pd.DataFrame, check: Check, verdict: bool | None
+) -> tuple[CheckFact, Positions]:
     """The result of a check, and that the library's verdict, where it was asked, agrees with the count of failures."""
-    whole = check.table is Table.RELEASE
-    checked = len(table.columns) if whole else tables.records
-    if verdict and not check.counts_tolerated:
-        return CheckResult(check, passed=True, checked=checked, failed=0, positions=())
-    failed = failing(check, table)
-    if check.table is Table.VALUES:
-        failed = tables.encoded.on_records(failed)
-    count = int(failed.sum())
-    passed = _enough(check, table, count)
-    if verdict is not None and verdict != passed:
-        raise _contradiction(check, verdict)
-    return CheckResult(check, passed, checked, count, () if whole or passed else first_positions(failed))
+    whole, passed, failed = check.table is Table.RELEASE, bool(verdict), np.zeros(0, dtype=np.bool_)
+    if not verdict or check.counts_tolerated:
+        failed = failing(check, table)
+        if check.table is Table.VALUES:
+            failed = tables.encoded.on_records(failed)
+        passed = _enough(check, table, int(failed.sum()))
+        if verdict not in (None, passed):
+            raise StageFailed(
+                "the verdict of a validation check and the count of its failures contradict each other",
+                where=check.id,
+                expected=f"a count of failures that fits a check that {'passed' if verdict else 'failed'}",
+                got="a different count",
+                fix="nothing is released; this is a fault of the program, please report it",
+            )
+    fact = CheckFact(
+        id=check.id,
+        expectation=check.expectation,
+        column=check.column,
+        passed=passed,
+        checked=len(table.columns) if whole else len(tables.frame),
+        failed=int(failed.sum()),
+    )
+    return fact, () if whole or passed else tuple(np.flatnonzero(failed)[:MOST_POSITIONS].tolist())
 
 
 def _enough(check: Check, table: pd.DataFrame, failed: int) -> bool:
     """Whether a count of failures allows a pass, by the library's own rule: the share among the cells considered."""
     if check.mostly == 1:
         return failed == 0
-    considered = len(table)
-    if check.type != "ExpectColumnValuesToNotBeNull":
-        considered = int(table[check.field].notna().sum())
+    presence = check.type == "ExpectColumnValuesToNotBeNull"
+    considered = len(table) if presence else int(table[check.field].notna().sum())
     return considered == 0 or (considered - failed) / considered >= check.mostly
 
 
@@ -130,31 +162,60 @@ def _count(tables: ColumnTables, seen: Observation) -> int:
     return int(tables.encoded.on_records(counted.to_numpy(dtype=np.bool_)).sum())
 
 
-def _check_input(frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_]) -> None:
-    wrong = ""
-    if set(frame.columns) != set(request.attributes) or len(frame.columns) != len(request.attributes):
-        wrong = "columns that are not those of the request"
-    elif len(frame) == 0:
-        wrong = "no records"
-    elif covered.shape != (len(frame),) or covered.dtype != np.bool_:
-        wrong = f"population coverage of shape {covered.shape} and type {covered.dtype} for {len(frame)} records"
-    elif not all(isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes):
-        wrong = "columns that are not text"
-    if wrong:
-        raise StageFailed(
-            "validation was given something else than the microdata of this request",
-            expected="a table of text with the request's columns, and coverage for each of its records",
-            got=wrong,
-            fix="nothing is released; this is a fault of the program, please report it",
-        )
+Mask = npt.NDArray[np.bool_]
 
 
-def _contradiction(check: Check, passed: bool) -> StageFailed:
-    verdict = "passed" if passed else "failed"
-    return StageFailed(
-        "the verdict of a validation check and the count of its failures contradict each other",
+def failing(check: Check, table: pd.DataFrame) -> Mask:
+    """Mark what fails a check.
+
+    Parameters
+    ----------
+    check : Check
+        What is expected, and of which field.
+    table : DataFrame
+        The prepared table that the check looks at.
+
+    Returns
+    -------
+    array of shape (n_rows,), or (n_columns,) for a check of the table's columns
+        True where the expectation is not met. A missing cell fails nothing but an expectation of presence.
+
+    Raises
+    ------
+    StageFailed
+        If the type of the expectation is not known here.
+    """
+    given = check.arguments
+    if check.type == "ExpectTableColumnsToMatchSet":
+        expected = set(cast(list[str], given["column_set"]))
+        return np.array([name not in expected for name in table.columns], dtype=np.bool_)
+    missing = table[check.field].isna().to_numpy()
+    return missing if check.type == "ExpectColumnValuesToNotBeNull" else _unmet(check, table[check.field]) & ~missing
+
+
+def _unmet(check: Check, cells: pd.Series) -> Mask:
+    given = check.arguments
+    match check.type:
+        case "ExpectColumnValuesToMatchRegex":
+            return ~matches(cells, str(given["regex"]))
+        case "ExpectColumnValuesToNotMatchRegex":
+            return matches(cells, str(given["regex"]))
+        case "ExpectColumnValuesToBeInSet":
+            return ~cells.isin(cast(list[str], given["value_set"])).to_numpy(dtype=np.bool_)
+        case "ExpectColumnValuesToBeBetween":
+            low, high = (cast(float | None, given.get(name)) for name in ("min_value", "max_value"))
+            below = cells < (-np.inf if low is None else low)
+            above = cells >= high if given.get("strict_max") else cells > (np.inf if high is None else high)
+            return (below | above).to_numpy(dtype=np.bool_)
+        case "ExpectColumnValueLengthsToBeBetween":
+            lengths = cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan)
+            return np.asarray(lengths > cast(int, given["max_value"]))
+        case "ExpectColumnValuesToBeUnique":
+            return cells.duplicated(keep=False).to_numpy(dtype=np.bool_)
+    raise StageFailed(
+        "validation cannot locate the failures of a check",
         where=check.id,
-        expected=f"a count of failures that fits a check that {verdict}",
-        got="a different count",
-        fix="nothing is released; this is a fault of the program, please report it",
+        expected="a type of expectation that tasks.validation.run knows",
+        got=check.type,
+        fix="teach tasks.validation.run this type",
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from tasks.core.errors import RequestError
+from tasks.decision.record import SkippedCheck
 from tasks.request.model import Attribute, ReleaseRequest, Role, SafeHarborRule, ValueType
 from tasks.validation.patterns import (
     DATE_AND_TIME,
@@ -29,7 +29,11 @@ OLDEST_AGE = 89
 COPY_SHARE = 0.9
 """A column that equals a direct identifier in more than this share of records is taken for a copy of it."""
 
-_NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
+_FORMS = {
+    ValueType.INTEGER: ("whole numbers", WHOLE_NUMBER),
+    ValueType.NUMBER: ("numbers", NUMBER),
+    ValueType.DATE: ("dates written YYYY-MM-DD", DATE_AND_TIME),
+}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -67,17 +71,7 @@ class Check:
     def id(self) -> str:
         """Kind, Great Expectations type and column."""
         snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.type).lower()
-        return "/".join(part for part in (self.kind, snake, self.column) if part)
-
-
-@dataclass(frozen=True)
-class Skip:
-    """A check that the request opts out of, and why it was not made."""
-
-    kind: str
-    expectation: str
-    column: str
-    reason: str
+        return "/".join(filter(None, (self.kind, snake, self.column)))
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,7 @@ class Plan:
     """Everything that validation does for a request."""
 
     checks: tuple[Check, ...]
-    skipped: tuple[Skip, ...]
+    skipped: tuple[SkippedCheck, ...]
     observations: tuple[Observation, ...]
 
 
@@ -113,23 +107,23 @@ def derive(request: ReleaseRequest) -> Plan:
     -------
     Plan
         Checks in the order of the request's columns, the whole table's first; ids are unique.
-
-    Raises
-    ------
-    RequestError
-        If a column that does not hold numbers has a minimum or a maximum, or ZIP codes are to be released as collected.
     """
-    _check_ranges(request)
-    _check_zip_codes(request)
     checks = list(_table_checks(request))
-    skipped: list[Skip] = []
     for column, attribute in request.attributes.items():
         checks += _declared_checks(request, column, attribute)
         if attribute.role is not Role.DIRECT:
             checks += _outbound_checks(request, column, attribute)
-            if not attribute.scan and attribute.type is not ValueType.DATE:
-                skipped.append(_opted_out(column))
-    return Plan(tuple(checks), tuple(skipped), tuple(_observations(request)))
+    skipped = tuple(
+        SkippedCheck(
+            id=f"pattern scan/{column}",
+            expectation="no identifier by pattern or repeated in the text",
+            column=column,
+            reason="the request sets scan: false",
+        )
+        for column in request.outbound
+        if not request.attributes[column].scan and request.attributes[column].type is not ValueType.DATE
+    )
+    return Plan(tuple(checks), skipped, tuple(_observations(request)))
 
 
 def is_age(column: str, attribute: Attribute) -> bool:
@@ -141,33 +135,6 @@ def is_age(column: str, attribute: Attribute) -> bool:
     """
     words = (word.lower() for word in _WORD.findall(column))
     return attribute.type is not ValueType.DATE and (attribute.safe_harbor is SafeHarborRule.AGE or "age" in words)
-
-
-def _check_ranges(request: ReleaseRequest) -> None:
-    for column, attribute in request.attributes.items():
-        bounded = attribute.minimum is not None or attribute.maximum is not None
-        if bounded and attribute.type not in _NUMERIC:
-            raise RequestError(
-                "a minimum or maximum needs a column of numbers",
-                where=f"attributes.{column}",
-                expected="type: integer or type: number",
-                got=f"type: {attribute.type.value}",
-                fix="set the type, or remove minimum and maximum",
-            )
-
-
-def _check_zip_codes(request: ReleaseRequest) -> None:
-    """Only generalization shortens ZIP codes, so the rule would be silently without effect on any other column."""
-    for column in request.outbound:
-        attribute = request.attributes[column]
-        if attribute.safe_harbor is SafeHarborRule.ZIP and attribute.role is not Role.QUASI:
-            raise RequestError(
-                "ZIP codes would leave as they were collected",
-                where=f"attributes.{column}",
-                expected="the role quasi-identifier where safe_harbor is zip",
-                got=f"the role {attribute.role.value}",
-                fix="make it a quasi-identifier with a hierarchy, or a direct identifier, which never leaves",
-            )
 
 
 def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
@@ -211,7 +178,11 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
             mostly=float(1 - Decimal(repr(rate))),
             counts_tolerated=True,
         )
-    yield from _type_checks(column, attribute.type)
+    if attribute.type in _FORMS:
+        words, regex = _FORMS[attribute.type]
+        yield _on_values("type", words, column, "text", "ExpectColumnValuesToMatchRegex", regex=regex)
+    if attribute.type is ValueType.DATE:
+        yield _on_values("calendar", "days that exist", column, "day", "ExpectColumnValuesToNotBeNull")
     if attribute.allowed_values is not None:
         yield _on_values(
             "domain",
@@ -233,24 +204,10 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
         )
 
 
-def _type_checks(column: str, kind: ValueType) -> Iterator[Check]:
-    match kind:
-        case ValueType.INTEGER:
-            yield _matches("type", "whole numbers", column, WHOLE_NUMBER)
-        case ValueType.NUMBER:
-            yield _matches("type", "numbers", column, NUMBER)
-        case ValueType.DATE:
-            yield _matches("type", "dates written YYYY-MM-DD", column, DATE_AND_TIME)
-            yield _on_values("calendar", "days that exist", column, "day", "ExpectColumnValuesToNotBeNull")
-        case ValueType.TEXT:
-            pass
-
-
 def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks on what no released column may hold."""
     policy = request.policy.validation
-    text = attribute.type is ValueType.TEXT
-    if text:
+    if attribute.type is ValueType.TEXT:
         yield _on_values(
             "text length",
             f"text of at most {policy.maximum_text_length:,} characters",
@@ -263,30 +220,10 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
         patterns = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(attribute.type, NUMBER_PATTERNS)
         for pattern in policy.patterns:
             if pattern in patterns:
-                yield _on_values(
-                    pattern.value,
-                    PATTERN_TITLES[pattern],
-                    column,
-                    "text",
-                    "ExpectColumnValuesToNotMatchRegex",
-                    regex=patterns[pattern],
-                )
-    if attribute.role is not Role.QUASI:
-        yield from _identifier_checks(column, attribute)
-        if is_age(column, attribute):
-            yield _on_values(
-                "age",
-                f"no age over {OLDEST_AGE}",
-                column,
-                "age",
-                "ExpectColumnValuesToBeBetween",
-                max_value=OLDEST_AGE + 1,
-                strict_max=True,
-            )
-
-
-def _identifier_checks(column: str, attribute: Attribute) -> Iterator[Check]:
-    """No direct identifier under another name; quasi-identifiers are left out, for generalization treats them."""
+                words, regex = PATTERN_TITLES[pattern], patterns[pattern]
+                yield _on_values(pattern.value, words, column, "text", "ExpectColumnValuesToNotMatchRegex", regex=regex)
+    if attribute.role is Role.QUASI:  # generalization treats its identifiers and its ages
+        return
     yield Check(
         "identifier copy",
         "not a copy of a direct identifier",
@@ -307,6 +244,16 @@ def _identifier_checks(column: str, attribute: Attribute) -> Iterator[Check]:
             "ExpectColumnValuesToBeBetween",
             {"min_value": 0, "max_value": 0},
         )
+    if is_age(column, attribute):
+        yield _on_values(
+            "age",
+            f"no age over {OLDEST_AGE}",
+            column,
+            "age",
+            "ExpectColumnValuesToBeBetween",
+            max_value=OLDEST_AGE + 1,
+            strict_max=True,
+        )
 
 
 def _observations(request: ReleaseRequest) -> Iterator[Observation]:
@@ -318,18 +265,8 @@ def _observations(request: ReleaseRequest) -> Iterator[Observation]:
             yield Observation("full date", "full dates in a column declared as dates", column, "day", None)
 
 
-def _opted_out(column: str) -> Skip:
-    return Skip(
-        "pattern scan", "no identifier by pattern or repeated in the text", column, "the request sets scan: false"
-    )
-
-
 def _on_values(kind: str, words: str, column: str, on: str, expectation: str, **arguments: object) -> Check:
     return Check(kind, words, Table.VALUES, column, on, expectation, arguments)
-
-
-def _matches(kind: str, words: str, column: str, regex: str) -> Check:
-    return _on_values(kind, words, column, "text", "ExpectColumnValuesToMatchRegex", regex=regex)
 
 
 def _percent(share: float) -> str:

@@ -52,53 +52,43 @@ class EncodedColumn:
         return np.append(of_values, False)[self.codes]
 
 
+@dataclass(frozen=True)
 class ColumnTables:
     """The tables of one column, or of no column for facts about whole records, built from the fields asked for."""
 
-    def __init__(
-        self, frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], column: str
-    ) -> None:
-        self._frame = frame
-        self._request = request
-        self._covered = covered
-        self._column = column
-
-    @property
-    def records(self) -> int:
-        """Number of records."""
-        return len(self._frame)
+    frame: pd.DataFrame
+    request: ReleaseRequest
+    covered: npt.NDArray[np.bool_]
+    """Whether the population has each record's quasi-identifiers."""
+    column: str
 
     @cached_property
     def encoded(self) -> EncodedColumn:
         """The column as distinct values and codes."""
-        return encode(self._frame[self._column])
+        return encode(self.frame[self.column])
 
     def build(self, table: Table, fields: Sequence[str]) -> pd.DataFrame:
         """Build a table; the one to be released has its columns and no rows."""
         if table is Table.RELEASE:
-            return self._frame.loc[:, list(self._request.outbound)].head(0)
+            return self.frame.loc[:, list(self.request.outbound)].head(0)
         return pd.DataFrame({name: self._field(name) for name in dict.fromkeys(fields)}, copy=False)
 
     def _field(self, name: str) -> pd.Series:
         fields: dict[str, Callable[[], pd.Series]] = {
             "text": lambda: self.encoded.values,
-            "number": lambda: read_numbers(self.encoded.values, self._type),
+            "number": lambda: read_numbers(self.encoded.values, self.request.attributes[self.column].type),
             "day": lambda: read_days(self.encoded.values),
-            "age": lambda: read_ages(self.encoded.values, self._type),
+            "age": lambda: read_ages(self.encoded.values, self.request.attributes[self.column].type),
             "code": lambda: pd.Series(np.where(self.encoded.codes < 0, np.nan, self.encoded.codes)),
-            "covered": lambda: pd.Series(self._covered.astype(np.int64)),
-            "copied": lambda: pd.Series(copied(self._frame[self._column], self._identifiers)),
-            "named": lambda: pd.Series(named(self._frame[self._column], self._identifiers)),
+            "covered": lambda: pd.Series(self.covered.astype(np.int64)),
+            "copied": lambda: pd.Series(copied(self.frame[self.column], self._identifiers)),
+            "named": lambda: pd.Series(named(self.frame[self.column], self._identifiers)),
         }
         return fields[name]()
 
     @property
-    def _type(self) -> ValueType:
-        return self._request.attributes[self._column].type
-
-    @property
     def _identifiers(self) -> list[pd.Series]:
-        return [self._frame[name] for name in self._request.with_role(Role.DIRECT)]
+        return [self.frame[name] for name in self.request.with_role(Role.DIRECT)]
 
 
 def encode(column: pd.Series) -> EncodedColumn:

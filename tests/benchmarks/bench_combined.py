@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tasks.assessments.combined.combined import contributions, disclosure_risk, known_sets, mean_contributions
+from tasks.assessments.combined.disclosure import contributions, disclosure_risk, known_sets, mean_contributions
 from tests.benchmarks import students
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.literal_risk import PAPER, by_record, literal_risk
@@ -26,7 +26,7 @@ def run() -> Benchmark:
     sets = known_sets(students.PROBABILITIES, students.EPSILON)
     codes = students.records()
     before = _peak()
-    seconds, risks = _best(lambda: disclosure_risk(codes, students.SIZES, *chosen))
+    seconds, risks = _best(lambda: disclosure_risk(codes, *chosen))
     peak = _peak()
     bound = _traffic_bound(len(codes), len(sets))
     peer_seconds, peer = _best(lambda: _pandas(codes, sets, *chosen[:3]), times=1)
@@ -56,20 +56,18 @@ def _variants(codes: np.ndarray, chosen: tuple) -> list[Row]:
     wide = np.ascontiguousarray(codes, dtype=np.int64)
     setting = (probabilities, weights, alpha, epsilon)
     timed: dict[str, Callable[[], object]] = {
-        "every attribute sensitive": lambda: disclosure_risk(
-            codes, students.SIZES, probabilities, every, alpha, epsilon
-        ),
-        "64-bit codes, row by row": lambda: disclosure_risk(wide, students.SIZES, *setting),
-        "in 8 partitions": lambda: disclosure_risk(codes, students.SIZES, *setting, partitions=8),
-        "mean contributions": lambda: mean_contributions(codes, students.SIZES, *setting),
-        "contributions to 10 records": lambda: contributions(codes, students.SIZES, *setting, rows=range(10)),
+        "every attribute sensitive": lambda: disclosure_risk(codes, probabilities, every, alpha, epsilon),
+        "64-bit codes, row by row": lambda: disclosure_risk(wide, *setting),
+        "mean contributions": lambda: mean_contributions(codes, *setting),
+        "contributions to 10 records": lambda: contributions(codes, *setting, rows=range(10)),
     }
     return [Row(figure=name, ours=_best(work)[0], unit="s") for name, work in timed.items()]
 
 
 def _worked_example() -> list[Row]:
     """Table 1 of the paper, which prints L·C of r4 for one known set; the peer is the definition, set by set."""
-    codes, sizes, probabilities, weights = PAPER
+    codes, probabilities, weights = PAPER
+    sizes = codes.max(axis=0) + 1
     cells = by_record(codes, [np.broadcast_to(own, size) for own, size in zip(weights, sizes, strict=True)])
     pairs = zip(disclosure_risk(*PAPER), literal_risk(codes, probabilities, cells), strict=True)
     (fourth,) = contributions(*PAPER, rows=[3])
@@ -96,9 +94,7 @@ def _exact(codes: np.ndarray) -> Row:
     some = slice(0, 12)
     part = codes[:45_222, some]
     probabilities = np.maximum(students.PROBABILITIES[some], 0.1)
-    seconds, _ = _best(
-        lambda: disclosure_risk(part, students.SIZES[some], probabilities, students.weights_of_all()[some])
-    )
+    seconds, _ = _best(lambda: disclosure_risk(part, probabilities, students.weights_of_all()[some]))
     return Row(figure="45,222 × 12, exact over all 4,096 sets", ours=seconds, unit="s")
 
 
@@ -108,7 +104,7 @@ def _large(chosen: tuple) -> Row:
     if available < _LARGE_MEMORY:
         return Row(figure=f"{figure}: not run, {available / 2**30:.1f} of 16 GiB free", ours=None, unit="s")
     codes = students.records(_LARGE)
-    seconds, _ = _best(lambda: disclosure_risk(codes, students.SIZES, *chosen), times=1)
+    seconds, _ = _best(lambda: disclosure_risk(codes, *chosen), times=1)
     return Row(figure=f"{figure}, peak {_peak() / 2**30:.1f} GiB", ours=seconds, unit="s")
 
 

@@ -7,8 +7,7 @@ them apart, as labels. Here the records that match are counted as well, for some
 import numpy as np
 
 from tasks.assessments.combined import known_sets
-from tasks.assessments.combined.combined_score import scores
-from tasks.assessments.combined.score_table import ScoreTable, collected_table, released_table
+from tasks.assessments.combined.combined_score import ScoreTable, collected_table, released_table, scores
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import load_request
@@ -36,8 +35,8 @@ def _recipient(request: ReleaseRequest, recipient: Recipient) -> list[Row]:
     table = game_table(request, prepared)
     played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     everybody = np.ones(len(table.data.counts), dtype=np.bool_)
-    after = released_table(request, prepared, table, played, everybody)
-    collected = collected_table(request, prepared, table)
+    after = released_table(request, prepared, played, everybody)
+    collected = collected_table(request, prepared)
     before, labelled = scores(collected, policy), scores(after, policy)
     rows = np.random.default_rng(1).choice(len(before), _SAMPLE, replace=False)
     own = {name: table.hierarchies[axis].positions for axis, name in enumerate(request.quasi_identifiers)}

@@ -9,25 +9,24 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-
 from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.collusion import collusion
-from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.feasibility import counted, room_at
 from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_by_class
 from tasks.decoys.planting import Asked, plan
 from tasks.decoys.plausibility import seen
+from tasks.decoys.statistics_change import statistics_change
+
+from tasks.decoys.collusion import collusion
+from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.sensitive_values import Column, draw_values
 from tasks.decoys.stage import Copies, plant
-from tasks.decoys.statistics_change import statistics_change
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED
-from tasks.microdata.cube import dense_cube
+from tasks.microdata.cube import Lattice, dense_cube
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.lattice import Lattice
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.tuples import Tuples

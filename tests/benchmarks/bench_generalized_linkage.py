@@ -6,15 +6,15 @@ from tasks.assessments.linkage.closest import closest_linkage
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.files import Knowledge, files_to_link
 from tasks.assessments.linkage.generalized import matching_linkage
-from tasks.assessments.linkage.generalized_files import generalized_files, generalized_release
+from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files
+from tasks.assessments.linkage.hierarchy_distance import index_groups
 from tasks.assessments.linkage.mixed import GeneralizedPart, mixed_files, mixed_linkage
-from tasks.assessments.linkage.policies import played_release, policy_linkage, table_groups
 from tasks.generalization.play import play
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
-from tests.reference.partial_linkage import partial_linkage, policy_cells
+from tests.reference.partial_linkage import partial_linkage, played_release, policy_cells, whole_linkage
 
 _INDIVIDUALS = 2000
 _TUPLES = 100_000
@@ -39,11 +39,9 @@ def _policies() -> list[Row]:
     rows, table = [], adult.fresh_table()
     for method in Method:
         played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
-        seconds, found = adult.best_of(1, lambda played=played: policy_linkage(table, played, adult.CASE_STUDY))
+        seconds, found = adult.best_of(1, lambda played=played: whole_linkage(table, played))
         name = method.value
         rows += [
-            Row(figure=f"{name}: n_T below n_p", ours=round(100 * found.gap_share, 2), unit="%"),
-            Row(figure=f"{name}: records attacked only by who knows the rule", ours=found.newly_attacked),
             _percent(f"{name}: nearest cell", found.closest),
             _percent(f"{name}: cells that match", found.matching),
             _percent(f"{name}: likeliest cell that matches", found.likely),
@@ -75,19 +73,22 @@ def _partial() -> list[Row]:
 
 def _times() -> list[Row]:
     table, rng = adult.fresh_table(), np.random.default_rng(1)
-    groups, codes = table_groups(table), table.population.codes
+    groups, codes = index_groups(table), table.population.codes
     drawn = codes[np.sort(rng.choice(len(codes), _TUPLES, replace=False))]
     cells = cells_at(drawn, _LEVELS, table.hierarchies)
-    files = generalized_files(generalized_release(groups, drawn, cells, np.ones(_TUPLES, dtype=np.int64)))
+    files = generalized_files(
+        LinkableRelease(groups, drawn, cells, np.ones(_TUPLES, dtype=np.int64), np.ones(_TUPLES, dtype=np.bool_))
+    )
     size = f"{_TUPLES:,} tuples, {len(files.cells):,} cells"
     closest, _ = adult.best_of(3, lambda: closest_linkage(files))
     matching, _ = adult.best_of(3, lambda: matching_linkage(files))
     played = play(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
     of = np.repeat(np.arange(len(table.data)), table.data.counts)
     original = rng.standard_normal((len(of), 2))
-    knowledge = Knowledge(records=tuple(rng.choice(len(of), _INDIVIDUALS, replace=False).tolist()))
+    people = rng.choice(len(of), _INDIVIDUALS, replace=False)
+    knowledge = Knowledge(records=tuple(people.tolist()))
     numbers = files_to_link(original, original + 0.3 * rng.standard_normal(original.shape), knowledge)
-    mixed = mixed_files(GeneralizedPart(groups, table.data.codes[of], played.cells[of]), numbers, knowledge)
+    mixed = mixed_files(people, GeneralizedPart(groups, table.data.codes[of[people]], played.cells[of]), numbers)
     both, _ = adult.best_of(3, lambda: mixed_linkage(mixed))
     return [
         Row(figure=f"nearest cell, {size}", ours=closest, unit="s"),

@@ -4,24 +4,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.assessments.linkage.displacement import simulated_displacement
 from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import EVERYTHING, Files, Knowledge, files_to_link
-from tasks.assessments.linkage.intersection import rank_swap_linkage, window_of
-from tasks.assessments.linkage.joint import joint_noise_linkage, joint_rank_swap_linkage
-from tasks.assessments.linkage.noise import noise_linkage
+from tasks.assessments.linkage.method_knowledge import simulated_displacement
 from tasks.assessments.linkage.probabilistic import probabilistic_linkage
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
+from tasks.assessments.linkage.within import rank_swap_linkage
+from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping
 from tests.benchmarks.adult import best_of
 from tests.benchmarks.record import Benchmark, Row
+from tests.reference.knowing_attacks import joint_noise_linkage, joint_rank_swap_linkage, noise_linkage
 from tests.reference.linkage_means import mean_share
 from tests.reference.microaggregation_attacks import bracketing_linkage, rerun_linkage
 from tests.reference.partial_knowledge import attack_under, first_attributes
-from tests.support.blocks import consecutive_blocks
+from tests.support.blocks import masked_in_blocks
 from tests.support.casc_tables import KNOWN, casc_table
 
 _SEEDS = 3
@@ -62,7 +61,7 @@ def _protocol() -> list[Row]:
     rows = []
     for (name, p), printed in _PRINTED.items():
         original = casc_table(name)[:, :KNOWN]
-        window = window_of(p, len(original))
+        window = RankSwapping(p).ranks(len(original))
         attacks: dict[str, Callable[[Files], Linkage]] = {
             "intersection": lambda files, window=window: rank_swap_linkage(files, window),  # type: ignore[misc]
             "distance": distance_linkage,
@@ -82,9 +81,9 @@ def _one_by_one_and_joint() -> list[Row]:
     n = len(original)
     for reading in (Reading.PAIR, Reading.SKIP):
         for p in (6, 10, 14, 20):
-            method, window = RankSwapping(p, reading), window_of(p, n)
+            method, window = RankSwapping(p, reading), RankSwapping(p).ranks(n)
             files = files_to_link(original, method.mask(original, _generator()).values)
-            moves = simulated_displacement(lambda table, method=method: method.mask(table, _generator(9)).values, n)
+            moves = simulated_displacement(method, n)
             name = f"census, 6 attributes, {reading.value} {p}"
             rows += [
                 _percent(f"{name}: distance", distance_linkage(files).share_correct),
@@ -94,7 +93,7 @@ def _one_by_one_and_joint() -> list[Row]:
             ]
     buckets = BucketSwapping(20)
     files = files_to_link(original, buckets.mask(original, _generator()).values)
-    moves = simulated_displacement(lambda table: buckets.mask(table, _generator(9)).values, n)
+    moves = simulated_displacement(buckets, n)
     rows += [
         _percent("census, 6 attributes, 20 buckets: distance", distance_linkage(files).share_correct),
         _percent(
@@ -115,11 +114,11 @@ def _microaggregation() -> list[Row]:
     for known in (2, 3):
         files = files_to_link(original, ranked, Knowledge(attributes=tuple(range(known))))
         rows.append(_percent(f"individual ranking k 3, {known} attributes", bracketing_linkage(files).share_correct))
-    masked = Mdav(consecutive_blocks([(2, 25)] * 3), standardised=False).mask(original, _generator()).values
+    masked = masked_in_blocks(original, [(2, 25)] * 3)
     files = files_to_link(original, masked)
 
     def remask(values: Floats, block: int) -> Floats:  # noqa: ARG001
-        return Mdav((AttributeBlock((0, 1), 25),), standardised=False).mask(values, _generator()).values
+        return Mdav(25, standardised=False).mask(values, _generator()).values
 
     again = rerun_linkage(files, [(0, 1), (2, 3), (4, 5)], remask)
     rows.append(_percent("MDAV 2+2+2, k 25: distance", distance_linkage(files).share_correct))
@@ -159,7 +158,7 @@ def _times() -> list[Row]:
     original = _correlated_table(32_561, 6)
     for p in (2, 10):
         files = files_to_link(original, RankSwapping(p).mask(original, _generator()).values)
-        window = window_of(p, len(original))
+        window = RankSwapping(p).ranks(len(original))
         seconds, _ = best_of(1, lambda files=files, window=window: rank_swap_linkage(files, window))
         rows.append(Row(figure=f"intersection, 32,561², 6 attributes, pair {p}", ours=seconds, unit="s"))
     return rows

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.judged import gate_figures
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -75,7 +76,7 @@ def case(name: str, request: Path, records: int | None) -> list[Row]:
         started = time.perf_counter()
         found = attack(candidate, np.random.default_rng(1))
         seconds = time.perf_counter() - started
-        share = found.figures[Measure.LINKED_INFORMED]
+        share = gate_figures(found)[Measure.LINKED_INFORMED]
         rows.append({"figure": f"{name}: {recipient.id}, {played.method.value}", "ours": seconds, "unit": "s"})
         rows.append({"figure": f"{name}: {recipient.id}, linked by the informed", "ours": 100 * share, "unit": "%"})
     rows.append({"figure": f"{name}: peak memory, {before:,.0f} MiB of it before", "ours": _peak(), "unit": "MiB"})

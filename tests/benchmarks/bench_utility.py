@@ -1,13 +1,16 @@
 """Utility of what is released: losses of every method on Adult-TN, masking against utility on Census, and seconds."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
-from tasks.assessments.utility.classification import Classification, classification_accuracy
+from tasks.assessments.utility.classification import classification_accuracy
 from tasks.assessments.utility.clustering import cluster_agreement
+from tasks.assessments.utility.facts import AssociationFact, ClassificationFact
 from tasks.assessments.utility.features import Features, features, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released
-from tasks.assessments.utility.numeric_change import association_change, numeric_change
+from tasks.assessments.utility.numeric_change import association_changes, correlation_changes, numeric_change
 from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.suppression import suppressed
 from tasks.generalization.transparency import cell_numbers
@@ -51,12 +54,12 @@ def _played(method: Method) -> tuple[CountIndex, Generalization, np.ndarray]:
 
 def _loss_rows(name: str, loss: GeneralizationLoss) -> list[Row]:
     figures = {
-        "records suppressed": loss.suppressed_records / loss.records,
-        "Loss, ARX's geometric mean": loss.loss,
-        "non-uniform entropy": loss.non_uniform_entropy,
-        "generalized certainty penalty": loss.certainty_penalty,
-        "discernibility, share of its range": loss.discernibility.share,
-        "average class size": loss.class_size.value,
+        "records suppressed": loss.suppressed / loss.records,
+        "Loss, ARX's geometric mean": loss.file.loss,
+        "non-uniform entropy": loss.file.entropy,
+        "generalized certainty penalty": loss.file.certainty_penalty,
+        "discernibility, share of its range": loss.file.discernibility_share,
+        "average class size": loss.file.average_class_size,
     }
     return [Row(figure=f"{name}: {figure}", ours=value) for figure, value in figures.items()]
 
@@ -65,17 +68,21 @@ def _losses() -> list[Row]:
     rows = []
     for method in _METHODS:
         table, played, kept = _played(method)
-        loss = generalization_loss(released(table, played, kept), minimum_class_size=_MINIMUM)
+        loss = generalization_loss(released(table, played, kept))
         rows += _loss_rows(method.value, loss)
-        change = association_change(
+        pairs = association_changes(
             [hierarchy.name for hierarchy in table.hierarchies],
             table.data.codes,
             played.cells,
             table.data.counts,
             kept,
         )
-        rows.append(Row(figure=f"{method.value}: largest change of Cramér's V", ours=change.largest))
+        rows.append(Row(figure=f"{method.value}: largest change of Cramér's V", ours=_largest_change(pairs)))
     return rows
+
+
+def _largest_change(pairs: Iterable[AssociationFact]) -> float:
+    return max(abs((pair.after or 0.0) - pair.before) for pair in pairs if pair.before is not None)
 
 
 def _adult_features(method: Method) -> tuple[Features, Features, np.ndarray]:
@@ -99,23 +106,21 @@ def _learning() -> list[Row]:
     for method in (Method.BASIC, Method.SAFE_HARBOR):
         original, generalized, target = _adult_features(method)
         agreement = cluster_agreement(original.matrix, generalized.matrix, _CLUSTERS, _generator())
-        rows.append(Row(figure=f"{method.value}: k-means, Rand", ours=agreement.released.rand))
-        rows.append(Row(figure=f"{method.value}: k-means, Jaccard", ours=agreement.released.jaccard))
-        rows.append(Row(figure=f"{method.value}: k-means, F", ours=agreement.released.f1))
-        rows.append(Row(figure=f"{method.value}: k-means again, F", ours=agreement.repeated.f1))
+        rows.append(Row(figure=f"{method.value}: k-means, Rand", ours=agreement.rand))
+        rows.append(Row(figure=f"{method.value}: k-means, Jaccard", ours=agreement.jaccard))
+        rows.append(Row(figure=f"{method.value}: k-means, F", ours=agreement.f_measure))
+        rows.append(Row(figure=f"{method.value}: k-means again, F", ours=agreement.repeated_f_measure))
         rows += _accuracy_rows(
             method.value, classification_accuracy(original, generalized, target, _TARGET, _generator())
         )
     return rows
 
 
-def _accuracy_rows(name: str, found: Classification) -> list[Row]:
-    rows = [Row(figure=f"{name}: most frequent class", ours=found.majority.share)]
-    for method in found.methods:
-        rows.append(Row(figure=f"{name}: {method.method}, original", ours=method.original.share))
-        rows.append(Row(figure=f"{name}: {method.method}, released", ours=method.released.share))
-        if method.transferred is not None:
-            rows.append(Row(figure=f"{name}: {method.method}, release to original", ours=method.transferred.share))
+def _accuracy_rows(name: str, found: ClassificationFact) -> list[Row]:
+    rows = [Row(figure=f"{name}: most frequent class", ours=found.majority)]
+    for method in found.classifiers:
+        rows.append(Row(figure=f"{name}: {method.name}, original", ours=method.original))
+        rows.append(Row(figure=f"{name}: {method.name}, released", ours=method.released))
     return rows
 
 
@@ -128,14 +133,15 @@ def _masking() -> list[Row]:
     rows = []
     for p in (2, 10, 20):
         masked = RankSwapping(p).mask(original, _generator()).values
-        change = numeric_change(original, masked, names)
-        rows.append(Row(figure=f"census rs {p}: IL1s", ours=change.il1s))
-        rows.append(Row(figure=f"census rs {p}: largest change of a correlation", ours=change.correlation.largest))
+        moved = [one.displacement or 0.0 for one in map(numeric_change, names, original.T, masked.T)]
+        rows.append(Row(figure=f"census rs {p}: IL1s", ours=float(np.mean(moved))))
+        largest = _largest_change(correlation_changes(names, original, masked))
+        rows.append(Row(figure=f"census rs {p}: largest change of a correlation", ours=largest))
         before = features(columns, {})
         after = features({names[i]: masked[:, i] for i in predictors}, {}, scaled_as=columns)
         agreement = cluster_agreement(before.matrix, after.matrix, _CLUSTERS, _generator())
-        rows.append(Row(figure=f"census rs {p}: k-means, F", ours=agreement.released.f1))
-        found = classification_accuracy(before, after, target, "state tax", _generator(), transfer=True)
+        rows.append(Row(figure=f"census rs {p}: k-means, F", ours=agreement.f_measure))
+        found = classification_accuracy(before, after, target, "state tax", _generator())
         rows += _accuracy_rows(f"census rs {p}", found)
     return rows
 
@@ -146,7 +152,7 @@ def _times() -> list[Row]:
     seconds = {
         "all losses, 30,000 tuples of 4 attributes": adult.best_of(3, lambda: generalization_loss(many))[0],
         "Cramér's V, 30,000 tuples, 6 pairs before and after": adult.best_of(
-            3, lambda: association_change(many.names, many.leaves, many.cells, many.records, many.kept)
+            3, lambda: list(association_changes(many.names, many.leaves, many.cells, many.records, many.kept))
         )[0],
     }
     for kind, classes, strength in (("clear", 4, 1.0), ("noise", 20, 0.0)):

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss
 from tasks.generalization.partition import partition

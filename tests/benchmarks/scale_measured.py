@@ -86,7 +86,7 @@ def count(request: Path) -> dict[str, Any]:
     asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")
     with _folder(request) as folder:
         domain = read_domain(loaded)
-        population = domain.population(loaded)
+        population = domain.population()
         watch.lap("population read and coded")
         cut = pieces(path, asked)
         data = count_tuples(path, asked, domain.hierarchies, cut, Counting(folder / "scratch"))

@@ -7,15 +7,14 @@ Four leaves a, b (of ab) and c, d (of cd), and two of a second attribute: x and 
     y   1   2   3   4              5  6  7  8
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
+from tasks.decision.explain import at_stake as module
 from tasks.decision.explain.at_stake import (
     BY_CLASS,
     CANDIDATES,
@@ -24,7 +23,6 @@ from tasks.decision.explain.at_stake import (
     RECORDS,
     RISKS,
     AtStake,
-    Release,
     at_stake,
 )
 from tasks.decision.gates import judge_gates
@@ -32,7 +30,7 @@ from tasks.decision.record import GateResult
 from tasks.generalization.play import CountIndex, Generalization
 from tasks.request.model import Gate, Measure, Method, ReleaseRequest
 from tests.support.examples import examples
-from tests.support.explaining import MAXIMUM, ROWS, asked, table
+from tests.support.explaining import MAXIMUM, ROWS, asked, candidates, prepared, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 SECOND = [["x", "*"], ["y", "*"]]
@@ -61,21 +59,16 @@ def gate(measure: Measure, threshold: float) -> GateResult:
     return judge_gates([policy], {measure: threshold + (1 if comparison == "at_most" else -1)})[0]
 
 
-def no_scores() -> Any:
-    pytest.fail("no score was asked for")
-
-
 def found(
     measure: Measure,
     threshold: float,
     levels: list[tuple[int, int]] | None = None,
-    scored: Callable[[], Any] = no_scores,
     request: ReleaseRequest | None = None,
 ) -> AtStake:
     of = whole()
     played = released(of, levels or [(0, 0)] * 8)
     asking = request or asked(weights=(1.0, 1.0))
-    return at_stake(Release(asking, asking.recipients[1], of, played, scored), gate(measure, threshold))
+    return at_stake(Candidate(asking, asking.recipients[1], prepared(of, ()), of, played), gate(measure, threshold))
 
 
 def test_every_measure_of_risk_is_one_or_the_other() -> None:
@@ -143,17 +136,17 @@ def test_who_holds_one_attribute_alone_is_faced_with_larger_classes() -> None:
     assert [(band.least, band.most) for band in told.bands] == [(5, 10)]
 
 
-def test_scores_above_a_threshold_are_counted_by_tuple() -> None:
+def test_scores_above_a_threshold_are_counted_by_tuple(monkeypatch: pytest.MonkeyPatch) -> None:
     """The records of a x and d y score 1.5, all others 1.0, which is not above 1.0 but for rounding."""
     of = whole()
     tuples = np.repeat(np.arange(8), of.data.counts)
     high = np.isin(tuples, [0, 7])
     scores = np.where(high, 1.5, 1.0 + 1e-15)
-    told = found(Measure.COMBINED_MAXIMUM, 1.0, scored=lambda: (tuples, scores))
+    monkeypatch.setattr(module, "record_scores", lambda _candidate, _coalition: scores)
+    told = found(Measure.COMBINED_MAXIMUM, 1.0)
     assert told.records == int(of.data.counts[[0, 7]].sum()) == 9
     assert told.condition == "with a score above 1"
-    above = found(Measure.COMBINED_ABOVE, 0.0, scored=lambda: (tuples, scores), request=asked(
-        weights=(1.0, 1.0), combined={"threshold": 1.2}))  # fmt: skip
+    above = found(Measure.COMBINED_ABOVE, 0.0, request=asked(weights=(1.0, 1.0), combined={"threshold": 1.2}))
     assert above.members == told.members
 
 
@@ -188,21 +181,19 @@ def test_bands_touch() -> None:
 )
 def test_every_breakdown_adds_up(world: World, method: Method, threshold: float) -> None:
     """Against records counted one by one."""
-    from tasks.decision.explain.resolve import Plays
 
     of = table(world.rows, world.people, world.records)
     terms = {name: getattr(world.payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
     asking = asked(method.value, (MAXIMUM,), weights=(1.0,) * len(world.rows), **terms)
     try:
-        played = Plays(of).outcome(asking, asking.recipients[1])
-        release = Release(asking, asking.recipients[1], of, played, no_scores)
-        told = at_stake(release, gate(Measure.TRANSPARENT_MAXIMUM, threshold))
+        candidate = candidates(of).of(asking, asking.recipients[1])
+        told = at_stake(candidate, gate(Measure.TRANSPARENT_MAXIMUM, threshold))
     except StageFailed:
         assume(False)
         return
     slow = sum(
         int(records)
-        for records, people in zip(of.data.counts.tolist(), played.effective.tolist(), strict=True)
+        for records, people in zip(of.data.counts.tolist(), candidate.generalization.effective.tolist(), strict=True)
         if 1 / max(people, 1) > threshold
     )
     assert told.records == slow

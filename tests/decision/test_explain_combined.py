@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.combined_score import combine, gate_figures, score_collected
 from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
+from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import explain
-from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Explanation
-from tasks.decision.explain.terms import apply
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tests.support.examples import examples
-from tests.support.explaining import MAXIMUM, TODAY, asked, decided, prepared, table
+from tests.support.explaining import MAXIMUM, TODAY, asked, candidates, decided, prepared, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 WEIGHTS = (1.0, 0.8, 0.6, 0.2)
@@ -33,9 +33,9 @@ def highest(limit: float) -> tuple[dict[str, Any], ...]:
     return MAXIMUM, {"measure": "combined.maximum", "at_most": limit, "because": "b"}
 
 
-def plays() -> Plays:
+def plays() -> Candidates:
     of = table()
-    return Plays(of, prepared(of, WEIGHTS))
+    return Candidates(of, prepared(of, WEIGHTS))
 
 
 def explained(request: ReleaseRequest) -> Explanation:
@@ -43,9 +43,9 @@ def explained(request: ReleaseRequest) -> Explanation:
     explanation = explain(request, request.recipients[1], shared, decided(request, shared))
     passes = explanation.verdict is not Verdict.BLOCKED
     for flip in explanation.flips:
-        judgement = judge(apply(request, flip.changes), "institute", plays(), TODAY)
+        judgement = plays().judge(apply(request, flip.changes), "institute", TODAY)
         assert judgement.passes is not passes, flip
-        assert dict(judgement.figures) == dict(flip.figures)
+        assert dict(judgement.figures) == dict(flip.after.figures)
     return explanation
 
 
@@ -62,7 +62,7 @@ def test_a_score_that_is_too_high() -> None:
     assert values(explanation, "policy.generalization.minimum_class_size") == [2]
     assert values(explanation, "policy.gates[1].at_most") == [0.6]
     (larger,) = (flip for flip in explanation.flips if flip.changes[0].where.endswith("minimum_class_size"))
-    assert larger.figures[Measure.COMBINED_MAXIMUM] == pytest.approx(0.5)
+    assert larger.after.figures[Measure.COMBINED_MAXIMUM] == pytest.approx(0.5)
 
 
 def test_less_generalization_would_block() -> None:
@@ -74,7 +74,7 @@ def test_less_generalization_would_block() -> None:
     assert 10 <= higher <= 10 * 1.01  # type: ignore[operator]
     assert lower < 1  # type: ignore[operator]
     flip = next(flip for flip in explanation.flips if flip.changes[-1].needed == higher)
-    assert flip.figures[Measure.COMBINED_MAXIMUM] == pytest.approx(1.0)
+    assert flip.after.figures[Measure.COMBINED_MAXIMUM] == pytest.approx(1.0)
 
 
 def test_the_policys_own_terms_of_the_score() -> None:
@@ -90,20 +90,18 @@ def test_the_policys_own_terms_of_the_score() -> None:
     assert explanation.figures[Measure.COMBINED_QUANTILE] == pytest.approx(0.4)
     assert values(explanation, "policy.gates[1].at_most") == [0.75]
     twice = asked(gates=gates, combined={**EXPECTATION, "alpha": 2, "threshold": 0.3, "quantile": 0.5})
-    assert judge(twice, "institute", plays(), TODAY).figures[Measure.COMBINED_QUANTILE] == pytest.approx(0.8)
+    assert plays().judge(twice, "institute", TODAY).figures[Measure.COMBINED_QUANTILE] == pytest.approx(0.8)
 
 
 def test_the_score_is_measured_only_where_a_gate_judges_it() -> None:
     request = asked(gates=(MAXIMUM,), combined=EXPECTATION)
-    assert Measure.COMBINED_MAXIMUM not in judge(request, "institute", Plays(table()), TODAY).figures
-    with pytest.raises(ValueError, match="needs the records"):
-        judge(asked(gates=highest(1), combined=EXPECTATION), "institute", Plays(table()), TODAY)
+    assert Measure.COMBINED_MAXIMUM not in candidates().judge(request, "institute", TODAY).figures
 
 
 def test_a_release_that_other_gates_close_is_not_scored_while_it_is_searched() -> None:
     request = asked("basic", highest(0.7), loss=1.0, gain=100.0, combined=EXPECTATION)
-    assert Measure.COMBINED_MAXIMUM in judge(request, "institute", plays(), TODAY).figures
-    quick = judge(request, "institute", plays(), TODAY, exact=False)
+    assert Measure.COMBINED_MAXIMUM in plays().judge(request, "institute", TODAY).figures
+    quick = plays().judge(request, "institute", TODAY, exact=False)
     assert quick.verdict is Verdict.BLOCKED
     assert set(quick.figures).isdisjoint({Measure.COMBINED_MAXIMUM})
 
@@ -127,13 +125,13 @@ def test_judged_as_the_stage_scores(
         **terms,
     )
     coded, who = prepared(of, weights), request.recipients[1]
-    shared = Plays(of, coded)
+    shared = Candidates(of, coded)
     try:
-        played = shared.outcome(request, who)
+        played = shared.of(request, who).generalization
         kept = released_tuples(of, played, smallest)
     except StageFailed:
         assume(False)
-    figures = judge(request, who.id, shared, TODAY).figures
-    stage = combine(request, coded, of, played, kept, score_collected(request, coded, of)).figures
+    figures = shared.judge(request, who.id, TODAY).figures
+    stage = gate_figures(combine(request, coded, played, kept, score_collected(request, coded)).residual)
     assert {measure: figures[measure] for measure in stage} == stage
     assert np.isfinite(list(figures.values())).all()

@@ -25,14 +25,13 @@ from tasks.candidate.groups import recipient_profile, released_groups
 from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.explain import explain
-from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Change, Explanation, Flip, LogOddsChange, NoFlip
-from tasks.decision.explain.terms import apply
 from tasks.decision.record import Verdict
 from tasks.generalization.play import CountIndex
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tests.support.examples import examples
-from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, decided, table
+from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, candidates, decided, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 WHO = "recipients[1]"
@@ -52,7 +51,7 @@ def planned(*, agreement: dict[str, Any] | None = None, **adversary: Any) -> Rel
 
 
 def explained(request: ReleaseRequest, of: CountIndex | None = None) -> Explanation:
-    plays = Plays(of or table())
+    plays = candidates(of or table())
     return explain(request, request.recipients[1], plays, decided(request, plays))
 
 
@@ -70,7 +69,7 @@ def unturned(explanation: Explanation, where: str) -> NoFlip:
 
 def verdict(request: ReleaseRequest, changes: tuple[Change, ...]) -> bool:
     """Whether the release passes, sharing nothing with the explanation."""
-    return judge(apply(request, changes), "institute", Plays(table()), TODAY).passes
+    return candidates().judge(apply(request, changes), "institute", TODAY).passes
 
 
 def nearer(flip: Flip) -> tuple[Change, ...]:
@@ -92,7 +91,7 @@ def believed(density: float) -> float:
 
 def test_the_world_is_as_the_tests_take_it() -> None:
     request = planned()
-    judgement = judge(request, "institute", Plays(table()), TODAY)
+    judgement = candidates().judge(request, "institute", TODAY)
     assert judgement.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
     assert judgement.figures[Measure.SEQUENTIAL_MAXIMUM] == pytest.approx(1 / 2)
     assert judgement.figures[Measure.SEQUENTIAL_ATTACKED] == pytest.approx(3 / 4)
@@ -107,9 +106,9 @@ def test_without_penalty_a_penalty_comes_with_its_detection() -> None:
     flip = flips(explanation)[PENALTY]
     assert flip.changes == (Change(RATE, "none", 0.01), Change(PENALTY, 0.0, 34.79))
     assert flip.relative_change is None
-    assert flip.verdict is Verdict.APPROVED
-    assert flip.figures[Measure.SEQUENTIAL_MAXIMUM] == 0
-    assert flip.figures[Measure.TRANSPARENT_MAXIMUM] == explanation.figures[Measure.TRANSPARENT_MAXIMUM]
+    assert flip.after.verdict is Verdict.APPROVED
+    assert flip.after.figures[Measure.SEQUENTIAL_MAXIMUM] == 0
+    assert flip.after.figures[Measure.TRANSPARENT_MAXIMUM] == explanation.figures[Measure.TRANSPARENT_MAXIMUM]
     assert verdict(request, flip.changes)
     assert not verdict(request, nearer(flip))
     nothing = unturned(explanation, RATE)
@@ -235,7 +234,7 @@ def test_what_would_block(agreement: dict[str, float], adversary: dict[str, floa
     assert explanation.verdict is Verdict.APPROVED
     flip = flips(explanation)[where]
     assert flip.changes[-1].needed == turn
-    assert flip.verdict is Verdict.BLOCKED
+    assert flip.after.verdict is Verdict.BLOCKED
     assert not verdict(request, flip.changes)
     assert verdict(request, nearer(flip))
 
@@ -263,10 +262,10 @@ def test_less_than_what_deters_altogether_may_be_enough() -> None:
     gates = ({**MAXIMUM, "at_most": 1.0}, some)
     terms = {"prior": 0.5, "discount": 1, "exploit_cost": 4}
     request = asked("basic", gates, loss=1.0, gain=100.0, agreement=NO_LIMIT, adversary=terms)
-    assert judge(request, "institute", Plays(table()), TODAY).figures[Measure.SEQUENTIAL_ATTACKED] == 0.75
+    assert candidates().judge(request, "institute", TODAY).figures[Measure.SEQUENTIAL_ATTACKED] == 0.75
     flip = flips(explained(request))[EXPLOIT]
     assert 200 / 31 <= flip.changes[-1].needed <= 200 / 31 * 1.0105  # type: ignore[operator]
-    assert flip.figures[Measure.SEQUENTIAL_ATTACKED] == 0.25
+    assert flip.after.figures[Measure.SEQUENTIAL_ATTACKED] == 0.25
     assert verdict(request, flip.changes)
 
 
@@ -280,10 +279,10 @@ def test_thresholds_of_the_recipient_who_plans() -> None:
 
 
 def test_no_game_is_played_for_a_deterrent() -> None:
-    request, plays = planned(), Plays(table())
+    request, plays = planned(), candidates()
     told: list[tuple[str, int]] = []
     decision = decided(request, plays)
-    explain(request, request.recipients[1], plays, decision, lambda text: told.append((text, plays.count)))
+    explain(request, request.recipients[1], plays, decision, lambda text: told.append((text, plays.games_solved)))
     said = [text for text, _ in told]
     first, last = said.index("minimum class size, downwards"), said.index("thresholds")
     assert said[first + 1 : last] == [
@@ -319,7 +318,7 @@ def test_another_method_together_with_what_deters() -> None:
     request = asked("basic", GATES, loss=1.0, gain=100.0, agreement=NO_LIMIT, adversary=terms)
     switches = {switch.method: switch for switch in explained(request).switches}
     partition = switches[Method.NO_ATTACK_PARTITION]
-    assert partition.verdict is Verdict.BLOCKED
+    assert partition.after.verdict is Verdict.BLOCKED
     method = Change(f"{WHO}.method", "basic", "no-attack-partition")
     assert partition.deterred[0].changes == (method, Change(RATE, "none", 0.01), Change(PENALTY, 0.0, 34.79))
     assert len(partition.deterred) == 2
@@ -358,7 +357,7 @@ def test_a_plan_that_cannot_be_solved_blocks() -> None:
     fine = {"penalty": 1, "detection_rate": 0.01}
     request = asked(gates=GATES, cost=0.04, agreement=fine)
     of = table(people=MANY)
-    judgement = judge(request, "institute", Plays(of), TODAY)
+    judgement = candidates(of).judge(request, "institute", TODAY)
     assert judgement.verdict is Verdict.BLOCKED
     assert judgement.failure == "the adversary's plan cannot be solved exactly in reasonable time"
     assert Measure.SEQUENTIAL_MAXIMUM not in judgement.figures
@@ -368,7 +367,7 @@ def test_a_plan_that_cannot_be_solved_blocks() -> None:
     threshold = unturned(explanation, "policy.gates[2].at_most")
     assert threshold.reason == f"Its figure was not measured: {judgement.failure}."
     for flip in explanation.flips:
-        assert judge(apply(request, flip.changes), "institute", Plays(of), TODAY).passes
+        assert candidates(of).judge(apply(request, flip.changes), "institute", TODAY).passes
 
 
 @pytest.mark.usefixtures("_few_steps")
@@ -378,12 +377,12 @@ def test_a_plan_that_can_no_longer_be_solved_is_a_reason_to_block() -> None:
     request, of = asked(gates=gates, agreement={"penalty": 1, "detection_rate": 0.01}), table(people=MANY)
     explanation = explained(request, of)
     assert explanation.verdict is Verdict.APPROVED
-    unsolved = [flip for flip in explanation.flips if flip.failure.startswith("the adversary's plan")]
+    unsolved = [flip for flip in explanation.flips if flip.after.failure.startswith("the adversary's plan")]
     assert {flip.changes[0].where for flip in unsolved} == {f"{WHO}.stakes.loss", f"{WHO}.stakes.cost"}
     for flip in unsolved:
         change = flip.changes[0]
         assert max(change.needed, change.current) / min(change.needed, change.current) == pytest.approx(4.3, rel=0.1)  # type: ignore[type-var, operator]
-        assert flip.figures[Measure.TRANSPARENT_MAXIMUM] <= 0.09
+        assert flip.after.figures[Measure.TRANSPARENT_MAXIMUM] <= 0.09
 
 
 WORLDS = worlds(max_attributes=2, max_count=40)
@@ -445,12 +444,12 @@ def test_every_claim_about_any_world_holds_when_applied(
     request, of = drawn(world, method, agreement, adversary, limit), table(world.rows, world.people, world.records)
     explanation = explained(request, of)
     passes = explanation.verdict is not Verdict.BLOCKED
-    fresh = lambda changes: judge(apply(request, changes), "institute", Plays(of), TODAY)  # noqa: E731
+    fresh = lambda changes: candidates(of).judge(apply(request, changes), "institute", TODAY)  # noqa: E731
     switched = [flip for switch in explanation.switches for flip in switch.deterred]
     for flip in (*explanation.flips, *switched):
         judgement = fresh(flip.changes)
         assert judgement.passes is not passes, flip
-        assert (judgement.verdict, dict(judgement.figures)) == (flip.verdict, dict(flip.figures))
+        assert (judgement.verdict, dict(judgement.figures)) == (flip.after.verdict, dict(flip.after.figures))
         change = flip.changes[-1]
         if flip.deterrent and change.where in {PENALTY, OWN_PENALTY, ACCESS, EXPLOIT}:
             start, end = float(change.current), float(change.needed)
@@ -476,21 +475,19 @@ def test_judged_as_the_stage_plans(
     adversary: dict[str, Any] | None,
     listed: float | None,
 ) -> None:
-    """The figures are the stage's own to the last bit; those that are searched with, up to rounding."""
+    """The figures are the stage's own to the last bit."""
     request = drawn(world, method, agreement, adversary, ("sequential.maximum_risk", 1.0))
     of = table(world.rows, world.people, world.records)
     if listed is not None:
         of = replace(of, listed=np.floor(of.population.counts * listed).astype(np.int64))
         assume(of.listed is not None and of.listed.any())
-    who, plays = request.recipients[1], Plays(of)
+    who, plays = request.recipients[1], candidates(of)
     try:
-        played = plays.outcome(request, who)
+        played = plays.of(request, who).generalization
         kept = released_tuples(of, played, 1)
     except StageFailed:
         assume(False)
     profile = recipient_profile(who, played, kept).profile
     stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)))
-    for exact in (False, True):
-        figures = judge(request, who.id, Plays(of), TODAY, exact=exact).figures
-        for measure, figure in stage.items():
-            assert figures[measure] == (figure if exact else pytest.approx(figure, rel=1e-12))
+    figures = candidates(of).judge(request, who.id, TODAY).figures
+    assert {measure: figures[measure] for measure in stage} == stage

@@ -13,19 +13,19 @@ import pandas as pd
 import pytest
 
 from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.judged import gate_figures
 from tasks.assessments.utility.generalization_loss import generalization_loss, released
-from tasks.candidate.candidate import Candidate
-from tasks.decision.explain import linking
+from tasks.decision.explain import estimates
+from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided, explain
-from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Explanation, Flip, NoFlip
-from tasks.decision.explain.terms import apply
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS
 from tasks.decision.record import Verdict
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, ReleaseRequest
-from tests.support.explaining import MAXIMUM, TODAY, asked, decided, table
+from tests.support.explaining import MAXIMUM, TODAY, asked, candidates, decided, table
 from tests.support.worlds import People
 
 EACH = 30
@@ -63,7 +63,7 @@ def masked(request: ReleaseRequest) -> MaskedColumns:
     return mask_columns(request, frame, seeded)
 
 
-def plays() -> Plays:
+def plays() -> Candidates:
     of = table(people=PEOPLE, records=RECORDS)
     records = Prepared(
         hierarchies={tree.name: tree for tree in of.hierarchies},
@@ -73,7 +73,7 @@ def plays() -> Plays:
         distinct_values={},
         columns={},
     )
-    return Plays(of, records, masked)
+    return Candidates(of, records, masked)
 
 
 def explained(request: ReleaseRequest, change: Callable[[Decided], Decided] = lambda decision: decision) -> Explanation:
@@ -81,8 +81,8 @@ def explained(request: ReleaseRequest, change: Callable[[Decided], Decided] = la
     explanation = explain(request, request.recipients[1], plays(), decision)
     passes = explanation.verdict is not Verdict.BLOCKED
     for flip in explanation.flips:
-        if flip.estimated:
-            judgement = judge(apply(request, flip.changes), "institute", plays(), TODAY)
+        if flip.after.estimated:
+            judgement = plays().judge(apply(request, flip.changes), "institute", TODAY)
             assert judgement.passes is not passes, flip
     return explanation
 
@@ -103,11 +103,11 @@ def test_numbers_that_are_masked_too_little() -> None:
     assert explanation.figures[Measure.LINKED_MASKED] > 0.9
     (flip,) = strengths(explanation)
     assert flip.changes[0].current == 1
-    assert flip.estimated == {Measure.LINKED_MASKED}
-    assert flip.figures[Measure.LINKED_MASKED] <= 0.3
+    assert flip.after.estimated == {Measure.LINKED_MASKED}
+    assert flip.after.figures[Measure.LINKED_MASKED] <= 0.3
     for nearer in (value for value in (1.25, 1.5, 2, 3, 5) if value < float(flip.changes[0].needed)):
         weaker = apply(request, (replace(flip.changes[0], needed=nearer),))
-        assert judge(weaker, "institute", plays(), TODAY).verdict is Verdict.BLOCKED
+        assert plays().judge(weaker, "institute", TODAY).verdict is Verdict.BLOCKED
 
 
 def test_masking_less_would_block() -> None:
@@ -115,7 +115,7 @@ def test_masking_less_would_block() -> None:
     assert explanation.verdict is Verdict.APPROVED
     (flip,) = strengths(explanation)
     assert float(flip.changes[0].needed) < 10
-    assert flip.figures[Measure.LINKED_MASKED] > 0.1
+    assert flip.after.figures[Measure.LINKED_MASKED] > 0.1
 
 
 def test_the_recorded_figure_is_kept_for_the_recorded_outcome() -> None:
@@ -133,19 +133,15 @@ def test_the_recorded_figure_is_kept_for_the_recorded_outcome() -> None:
     assert explanation.figures[Measure.LINKED_MASKED] == 0.87654
     (threshold,) = (flip for flip in explanation.flips if flip.changes[0].where == "policy.gates[1].at_most")
     assert threshold.changes[0].needed == 0.8766
-    assert threshold.estimated == frozenset()
+    assert threshold.after.estimated == frozenset()
 
 
 def test_the_estimate_is_what_the_attack_finds() -> None:
     request, shared = request_for(gate("linkage.masked_share", 1), gate("linkage.informed_share", 1)), plays()
-    judgement = judge(request, "institute", shared, TODAY)
+    judgement = shared.judge(request, "institute", TODAY)
     assert judgement.estimated == {Measure.LINKED_MASKED, Measure.LINKED_INFORMED}
-    recipient = request.recipients[1]
-    played = shared.outcome(request, recipient)
-    records = shared.measurements.prepared
-    assert records is not None
-    candidate = Candidate(request, recipient, records, shared.table, played, masked(request))
-    found = attack(candidate, np.random.default_rng(1), quick=True).figures
+    candidate = shared.of(request, request.recipients[1])
+    found = gate_figures(attack(candidate, np.random.default_rng(1), quick=True))
     for measure in judgement.estimated:
         assert judgement.figures[measure] == pytest.approx(found[measure])
 
@@ -170,10 +166,10 @@ def test_two_maskings_that_only_help_together() -> None:
     other = {"attributes": ["other"], "method": "individual-ranking", "k": 3}
     explanation = explained(request_for(gate("linkage.masked_share", 0.35), masking=(SWAPPED, other)))
     alone = [one.reason for one in (*unmoved(explanation), *unmoved(explanation, "masking[1].k"))]
-    assert alone == ["No strength tried turns it."] * 2
+    assert alone == ["No strength tried changes the verdict."] * 2
     (together,) = strengths(explanation, "masking[1].k")
     assert [change.where for change in together.changes] == [STRENGTH, "masking[1].k"]
-    assert together.figures[Measure.LINKED_MASKED] <= 0.35
+    assert together.after.figures[Measure.LINKED_MASKED] <= 0.35
 
 
 def test_a_strength_that_the_records_are_too_few_for() -> None:
@@ -200,27 +196,25 @@ def test_a_change_that_opens_one_gate_and_closes_another_is_none() -> None:
 def test_the_loss_is_solved_again() -> None:
     request, shared = request_for(gate("utility.loss", 0.01), masking=(), cost=0.5), plays()
     explanation = explained(request)
-    played = shared.outcome(request, request.recipients[1])
-    kept = np.ones(len(shared.table.data), dtype=bool)
-    lost = generalization_loss(released(shared.table, played, kept), minimum_class_size=1).loss
+    candidate = shared.of(request, request.recipients[1])
+    kept = np.ones(len(shared.index.data), dtype=bool)
+    lost = generalization_loss(released(shared.index, candidate.generalization, kept)).file.loss
     assert lost is not None
     assert explanation.figures[Measure.UTILITY_LOSS] == lost > 0.01
-    assert any(flip.figures[Measure.UTILITY_LOSS] <= 0.01 for flip in explanation.flips)
+    assert any(flip.after.figures[Measure.UTILITY_LOSS] <= 0.01 for flip in explanation.flips)
 
 
 def test_nothing_masked_takes_no_attack() -> None:
     request = asked(gates=(MAXIMUM, gate("linkage.masked_share", 0.09)))
-    assert judge(request, "institute", Plays(table()), TODAY).figures[Measure.LINKED_MASKED] == 0
-    with pytest.raises(ValueError, match="needs the records"):
-        judge(asked(gates=(MAXIMUM, gate("linkage.informed_share", 1))), "institute", Plays(table()), TODAY)
+    assert candidates().judge(request, "institute", TODAY).figures[Measure.LINKED_MASKED] == 0
 
 
 def test_attacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not tried is not said to have been."""
     request = request_for(gate("linkage.masked_share", 0.3))
     decision = decided(request, plays())
-    monkeypatch.setattr(linking, "_MOST_WORK", 0)
-    monkeypatch.setattr(linking, "_FEWEST_ATTACKS", 3)
+    monkeypatch.setattr(estimates, "_MOST_WORK", 0)
+    monkeypatch.setattr(estimates, "_FEWEST_ATTACKS", 3)
     explanation = explain(request, request.recipients[1], plays(), decision)
     (result,) = unmoved(explanation)
     assert result.reason == TOO_MANY_ATTACKS
@@ -233,7 +227,7 @@ def test_a_search_in_haste_never_finds_more_than_is_there(strength: float) -> No
     """What it shows to be closed is closed; what it leaves open is attacked thoroughly before it is named."""
     gates = gate("linkage.masked_share", 0.3), gate("linkage.informed_share", 1)
     request = request_for(*gates, masking=({**SWAPPED, "p": strength},))
-    hasty = judge(request, "institute", plays(), TODAY, exact=False).figures
-    exact = judge(request, "institute", plays(), TODAY).figures
+    hasty = plays().judge(request, "institute", TODAY, exact=False).figures
+    exact = plays().judge(request, "institute", TODAY).figures
     assert hasty[Measure.LINKED_MASKED] <= exact[Measure.LINKED_MASKED]
     assert hasty[Measure.LINKED_INFORMED] <= exact[Measure.LINKED_INFORMED]

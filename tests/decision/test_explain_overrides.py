@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 from tasks.decision.explain.explain import explain
-from tasks.decision.explain.resolve import Plays
 from tasks.decision.record import Verdict
-from tests.support.explaining import MAXIMUM, asked, decided, table
+from tests.support.explaining import MAXIMUM, asked, candidates, decided
 from tests.support.overridden_records import GATE, OFFICER, overridden
 
 
 def test_the_changes_that_would_open_overridden_gates_are_those_of_the_blocked_release() -> None:
-    request, plays = asked(gates=({**MAXIMUM, "at_most": 0.001},)), Plays(table())
+    request, plays = asked(gates=({**MAXIMUM, "at_most": 0.001},)), candidates()
     blocked = decided(request, plays)
     assert blocked.verdict is Verdict.BLOCKED
     assert explain(request, request.recipients[1], plays, blocked).fixed == ""

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tasks.decision.explain.reasons import Reason, strongest_reasons
+from tasks.decision.explain.result import Reason, strongest_reasons
 from tasks.decision.record import GateResult
 
 

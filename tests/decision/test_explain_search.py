@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decision.explain.search import FACTORS, WIDTH, nearest_flip, outwards
-from tasks.decision.explain.terms import Term
+from tasks.decision.explain.levers import FACTORS, Lever
+from tasks.decision.explain.trial import WIDTH, nearest_flip, outwards
 from tests.support.examples import examples
 
-COST = Term("cost", "recipients[0].stakes.cost", 4.0, 0.0, 1e12)
-SIZE = Term("class", "policy.generalization.minimum_class_size", 1, 1, 1_000_000, whole=True)
+COST = Lever("cost", "recipients[0].stakes.cost", 4.0, 0.0, 1e12)
+SIZE = Lever("class", "policy.generalization.minimum_class_size", 1, 1, 1_000_000, whole=True)
 
 
 def test_grid_goes_outwards_from_the_present_value() -> None:
@@ -18,12 +18,12 @@ def test_grid_goes_outwards_from_the_present_value() -> None:
 def test_grid_of_whole_numbers_has_each_once_and_stays_within_range() -> None:
     assert list(outwards(SIZE, up=True)) == [2, 3, 5, 10, 30, 100]
     assert list(outwards(SIZE, up=False)) == []
-    assert list(outwards(Term("k", "k", 10, 1, 40, whole=True), up=True)) == [11, 13, 15, 20, 30, 40]
-    assert list(outwards(Term("k", "k", 10, 1, 40, whole=True), up=False)) == [9, 8, 6, 5, 3, 2, 1]
+    assert list(outwards(Lever("k", "k", 10, 1, 40, whole=True), up=True)) == [11, 13, 15, 20, 30, 40]
+    assert list(outwards(Lever("k", "k", 10, 1, 40, whole=True), up=False)) == [9, 8, 6, 5, 3, 2, 1]
 
 
 def test_grid_ends_at_the_largest_stake() -> None:
-    assert list(outwards(Term("cost", "c", 9e11, 0.0, 1e12), up=True)) == [9.9e11, 1e12]
+    assert list(outwards(Lever("cost", "c", 9e11, 0.0, 1e12), up=True)) == [9.9e11, 1e12]
 
 
 @pytest.mark.parametrize(("at", "up"), [(4.01, True), (5.31, True), (399.0, True), (3.99, False), (0.0401, False)])
@@ -37,8 +37,8 @@ def test_an_island_of_other_verdicts_is_found_though_both_ends_agree() -> None:
     assert nearest_flip(COST, lambda value: 9 <= value <= 13, up=True) == pytest.approx(9, rel=WIDTH)
 
 
-NONE = Term("fee", "recipients[0].adversary.access_cost", 0.0, 0.0, 1e12, also=(0.0, 3.0, 40.0))
-FEE = Term("fee", "recipients[0].adversary.access_cost", 50.0, 0.0, 1e12, also=(0.0, 3.0, 40.0))
+NONE = Lever("fee", "recipients[0].adversary.access_cost", 0.0, 0.0, 1e12, also=(0.0, 3.0, 40.0))
+FEE = Lever("fee", "recipients[0].adversary.access_cost", 50.0, 0.0, 1e12, also=(0.0, 3.0, 40.0))
 
 
 def test_values_beside_the_grid_are_tried_in_their_order() -> None:
@@ -88,7 +88,7 @@ def test_what_is_found_was_tried_and_the_value_before_it_keeps_the_verdict(
         tried[value] = sum(value >= turn * current for turn in turns) % 2 != sum(turn <= 1 for turn in turns) % 2
         return tried[value]
 
-    found = nearest_flip(Term("cost", "c", current, 0.0, 1e12), flips, up=up)
+    found = nearest_flip(Lever("cost", "c", current, 0.0, 1e12), flips, up=up)
     if found is None:
         assert len(tried) == len(FACTORS)
         assert not any(tried.values())

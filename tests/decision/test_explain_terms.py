@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import RequestError
-from tasks.decision.explain.result import Change, Flip
-from tasks.decision.explain.terms import apply, closed_threshold, open_threshold, rounded, stakes, threshold_path
+from tasks.decision.explain.levers import apply, closed_threshold, open_threshold, rounded, stakes, threshold_path
+from tasks.decision.explain.result import Change, Flip, Judgement
 from tasks.decision.record import Verdict
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure, Method
 from tests.support.examples import examples
@@ -56,7 +56,7 @@ def test_a_term_that_no_request_may_have_is_refused_without_telling_it(where: st
 
 def test_without_a_gain_the_loss_moves_both() -> None:
     request = asked()
-    levers = {term.lever: term.where for term in stakes(request, request.recipients[1])}
+    levers = {term.name: term.where for term in stakes(request, request.recipients[1])}
     assert levers == {
         "cost of an attempt": "recipients[1].stakes.cost",
         "loss (and the gain that follows it)": "recipients[1].stakes.loss",
@@ -135,7 +135,7 @@ def test_a_change_is_measured_against_the_present_value() -> None:
 
 def test_changes_together_count_as_the_largest_of_them() -> None:
     def size(*changes: Change) -> float | None:
-        return Flip("lever", changes, Verdict.APPROVED, {}, "").relative_change
+        return Flip("lever", changes, Judgement(Verdict.APPROVED, (), {})).relative_change
 
     assert size(Change("a", 4.0, 5.0), Change("b", 1.0, 0.5)) == -0.5
     assert size(Change("date", "2026-01-01", "2026-02-01"), Change("a", 4.0, 5.0)) == 0.25

@@ -13,18 +13,19 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.identity.score import score
+from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
+from tasks.decision.explain.candidates import Candidates, safe_people
 from tasks.decision.explain.explain import Decided, explain
-from tasks.decision.explain.resolve import Plays, judge, safe_people
+from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip
-from tasks.decision.explain.terms import apply
 from tasks.decision.gates import RESCORED_EQUAL, agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import Generalization
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 from tests.support.examples import examples
-from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, decided, demanding, table
+from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, candidates, decided, demanding, prepared, table
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 COST, LOSS, GAIN, BENEFIT = (f"recipients[1].stakes.{key}" for key in ("cost", "loss", "gain", "benefit"))
@@ -32,8 +33,8 @@ SIZE = "policy.generalization.minimum_class_size"
 EXPIRES = "recipients[1].agreement.expires"
 
 
-def explained(request: ReleaseRequest, plays: Plays | None = None) -> Explanation:
-    plays = plays or Plays(table())
+def explained(request: ReleaseRequest, plays: Candidates | None = None) -> Explanation:
+    plays = plays or candidates()
     return explain(request, request.recipients[1], plays, decided(request, plays))
 
 
@@ -47,14 +48,14 @@ def unturned(explanation: Explanation, where: str) -> NoFlip:
 
 def check_every_claim(request: ReleaseRequest, explanation: Explanation, of: object = None) -> None:
     """Apply each change and decide afresh, sharing nothing with the explanation."""
-    fresh = lambda changed: judge(changed, "institute", Plays(of or table()), TODAY)  # type: ignore[arg-type] # noqa: E731
+    fresh = lambda changed: candidates(of or table()).judge(changed, "institute", TODAY)  # type: ignore[arg-type] # noqa: E731
     passes = explanation.verdict is not Verdict.BLOCKED
     for flip in explanation.flips:
         judgement = fresh(apply(request, flip.changes))
         assert judgement.passes is not passes, flip
-        assert judgement.verdict is flip.verdict
-        assert dict(judgement.figures) == dict(flip.figures)
-        assert judgement.failure == flip.failure
+        assert judgement.verdict is flip.after.verdict
+        assert dict(judgement.figures) == dict(flip.after.figures)
+        assert judgement.failure == flip.after.failure
     for result in explanation.no_flips:
         for value in (result.searched_from, result.searched_to):
             if not isinstance(value, str) and value != result.current and not explanation.agreement:
@@ -62,8 +63,8 @@ def check_every_claim(request: ReleaseRequest, explanation: Explanation, of: obj
                 assert fresh(apply(request, (change,))).passes is passes, result
     for switch in explanation.switches:
         judgement = fresh(apply(request, switch.changes))
-        assert (judgement.verdict, judgement.failure) == (switch.verdict, switch.failure)
-        assert dict(judgement.figures) == dict(switch.figures)
+        assert (judgement.verdict, judgement.failure) == (switch.after.verdict, switch.after.failure)
+        assert dict(judgement.figures) == dict(switch.after.figures)
 
 
 def test_an_approved_release_and_what_would_block_it() -> None:
@@ -95,7 +96,7 @@ def test_just_short_of_a_reported_change_the_verdict_stays() -> None:
         if change.where == SIZE:
             continue
         short = replace(change, needed=change.current + (change.needed - change.current) * 0.98)  # type: ignore[operator]
-        assert judge(apply(request, (short,)), "institute", Plays(table()), TODAY).passes, flip
+        assert candidates().judge(apply(request, (short,)), "institute", TODAY).passes, flip
 
 
 def test_the_smallest_change_comes_first() -> None:
@@ -135,7 +136,7 @@ def test_a_verdict_that_turns_and_turns_back() -> None:
     request = asked(cost=20.0)
     explanation = explained(request)
     assert explanation.verdict is Verdict.BLOCKED
-    assert not judge(asked(cost=0.2), "institute", Plays(table()), TODAY).passes
+    assert not candidates().judge(asked(cost=0.2), "institute", TODAY).passes
     (needed,) = values(explanation, COST)
     assert 10 / 1.01 <= needed < 10
     assert unturned(explanation, COST).searched_from == 20
@@ -144,7 +145,7 @@ def test_a_verdict_that_turns_and_turns_back() -> None:
 
 @pytest.mark.parametrize("cost", [0.5, 4.0, 20.0])
 def test_stakes_against_a_scan_of_every_percent(cost: float) -> None:
-    request, plays = asked(cost=cost), Plays(table())
+    request, plays = asked(cost=cost), candidates()
     explanation = explained(request, plays)
     passes = explanation.verdict is not Verdict.BLOCKED
     for where, present in ((COST, cost), (LOSS, 100.0)):
@@ -154,7 +155,7 @@ def test_stakes_against_a_scan_of_every_percent(cost: float) -> None:
             turned = [
                 value
                 for value in steps
-                if judge(apply(request, (replace(change, needed=value),)), "institute", plays, TODAY).passes
+                if plays.judge(apply(request, (replace(change, needed=value),)), "institute", TODAY).passes
                 is not passes
             ]
             found = [value for value in values(explanation, where) if (value > present) is (sign > 0)]
@@ -182,7 +183,7 @@ def test_thresholds_that_fail_together_turn_only_together() -> None:
         ("policy.gates[1].at_most", 0.0, 0.5),
     ]
     assert both.relative_change is None
-    assert both.verdict is Verdict.AWAITING_REVIEW
+    assert both.after.verdict is Verdict.AWAITING_REVIEW
     assert values(explanation, "policy.gates[0].at_most") == []
     assert unturned(explanation, "policy.gates[0].at_most").reason == "Other gates are closed as well."
     check_every_claim(request, explanation)
@@ -192,12 +193,12 @@ def test_every_other_method_is_played() -> None:
     request = asked("basic", loss=1.0, gain=100.0)
     switches = {switch.method: switch for switch in explained(request).switches}
     assert set(switches) == set(WITHOUT_TERMS) - {Method.BASIC}
-    assert switches[Method.NO_ATTACK_PARTITION].verdict is Verdict.APPROVED
-    assert switches[Method.NO_ATTACK_PARTITION].figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
-    assert switches[Method.BASIC_PARTITION].verdict is Verdict.BLOCKED
+    assert switches[Method.NO_ATTACK_PARTITION].after.verdict is Verdict.APPROVED
+    assert switches[Method.NO_ATTACK_PARTITION].after.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
+    assert switches[Method.BASIC_PARTITION].after.verdict is Verdict.BLOCKED
     infeasible = {switch.method: switch for switch in explained(asked(cost=0.5)).switches}
-    assert "nobody would attack" in infeasible[Method.NO_ATTACK].failure
-    assert infeasible[Method.NO_ATTACK].figures == {}
+    assert "nobody would attack" in infeasible[Method.NO_ATTACK].after.failure
+    assert infeasible[Method.NO_ATTACK].after.figures == {}
 
 
 def test_the_smallest_class_that_blocks() -> None:
@@ -212,8 +213,8 @@ def test_the_smallest_class_that_blocks() -> None:
     explanation = explained(request)
     assert values(explanation, SIZE) == [3]
     flip = next(flip for flip in explanation.flips if flip.changes[0].where == SIZE)
-    assert flip.figures == {}
-    assert flip.failure == "every record would be suppressed"
+    assert flip.after.figures == {}
+    assert flip.after.failure == "every record would be suppressed"
 
 
 def request_gates(suppressed: float) -> tuple[dict[str, object], ...]:
@@ -231,7 +232,7 @@ def test_a_class_size_that_is_too_large() -> None:
 def test_the_benefit_turns_a_gate_on_the_payoff() -> None:
     """Three quarters of the benefit reach the publisher: 75 of 100, and 60 below 80."""
     gates = (MAXIMUM, {"measure": "game.publisher_payoff", "at_least": 60, "because": "worth it"})
-    request, plays = asked(gates=gates), Plays(table())
+    request, plays = asked(gates=gates), candidates()
     explanation = explained(request, plays)
     (needed,) = values(explanation, BENEFIT)
     assert 80 / 1.01 <= needed < 80
@@ -245,12 +246,12 @@ def test_an_agreement_that_alone_blocks() -> None:
     assert isinstance(explanation.agreement, Flip)
     (change,) = explanation.agreement.changes
     assert (change.where, change.current, change.needed) == (EXPIRES, "2026-03-08", "2026-03-09")
-    assert explanation.agreement.verdict is Verdict.APPROVED
+    assert explanation.agreement.after.verdict is Verdict.APPROVED
     assert explanation.flips == ()
     assert {result.reason for result in explanation.no_flips} == {
         "The expired agreement blocks, whatever the other terms are."
     }
-    assert judge(apply(request, explanation.agreement.changes), "institute", Plays(table()), TODAY).passes
+    assert candidates().judge(apply(request, explanation.agreement.changes), "institute", TODAY).passes
 
 
 def test_an_expired_agreement_is_part_of_every_other_change() -> None:
@@ -264,15 +265,15 @@ def test_an_expired_agreement_is_part_of_every_other_change() -> None:
 
 
 def test_data_that_failed_validation_cannot_be_helped_by_terms() -> None:
-    request, plays = asked(), Plays(table())
+    request, plays = asked(), candidates()
     decision = replace(decided(request, plays, validated=False), verdict=Verdict.BLOCKED)
-    explanation = explain(request, request.recipients[1], Plays(table()), decision)
+    explanation = explain(request, request.recipients[1], candidates(), decision)
     assert "validation" in explanation.fixed
     assert (explanation.flips, explanation.switches, explanation.games_played) == ((), (), 0)
 
 
 def test_a_file_that_could_not_be_read_back_cannot_be_helped_by_terms() -> None:
-    request, plays = asked(), Plays(table())
+    request, plays = asked(), candidates()
     gate = GateResult(
         id=RESCORED_EQUAL,
         title="t",
@@ -297,7 +298,7 @@ def changed(decision: Decided, identifier: str, measured: float) -> Decided:
 
 
 def test_figures_that_cannot_be_found_again_are_not_explained() -> None:
-    request, plays = asked(), Plays(table())
+    request, plays = asked(), candidates()
     decision = changed(decided(request, plays), "transparent.maximum_risk", 0.0334)
     with pytest.raises(StageFailed, match="recorded") as failure:
         explain(request, request.recipients[1], plays, decision)
@@ -305,32 +306,34 @@ def test_figures_that_cannot_be_found_again_are_not_explained() -> None:
 
 
 def test_a_verdict_that_cannot_be_found_again_is_not_explained() -> None:
-    request, plays = asked(cost=0.5), Plays(table())
+    request, plays = asked(cost=0.5), candidates()
     decision = replace(decided(request, plays), verdict=Verdict.APPROVED)
     with pytest.raises(StageFailed, match="recorded"):
         explain(request, request.recipients[1], plays, decision)
 
 
-class Careless(Plays):
+class Careless(Candidates):
     """Takes the benefit to have no effect, whatever the method."""
 
-    def outcome(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Generalization:
+    def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
         if not exact:
             request = asked("basic", loss=1.0, gain=100.0)
             recipient = request.recipients[1]
-        return super().outcome(request, recipient)
+        return super().of(request, recipient)
 
 
 def test_a_change_that_does_not_stand_when_solved_is_searched_again_without_sharing() -> None:
-    request, plays = asked(), Plays(table())
-    explanation = explain(request, request.recipients[1], Careless(table()), decided(request, plays))
+    request, plays = asked(), candidates()
+    explanation = explain(
+        request, request.recipients[1], Careless(table(), prepared(table(), ())), decided(request, plays)
+    )
     honest = explained(request)
     assert explanation.flips == honest.flips
 
 
 def test_progress_names_levers() -> None:
     said: list[str] = []
-    request, plays = asked(), Plays(table())
+    request, plays = asked(), candidates()
     explain(request, request.recipients[1], plays, decided(request, plays), said.append)
     assert "cost of an attempt, upwards" in said
     assert "method common" in said
@@ -349,14 +352,14 @@ def test_least_safe_group(gain: float, cost: float, least: int) -> None:
 
 
 def test_games_that_differ_in_nothing_that_matters_are_solved_once() -> None:
-    plays = Plays(table())
+    plays = candidates()
     for request in (asked(), asked(cost=8.0, loss=200.0), asked(gain=100.0, loss=7.0), asked(gain=97.0, loss=900.0)):
-        plays.outcome(request, request.recipients[1])
-    assert plays.count == 1
-    plays.outcome(asked(benefit=150.0), asked(benefit=150.0).recipients[1], exact=False)
-    assert plays.count == 1
-    plays.outcome(asked(benefit=150.0), asked(benefit=150.0).recipients[1])
-    assert plays.count == 2
+        plays.of(request, request.recipients[1])
+    assert plays.games_solved == 1
+    plays.of(asked(benefit=150.0), asked(benefit=150.0).recipients[1], exact=False)
+    assert plays.games_solved == 1
+    plays.of(asked(benefit=150.0), asked(benefit=150.0).recipients[1])
+    assert plays.games_solved == 2
     basic = [
         asked("basic"),
         asked("basic", loss=7.0, gain=100.0),
@@ -364,16 +367,15 @@ def test_games_that_differ_in_nothing_that_matters_are_solved_once() -> None:
         asked("basic", cost=5.0),
     ]
     for request in basic:
-        plays.outcome(request, request.recipients[1], exact=False)
-    assert plays.count == 6
+        plays.of(request, request.recipients[1], exact=False)
+    assert plays.games_solved == 6
 
 
 def test_games_are_forgotten_past_a_bound_and_played_again() -> None:
-    forgetful = Plays(table(), kept_bytes=0)
+    forgetful = candidates(memory=0)
     explanation = explained(asked(), forgetful)
     assert replace(explanation, games_played=0) == replace(explained(asked()), games_played=0)
-    assert forgetful.count > explained(asked()).games_played
-    assert forgetful.kept == 4
+    assert forgetful.games_solved > explained(asked()).games_played
 
 
 WORLDS = worlds(max_attributes=2)
@@ -390,18 +392,22 @@ def test_the_k_that_turns_a_verdict() -> None:
     gate = {**MAXIMUM, "at_most": 0.02}
     request = asked("k-anonymity", (gate, ATTACKED), k_anonymity=terms)
     of = demanding(table(), request)
-    explanation = explain(request, request.recipients[1], Plays(of), decided(request, Plays(of)))
+    explanation = explain(request, request.recipients[1], candidates(of), decided(request, candidates(of)))
     assert explanation.verdict is Verdict.BLOCKED
     assert explanation.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
     assert values(explanation, K) == [3]
-    assert unturned(explanation, COST).reason == "Nothing tried in this range turns it."
+    assert unturned(explanation, COST).reason == "Nothing tried in this range changes the verdict."
     assert {switch.method for switch in explanation.switches} == set(Method) - {Method.K_ANONYMITY}
     check_every_claim(request, explanation, of)
     open_request = asked("k-anonymity", k_anonymity=terms)
-    explanation = explain(open_request, open_request.recipients[1], Plays(of), decided(open_request, Plays(of)))
+    explanation = explain(
+        open_request, open_request.recipients[1], candidates(of), decided(open_request, candidates(of))
+    )
     assert explanation.verdict is Verdict.APPROVED
     assert values(explanation, K) == [1, 5]
-    assert "larger than the file" in next(flip.failure for flip in explanation.flips if flip.changes[-1].needed == 5)
+    assert "larger than the file" in next(
+        flip.after.failure for flip in explanation.flips if flip.changes[-1].needed == 5
+    )
     check_every_claim(open_request, explanation, of)
 
 
@@ -409,7 +415,7 @@ def test_what_k_anonymity_makes_of_a_partition_is_explained_with_it() -> None:
     """ab, c, d: with k = 2 and no record to lose, c and d become cd."""
     request = asked(k_anonymity={"k": 2, "suppression_limit": 0})
     of = demanding(table(), request)
-    explanation = explain(request, request.recipients[1], Plays(of), decided(request, Plays(of)))
+    explanation = explain(request, request.recipients[1], candidates(of), decided(request, candidates(of)))
     assert explanation.figures[Measure.INFORMATION_KEPT] == pytest.approx(0.5)
     assert explanation.figures[Measure.SMALLEST_CLASS] == 2
     assert Method.K_ANONYMITY in {switch.method for switch in explanation.switches}
@@ -429,7 +435,7 @@ def world_request(
 def test_every_claim_about_any_world_holds_when_applied(world: World, method: Method) -> None:
     request = world_request(world, method)
     of = table(world.rows, world.people, world.records)
-    plays = Plays(of)
+    plays = candidates(of)
     try:
         decision = decided(request, plays)
     except StageFailed:
@@ -444,10 +450,10 @@ def test_every_claim_holds_where_k_anonymity_is_demanded(world: World, method: M
     request = world_request(world, method, {"k": k, "suppression_limit": 0.3, "local_recoding": local})
     of = demanding(table(world.rows, world.people, world.records), request)
     try:
-        decision = decided(request, Plays(of))
+        decision = decided(request, candidates(of))
     except StageFailed:
         assume(False)
-    explanation = explain(request, request.recipients[1], Plays(of), decision)
+    explanation = explain(request, request.recipients[1], candidates(of), decision)
     check_every_claim(request, explanation, of)
 
 
@@ -462,7 +468,7 @@ def test_judged_as_the_gate_judges(world: World, method: Method) -> None:
     assume(result is not None)
     names = dict.fromkeys(request.attributes, 1)
     scored = score(of, result, request, who, names, compare=())  # type: ignore[arg-type]
-    judgement = judge(request, who.id, Plays(of), TODAY)
+    judgement = candidates(of).judge(request, who.id, TODAY)
     assert judgement.figures == scored.figures
     gates = (agreement_gate(who.agreement, TODAY), *judge_gates(request.policy.gates, scored.figures))
     assert judgement.gates == gates
@@ -471,7 +477,7 @@ def test_judged_as_the_gate_judges(world: World, method: Method) -> None:
 
 def played(of: object, request: ReleaseRequest, **kwargs: bool) -> Generalization | None:
     try:
-        return Plays(of).outcome(request, request.recipients[1], **kwargs)  # type: ignore[arg-type]
+        return candidates(of).of(request, request.recipients[1], **kwargs).generalization  # type: ignore[arg-type]
     except StageFailed:
         return None
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tasks.assessments.combined.combined_score import combine, score_collected
-from tasks.assessments.combined.score_table import scored_names
+from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
 from tasks.core.errors import StageFailed
 from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
 from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
@@ -228,11 +227,10 @@ def test_real_rows_are_scored_and_compared_without_the_decoys(written: Written) 
     recorded = combine(
         one.request,
         one.prepared,
-        one.table,
         one.played,
         one.kept,
-        score_collected(one.request, one.prepared, one.table),
-    ).fact.residual
+        score_collected(one.request, one.prepared),
+    ).residual
     assert (again.records, again.mean) == (6, pytest.approx(recorded.mean))
     assert score_again(written.path, one.request, scored_names(one.request, one.prepared)).records == 9
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyrage
 import pytest
 
-from tasks.core.artifact import written
 from tasks.core.errors import StageFailed, WorkspaceError
+from tasks.core.files import written
 from tasks.core.guard import guarded
 from tasks.delivery.encryption import encrypt
 from tasks.request.public_key import usable

@@ -17,9 +17,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.incident_file import IncidentSource, read_incident
-from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.combined.score_table import scored_names
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.delivery.parquet_file import is_parquet, typed
@@ -103,8 +102,8 @@ class Written:
     @property
     def recorded(self) -> ScoreFigure:
         one = self.made
-        collected = score_collected(one.request, one.prepared, one.table)
-        return combine(one.request, one.as_released, one.table, one.played, one.kept, collected).fact.residual
+        collected = score_collected(one.request, one.prepared)
+        return combine(one.request, one.as_released, one.played, one.kept, collected).residual
 
 
 def declared(folder: Path, data: str = DATA, **types: dict[str, Any]) -> Made:

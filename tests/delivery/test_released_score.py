@@ -12,16 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, score_collected
+from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.combined.score_table import scored_names
 from tasks.assessments.identity.score import residual_risk
 from tasks.assessments.sequential.sequential import external_fact, plan
 from tasks.candidate.groups import recipient_profile
 from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
-from tasks.decision.gates import rescored_gate
-from tasks.decision.rescored import flat_figures
+from tasks.decision.gates import flat_figures, rescored_gate
 from tasks.delivery.released_file import _harmless, as_collected, read_cells, read_columns, released_table, write_csv
 from tasks.delivery.reread import score_again
 from tasks.delivery.rescore import CellSizes, rescore
@@ -77,8 +75,8 @@ class Release:
     @property
     def recorded(self) -> ScoreFigure:
         request = self.loaded.request
-        collected = score_collected(request, self.prepared, self.table)
-        return combine(request, self.prepared, self.table, self.played, self.kept, collected).fact.residual
+        collected = score_collected(request, self.prepared)
+        return combine(request, self.prepared, self.played, self.kept, collected).residual
 
     @property
     def read_back(self) -> ScoreFigure:

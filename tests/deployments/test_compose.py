@@ -127,7 +127,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 
 def check(address: str) -> tuple[int, str]:
     line = [sys.executable, "-P", FOLDER / "healthy.py", address]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
     return done.returncode, done.stderr.strip()
 
 

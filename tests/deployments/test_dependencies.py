@@ -15,7 +15,7 @@ HASH = "    --hash=sha256:" + "0" * 64
 
 def test_this_environment_is_as_locked() -> None:
     line = [sys.executable, ROOT / "deployments" / "dependencies.py"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("licences accepted\n")
 

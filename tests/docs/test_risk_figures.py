@@ -20,7 +20,7 @@ from tasks.adversary.fmdp import (
     solve,
 )
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.combined.combined import contributions, disclosure_risk
+from tasks.assessments.combined.disclosure import contributions, disclosure_risk
 from tasks.assessments.sequential.sequential import beliefs, is_attacked
 from tasks.candidate.groups import Groups, released_groups
 from tasks.generalization.play import play
@@ -151,7 +151,7 @@ def test_the_printed_part_of_the_worked_example() -> None:
 
 
 def test_what_can_be_learned_of_the_second_record() -> None:
-    codes, _, _, weights, *_ = PAPER
+    codes, _, weights = PAPER
     assert sum(weight[code] for code, weight in zip(codes[1], weights, strict=True) if np.ndim(weight)) == 1.1
     assert "all that can be learned of r2 weighs 1.1, and it scores 3.06" in METHODS
 

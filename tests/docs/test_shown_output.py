@@ -1,16 +1,16 @@
 """What a document shows as the output of a command is what the command prints, at a width of 80."""
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from flows.cli.app import main
+from flows.cli.output import console
+
 ROOT = Path(__file__).parents[2]
-COMMAND = Path(sys.executable).with_name("releasegate")
 SHOWN = re.compile(r"^```text\n\$ releasegate (.+)\n((?:.*\n)*?)```", re.MULTILINE)
 
 TIME = re.compile(r"(?<=^time: )[\d.<]+ s$|(?<=\d|%|–) +(?:<\.01|[\d.,]+)$")
@@ -30,13 +30,17 @@ def test_the_assessments_are_shown() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "shown"), EXAMPLES)
-def test_the_command_prints_what_is_shown(arguments: str, shown: str) -> None:
-    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(
-        [COMMAND, *shlex.split(arguments)], cwd=ROOT, capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    printed = [line.rstrip() for line in done.stdout.rstrip().splitlines()]
+def test_the_command_prints_what_is_shown(
+    arguments: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(console, "width", 80)
+    monkeypatch.setattr(sys, "argv", ["releasegate", *shlex.split(arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    out, err = capsys.readouterr()
+    assert not left.value.code, err
+    printed = [line.rstrip() for line in out.rstrip().splitlines()]
     if arguments.startswith("assess game") or "--" in arguments:
         assert _without_times(printed) == _without_times(shown.splitlines())
     else:

@@ -17,7 +17,7 @@ from tests.support.certificates import SECRET, key_pem, pem, pki, private
 from tests.support.determined import Noon, determined
 
 PAGE = (Path(__file__).parents[2] / "docs" / "signatures.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    ((?:releasegate|openssl) .+)$|`(releasegate sign [^`]+--key[^`]+)`", PAGE, re.MULTILINE)
+COMMANDS = re.findall(r"^    ((?:releasegate|openssl) .+)$|`(releasegate sign [^`]+--pem[^`]+)`", PAGE, re.MULTILINE)
 
 
 @pytest.fixture

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
 from tasks.draft import Draft, draft_request, write_draft
 from tasks.draft.hierarchies import interval_levels
-from tasks.draft.profile import ColumnProfile, profile
-from tasks.draft.roles import Suggestion, Theme, suggest
-from tasks.draft.separation import MAXIMUM_RECORDS, separation, separations
-from tasks.microdata.arx import read_arx
-from tasks.microdata.build import from_intervals, from_prefixes
+from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
+from tasks.draft.separation import MAXIMUM_RECORDS, separations
+from tasks.microdata.build import from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
 from tasks.validation.tables import encode
@@ -88,11 +86,11 @@ def loaded(draft: Draft, folder: Path) -> LoadedRequest:
 
 
 def test_separation_by_hand() -> None:
-    measured = separation({"a": np.array([0, 0, 1, 1, 1]), "b": np.array([0, 1, 0, 0, -1])})
+    *_, measured = separations({"a": np.array([0, 0, 1, 1, 1]), "b": np.array([0, 1, 0, 0, -1])})
     # classes {0}, {1}, {2, 3}, {4}: of 10 pairs only one is alike
     assert (measured.separation_ratio, measured.distinction_ratio, measured.alone) == (0.9, 0.8, 0.6)
-    assert separation({"a": np.array([3])}).separation_ratio == 0.0
-    assert separation({"a": np.array([], dtype=int)}).alone == 0.0
+    assert separations({"a": np.array([3])})[0].separation_ratio == 0.0
+    assert separations({"a": np.array([], dtype=int)})[0].alone == 0.0
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -1,12 +1,9 @@
-"""A world for each test, one orchestration server for all of them, and the command line in this process.
-
-Reports are brief, but in modules that say ``WHOLE_REPORTS = True``.
-"""
+"""A world for each test, one orchestration server for all, and the command line in this process; reports are brief."""
 
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,28 +12,18 @@ from typing import Any
 import pytest
 
 from flows.engine import prefect_server
-from flows.pipeline.in_process import InProcess
-from flows.pipeline.run import Run, Take
-from flows.pipeline.sequence import take
+from flows.pipeline.run import Run
 from flows.pipeline.stages import Inputs, Stage, perform
 from tests.support.brief_reports import brief_reports
+from tests.support.engines import SharedEngine, in_process
+from tests.support.remembered import remembered
 from tests.support.world import World, make_world
-
-
-@dataclass(frozen=True)
-class SharedEngine:
-    """Runs the stages of every release of these tests in this process, with or without Prefect."""
-
-    home: Path
-    """Folder of the orchestration server; empty where there is none."""
-    take: Take
-
-    def __call__(self, _home: Path, _results: Path) -> AbstractContextManager[Take]:
-        return nullcontext(self.take)
 
 
 class Here:
     """Stands for the worker processes: does the work of a stage in this one."""
+
+    holding = staticmethod(nullcontext)
 
     @staticmethod
     def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
@@ -65,14 +52,14 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _reports(request: pytest.FixtureRequest) -> Iterator[None]:
-    with nullcontext() if getattr(request.module, "WHOLE_REPORTS", False) else brief_reports():
+def _quick() -> Iterator[None]:
+    with remembered(), brief_reports():
         yield
 
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> SharedEngine:
-    return SharedEngine(tmp_path_factory.mktemp("no-orchestrator"), partial(take, runner=InProcess()))
+    return in_process(tmp_path_factory.mktemp("no-orchestrator"))
 
 
 @pytest.fixture(scope="session")

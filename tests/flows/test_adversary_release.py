@@ -19,6 +19,7 @@ from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import load_request
 from tasks.request.snapshot import take_snapshot
+from tests.support.brief_reports import whole_report
 from tests.support.search import files_holding, holds
 from tests.support.world import (
     DIAGNOSES,
@@ -35,8 +36,6 @@ from tests.support.world import (
     recipient,
     write_table,
 )
-
-WHOLE_REPORTS = True
 
 FINED = recipient("fined")
 FREE = recipient("free", agreement={"id": "DUA-free", "expires": "2030-12-31"})
@@ -235,6 +234,8 @@ def test_neither_records_nor_reports_nor_the_ledger_hold_a_value(made: Made, eng
     assert files_holding(engine.home, SENSITIVE_MARK) == []
     for path in (made.outcome.bundle / "decision").iterdir():
         assert not any(holds(path.read_bytes(), value) for value in DIAGNOSES)
+    for report in map(whole_report, made.outcome.records):
+        assert not any(holds(report, value) for value in (*DIAGNOSES, SENSITIVE_MARK, ID_MARK))
 
 
 def test_a_changed_register_is_another_release(made: Made, releasegate: Any, tmp_path: Path) -> None:
@@ -267,7 +268,8 @@ def test_assessed_alone_a_method_gives_the_figures_of_the_record(method: str, ma
         assert risk is not None
         recorded = getattr(risk, part).model_dump(mode="json")
         records = document.pop("records", None)
-        assert document == json.loads(json.dumps(recorded))
+        assert {"figures", "masking", "note"} < document.keys()
+        assert {name: document[name] for name in recorded} == json.loads(json.dumps(recorded))
         assert (records is None) == (method == "fmdp")
         if records is not None:
             assert [one["rank"] for one in records] == [1, 2, 3]

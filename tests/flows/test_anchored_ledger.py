@@ -47,7 +47,7 @@ class Kept:
         shutil.rmtree(self.made.bundle)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def kept(
     request: pytest.FixtureRequest, tmp_path: Path, releasegate: Run, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Kept]:

@@ -1,4 +1,4 @@
-"""The papers' own algorithms by ``assess --solver`` and ``--distance``."""
+"""The papers' own algorithms by ``assess --algorithm``."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def test_the_game_by_each_search(world: World, releasegate: Any) -> None:
     found = {
         name: {
             one["method"]: one
-            for one in recipient(releasegate("assess", "game", world.request, "--solver", name, "--json"))
+            for one in recipient(releasegate("assess", "game", world.request, "--algorithm", name, "--json"))
         }
         for name in ("exact", "bis", "lbs")
     }
@@ -27,7 +27,7 @@ def test_the_game_by_each_search(world: World, releasegate: Any) -> None:
     compared = recipient(releasegate("assess", "game", world.request, "--json"))
     claimed = {one["policy"]: one["claimed"]["publisher_payoff"] for one in compared}
     assert found["exact"]["basic"]["payoff"] == pytest.approx(claimed["basic"])
-    shown = releasegate("assess", "game", world.request, "--solver", "lbs")
+    shown = releasegate("assess", "game", world.request, "--algorithm", "lbs")
     assert shown.code == 0
     assert "Algorithm 2" in shown.out
     assert "payoff optimal" in shown.out
@@ -36,57 +36,54 @@ def test_the_game_by_each_search(world: World, releasegate: Any) -> None:
 def test_the_plan_by_each_solver(world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.assessments.sequential.solvers.MOST_STATES", 5_000)
     for name in ("recursion", "two-level-lp", "value-iteration"):
-        told = releasegate("assess", "fmdp", world.request, "--solver", name, "--json")
-        assert told.document["solver"] == name
+        told = releasegate("assess", "fmdp", world.request, "--algorithm", name, "--json")
+        assert told.document["algorithm"] == name
         found = recipient(told)
         assert list(found) == ["collected", "released"]
         for one in (*found["collected"], *found["released"]):
             assert one["compared"] == one["solved"] <= one["groups"]
             assert one["risk_difference"] <= 1e-9
-    shown = releasegate("assess", "fmdp", world.request, "--solver", "two-level-lp")
+    shown = releasegate("assess", "fmdp", world.request, "--algorithm", "two-level-lp")
     assert shown.code == 0
     assert "variables" in shown.out
 
 
 def test_a_learned_distance(world: World, releasegate: Any) -> None:
-    told = releasegate("assess", "linkage", world.request, "--distance", "mean", "--json")
+    told = releasegate("assess", "linkage", world.request, "--algorithm", "mean", "--json")
     found = recipient(told)
-    assert told.document["distance"] == "mean"
+    assert told.document["algorithm"] == "mean"
     assert found["kind"] == "weighted mean"
     assert found["learned"]["in_sample"]["share"] >= found["equal"]["in_sample"]["share"]
     assert (found["masking"], found["note"]) == ([], "")
-    shown = releasegate("assess", "linkage", world.request, "--distance", "mean")
+    shown = releasegate("assess", "linkage", world.request, "--algorithm", "mean")
     assert shown.code == 0
     assert "learned distance, weighted mean" in shown.out
-    refused = releasegate("assess", "linkage", world.request, "--distance", "bilinear", "--json")
-    assert (refused.code, refused.document["error"]["where"]) == (2, "--distance")
+    refused = releasegate("assess", "linkage", world.request, "--algorithm", "bilinear", "--json")
+    assert (refused.code, refused.document["error"]["where"]) == (2, "--algorithm")
 
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        ("game --solver recursion", "--solver exact or bis or lbs"),
-        ("game --distance mean", "--solver exact or bis or lbs"),
-        ("fmdp --solver exact", "--solver recursion or two-level-lp or value-iteration"),
-        ("linkage --solver exact", "--distance mean or owa or choquet or bilinear or mahalanobis"),
-        ("linkage --distance Mean", "--distance mean or owa or choquet or bilinear or mahalanobis"),
-        ("utility --solver exact", "neither"),
+        ("game recursion", "exact or bis or lbs"),
+        ("fmdp exact", "recursion or two-level-lp or value-iteration"),
+        ("linkage exact", "mean or owa or choquet or bilinear or mahalanobis"),
+        ("linkage Mean", "mean or owa or choquet or bilinear or mahalanobis"),
+        ("utility exact", "no --algorithm"),
     ],
 )
 def test_an_algorithm_that_a_method_does_not_have(asked: str, expected: str, world: World, releasegate: Any) -> None:
-    method, option, value = asked.split()
-    told = releasegate("assess", method, world.request, option, value, "--json")
-    assert (told.code, told.document["error"]["where"]) == (2, option)
+    method, name = asked.split()
+    told = releasegate("assess", method, world.request, "--algorithm", name, "--json")
+    assert (told.code, told.document["error"]["where"]) == (2, "--algorithm")
     assert expected in told.document["error"]["expected"]
 
 
 def test_the_names_are_those_of_the_registries() -> None:
-    from flows.cli.assess import ALGORITHM_NAMES, Assessment
+    from flows.cli.assess import ALGORITHMS, Method
     from tasks.assessments.linkage.families import DISTANCES
     from tasks.assessments.sequential.solvers import SOLVERS as PLANS
     from tasks.generalization.paper_searches import SOLVERS as SEARCHES
 
-    registries = {Assessment.GAME: SEARCHES, Assessment.FMDP: PLANS, Assessment.LINKAGE: DISTANCES}
-    assert {method: names for method, (_, names) in ALGORITHM_NAMES.items()} == {
-        method: tuple(registry) for method, registry in registries.items()
-    }
+    registries = {Method.GAME: SEARCHES, Method.FMDP: PLANS, Method.LINKAGE: DISTANCES}
+    assert {method: tuple(registry) for method, registry in registries.items()} == ALGORITHMS

@@ -76,10 +76,10 @@ def test_the_folder_holds_pdf_json_and_tables(workspace: Workspace, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_the_same_ledger_days_and_clock_give_the_same_bytes(workspace: Workspace, tmp_path: Path) -> None:
-    one = read(audit(workspace, tmp_path).folder)
+def test_the_same_ledger_days_and_clock_give_the_same_bytes(small: Workspace, tmp_path: Path) -> None:
+    one = read(audit(small, tmp_path).folder)
     (tmp_path / "again").mkdir()
-    assert read(audit(workspace, tmp_path / "again").folder) == one
+    assert read(audit(small, tmp_path / "again").folder) == one
 
 
 def test_an_audit_is_not_written_over(small: Workspace, tmp_path: Path) -> None:
@@ -175,10 +175,10 @@ def test_a_broken_ledger_is_audited_and_the_exit_code_says_so(releasegate: Any, 
     workspace = Workspace(tmp_path / "workspace")
     old_ledger(workspace)
     with closing(sqlite3.connect(workspace.ledger, isolation_level=None)) as connection:
-        for guard in sqlite._GUARDS:
+        for guard in sqlite.GUARDS:
             connection.execute(f"DROP TRIGGER {guard}")
         connection.execute("UPDATE entry SET actor = 'somebody' WHERE sequence = 2")
-        for statement in sqlite._GUARDS.values():
+        for statement in sqlite.GUARDS.values():
             connection.execute(statement)
     told = releasegate(*LINE, "--workspace", workspace.root, "--output", tmp_path)
     assert told.code == 3
@@ -203,6 +203,7 @@ def test_a_ledger_is_compared_with_what_was_noted_elsewhere(releasegate: Any, tm
     assert (cut["exit_code"], cut["chain"]["problem"]["entry"]) == (3, 4)
 
 
+@pytest.mark.slow
 def test_a_ledger_in_postgresql_gives_the_same_report(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

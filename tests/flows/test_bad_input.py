@@ -22,7 +22,6 @@ from tests.support.world import (
     drawn_rows,
     population_rows,
     recipient,
-    releasegate,
     write_table,
 )
 
@@ -397,20 +396,6 @@ def test_after_a_refusal_the_mended_request_is_a_new_one(world: World, engine: A
     refused(world, engine)
     with Ledger.open(world.workspace.ledger) as ledger:
         assert [entry.event.value for entry in ledger.entries()] == ["requested", "refused"] * 2
-
-
-def test_the_process_ends_with_code_2_and_says_why(world: World) -> None:
-    world.spoil(age={4: CANARY}, note={5: f"{CANARY}@example.org"})
-    told = releasegate("release", world.request, "--workspace", world.workspace.root)
-    assert told.returncode == 2
-    assert told.stdout == ""
-    *progress, what, where, expected, got, fix = told.stderr.splitlines()
-    assert progress[-1] == "· reading data and population"
-    assert what == "error: values are missing from a hierarchy"
-    assert where == "  where: data.csv, column age, row 5"
-    assert (expected[:12], got[:7], fix[:9]) == ("  expected: ", "  got: ", "  to do: ")
-    assert CANARY not in told.stderr
-    assert_nothing_left(world)
 
 
 def test_a_refusal_as_json(world: World, releasegate: Any) -> None:

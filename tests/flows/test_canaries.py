@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord
 from tests.support import world as worlds
+from tests.support.brief_reports import whole_report
 from tests.support.search import files_holding, holds
+from tests.support.serving import BRIEFLY
 from tests.support.world import World, make_world, recipient
-
-WHOLE_REPORTS = True
 
 MARK = "QuollMark"
 PLANTED = {
@@ -62,7 +63,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("canaries")
     world, around = make_world(folder / "world"), folder / "around"
     around.mkdir()
-    surroundings = {"HOME": str(around), "TMPDIR": str(around), "XDG_CACHE_HOME": str(around)}
+    surroundings = {"HOME": str(around), "TMPDIR": str(around), "XDG_CACHE_HOME": str(around), **BRIEFLY}
     line = ("release", world.request, "--workspace", world.workspace.root)
     world.spoil(**PLANTED)
     world.uncover(12, 13)
@@ -80,8 +81,16 @@ def test_each_kind_of_bad_record_is_noticed(left: Left) -> None:
     assert failed == FAILED
     assert document["recipients"][0]["decision"] == "blocked"
     assert "validation checks failed" in document["recipients"][0]["reasons"][0]
+
+
+def test_the_process_ends_with_code_2_and_says_why(left: Left) -> None:
     assert left.refused.returncode == 2
-    assert "column age, row 5" in left.refused.stderr
+    assert left.refused.stdout == ""
+    *progress, what, where, expected, got, fix = left.refused.stderr.splitlines()
+    assert progress[-1] == "· reading data and population"
+    assert what == "error: values are missing from a hierarchy"
+    assert where == "  where: data.csv, column age, row 5"
+    assert (expected[:12], got[:7], fix[:9]) == ("  expected: ", "  got: ", "  to do: ")
 
 
 def test_the_steward_is_told_the_rows_counted_from_1(left: Left) -> None:
@@ -99,6 +108,8 @@ def test_no_file_holds_the_mark(left: Left) -> None:
     assert files_holding(left.world.workspace.root, "Visits") != []
     assert files_holding(left.world.workspace.root, MARK) == []
     assert files_holding(left.around, MARK) == []
+    record = DecisionRecord.model_validate_json((left.bundle / "decision" / "university.json").read_bytes())
+    assert not holds(whole_report(record), MARK)
 
 
 def test_no_stream_holds_the_mark(left: Left) -> None:
@@ -122,9 +133,9 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "flows.pipeline.work.mask_columns",
         "tasks.assessments.combined.assessment.combine",
         "tasks.assessments.linkage.assessment.attack",
-        "tasks.assessments.utility.assessment.measure",
+        "tasks.assessments.utility.assessment.generalization_loss",
         "tasks.delivery.reread.score_again",
-        "flows.gate.seal",
+        "flows.publishing.seal",
     ],
 )
 def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(

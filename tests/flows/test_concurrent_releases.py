@@ -15,6 +15,8 @@ from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.postgres import running_server
 from tests.support.world import UNIVERSITY, World, make_world
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = 3
 QUICK = {"id": "standard", "version": "1", "linkage": {"learned": False, "individuals": 100}}
 EACH = Counter([Event.REQUESTED, Event.DECIDED, Event.RELEASED, Event.PUBLISHED])

@@ -10,7 +10,7 @@ from flows.reassessing import reassess
 from flows.reassessing_copy import Options
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
-from tasks.microdata.arx import read_arx
+from tasks.microdata.build import read_arx
 from tasks.reassessment.record import Again
 from tests.support.made_release import Made
 from tests.support.world import AGES, NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, UNIVERSITY, World, make_world, recipient

@@ -11,13 +11,12 @@ import pytest
 from flows.gate import Outcome
 from tasks.core.errors import RequestError, StageFailed, WorkspaceError
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decoys.manifest import Holder, Manifest
+from tasks.decoys.manifest import DecoyManifest, Holder
 from tasks.decoys.vault import Vault
+from tests.support.brief_reports import whole_report
 from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, the_same_decoys, with_decoys
 from tests.support.search import files_holding, files_holding_each, holds
 from tests.support.world import COLUMNS, QUASI_IDENTIFIERS, World, recipient, write_table
-
-WHOLE_REPORTS = True
 
 MARK = "QuollMark"
 UNIVERSITY = recipient("university", stakes=STAKES)
@@ -38,13 +37,13 @@ def record_of(outcome: Outcome, name: str) -> DecisionRecord:
     return next(record for record in outcome.records if record.recipient.id == name)
 
 
-def manifest_of(world: World, outcome: Outcome) -> Manifest:
+def manifest_of(world: World, outcome: Outcome) -> DecoyManifest:
     fact = record_of(outcome, "clinic").decoys
     assert fact is not None
     return vault_of(world).open(outcome.release_id, fact.commitment_sha256)
 
 
-def holder_of(manifest: Manifest, name: str) -> Holder:
+def holder_of(manifest: DecoyManifest, name: str) -> Holder:
     return next(holder for holder in manifest.holders if holder.recipient == name)
 
 
@@ -112,6 +111,7 @@ def test_no_file_but_the_copies_names_a_decoy(decoyed: tuple[World, Outcome], en
     assert all(set(files) <= own[texts[mark]] for mark, files in found.items())
     assert any(found.values())
     assert not any(files_holding_each(engine.home, texts).values())
+    assert not any(holds(report, text) for report in map(whole_report, outcome.records) for text in texts)
     keys = [key.decode() for key in vault_of(world).keys().keys]
     assert files_holding_each(world.workspace.root, keys) == {key: [".releasegate/decoy-keys"] for key in keys}
 

@@ -233,7 +233,7 @@ def clear_files(workspace: Workspace, *digests: str | None) -> list[str]:
     return found
 
 
-POINTS = ("deciding", "flows.gate.seal", "flows.gate.publish")
+POINTS = ("deciding", "flows.publishing.seal", "flows.publishing.publish")
 
 
 def run_until(point: str, world: World, engine: Any, place: Path) -> None:

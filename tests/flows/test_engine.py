@@ -46,7 +46,7 @@ with prefect_server(home) as engine:
 
     @task(**kept)
     def second(release_id: str, stored: dict, waiting: bool) -> str:
-        note(f"second {engine.process_id}")
+        note(f"second {engine.process.pid}")
         while waiting:
             time.sleep(0.05)
         return stored["path"]
@@ -78,7 +78,7 @@ def notes(tmp_path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
+def wait_for(condition: Any, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -99,6 +99,7 @@ def begun(tmp_path: Path, process: "subprocess.Popen[str]") -> int:
     return int(notes(tmp_path)[-1].split()[1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_after_kill_9_no_server_is_left_and_finished_stages_are_not_repeated(tmp_path: Path) -> None:
     process = start_flow(tmp_path, "wait")
@@ -106,10 +107,10 @@ def test_after_kill_9_no_server_is_left_and_finished_stages_are_not_repeated(tmp
     assert is_running(server)
     process.kill()
     process.communicate()
-    wait_for(lambda: not is_running(server), seconds=5)
+    wait_for(lambda: not is_running(server))
 
     again = start_flow(tmp_path, "go")
-    output = again.communicate(timeout=120)
+    output = again.communicate(timeout=600)
     assert again.returncode == 0, output
     assert output == ("", ""), "nothing of the orchestrator reaches the terminal"
     done = [line.split()[0] for line in notes(tmp_path)]
@@ -117,13 +118,14 @@ def test_after_kill_9_no_server_is_left_and_finished_stages_are_not_repeated(tmp
     assert not (tmp_path / "user").exists(), "nothing is written outside the workspace"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_and_leaves(tmp_path: Path, number: signal.Signals) -> None:
     process = start_flow(tmp_path, "wait")
     server = begun(tmp_path, process)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=600)
     assert process.returncode != 0
     assert not is_running(server)
 
@@ -143,6 +145,7 @@ def test_only_who_holds_the_password_may_use_the_server(tmp_path: Path) -> None:
     assert (tmp_path / "home").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_within_a_server_another_one_is_the_one_that_is_asked(tmp_path: Path, orchestrator: object) -> None:  # noqa: ARG001
     from prefect.client.orchestration import get_client
 
@@ -161,6 +164,7 @@ def test_within_a_server_another_one_is_the_one_that_is_asked(tmp_path: Path, or
     assert everybody() == {outer}
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_is_an_error_with_its_log(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -81,9 +81,9 @@ def write(folder: Path, asked: dict[str, Any]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(tmp_path_factory: pytest.TempPathFactory, engine: Any) -> Made:
     folder = tmp_path_factory.mktemp("release")
-    return Made(folder, run_release(write(folder, document()), folder / "workspace"))
+    return Made(folder, run_release(write(folder, document()), folder / "workspace", engine=engine))
 
 
 @pytest.fixture

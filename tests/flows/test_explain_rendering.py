@@ -7,14 +7,13 @@ from rich.console import Console
 
 from flows.cli.explained import Explained, rendered, sentences
 from tasks.decision.explain.explain import explain
-from tasks.decision.explain.resolve import Plays
 from tasks.request.model import ReleaseRequest
 from tests.support import records
-from tests.support.explaining import MAXIMUM, SEQUENTIAL, asked, decided, table
+from tests.support.explaining import MAXIMUM, SEQUENTIAL, asked, candidates, decided
 
 
 def explained(request: ReleaseRequest) -> Explained:
-    plays = Plays(table())
+    plays = candidates()
     explanation = explain(request, request.recipients[1], plays, decided(request, plays))
     record = records.changed(records.approved(), decision=explanation.verdict)
     return Explained(record, explanation, request.policy.gates)

@@ -12,7 +12,7 @@ from tasks.assessments.measures import MEASURES
 from tasks.assessments.utility.facts import UtilityFact
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.request.model import Measure
-from tests.flows.conftest import SharedEngine
+from tests.support.engines import SharedEngine
 from tests.support.world import DIAGNOSES, RECORDS, World, drawn_rows, make_world
 
 SWAPPED = {"attributes": ["visits"], "method": "rank-swapping", "p": 2}

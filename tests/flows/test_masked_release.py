@@ -16,12 +16,14 @@ import pytest
 from flows.gate import Outcome
 from flows.progress import listening
 from flows.workspace import Workspace
-from tasks.assessments.linkage.attack import Attacked, attack
+from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.facts import LinkageFact
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.store import Ledger
+from tests.support.brief_reports import whole_report
 from tests.support.search import holds, pdf_parts
 from tests.support.world import (
     COLUMNS,
@@ -34,8 +36,6 @@ from tests.support.world import (
     make_world,
     recipient,
 )
-
-WHOLE_REPORTS = True
 
 PARTNER = recipient("partner", stakes={"benefit": 1200, "loss": 300, "cost": 1})
 """A quarter of the cost of an attempt asks for groups four times as large: in them, fewer are linked."""
@@ -75,7 +75,7 @@ def ask(world: World, *recipients: dict[str, Any], **changes: Any) -> None:
     world.ask(attributes=NUMBERS, masking=MASKING, recipients=list(recipients), **changes)
 
 
-def attack_or_fail(candidate: Candidate, generator: np.random.Generator, **options: Any) -> Attacked:
+def attack_or_fail(candidate: Candidate, generator: np.random.Generator, **options: Any) -> LinkageFact:
     if candidate.recipient.id == "unlucky":
         raise StageFailed("the attack met its match", where="a test", expected="luck", got="none", fix="try again")
     return attack(candidate, generator, **options)
@@ -242,6 +242,9 @@ def test_no_value_is_in_anything_but_the_delivered_files(masked: Masked, engine:
         assert not any(holds(part, ID_MARK) for part in parts), path.name
         assert any(holds(part, SENSITIVE_MARK) for part in parts) is (path in delivered), path.name
     assert searched > 30
+    for report in map(whole_report, (*masked.first.records, *masked.second.records)):
+        assert not originals & set(LONG.findall(report))
+        assert not any(holds(report, mark) for mark in (ID_MARK, SENSITIVE_MARK))
     assert originals <= set(LONG.findall(masked.world.data.read_bytes()))
     assert {path.suffix for path in (masked.world.workspace.private / "runs").rglob("*")} == {".lock"}
 

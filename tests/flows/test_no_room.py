@@ -15,11 +15,10 @@ from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.snapshot import take_snapshot
-from tests.support.serving import BRIEF
-from tests.support.world import ROOT, World, releasegate
+from tests.support.serving import BRIEFLY
+from tests.support.world import World, releasegate
 
 KIBIBYTE = 1024
-BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(BRIEF), str(ROOT)])}
 DISK = 48 * 1024 * KIBIBYTE
 
 
@@ -67,6 +66,7 @@ def completes(world: World, root: Path) -> None:
     assert not list(workspace.orchestrator.glob("prefect.db.*"))
 
 
+@pytest.mark.slow
 def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
     world: World, mount: Callable[..., Path]
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import flows.actor
 import flows.gate
+import flows.publishing
 from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
@@ -114,6 +115,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
+@pytest.mark.slow
 def test_an_override_makes_a_release_of_its_own(
     engine: Any, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,13 +186,13 @@ def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) ->
     case.override()
     name = case.named().release_id
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.gate, "check_unused", killed)
+        patch.setattr(flows.publishing, "check_unused", killed)
         with pytest.raises(Killed):
             case.again(engine)
     assert case.named().release_id == name, "nothing was decided, so nothing is used"
     assert "decided" not in case.events(name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.gate, "publish", killed)
+        patch.setattr(flows.publishing, "publish", killed)
         with pytest.raises(Killed):
             case.again(engine)
     assert not case.world.workspace.bundle(name).exists()

@@ -26,7 +26,8 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.snapshot import take_snapshot
-from tests.support.search import files_holding
+from tests.support.brief_reports import whole_report
+from tests.support.search import files_holding, holds
 from tests.support.world import (
     COLUMNS,
     HARD_NOTES,
@@ -43,8 +44,6 @@ from tests.support.world import (
     make_world,
     population_rows,
 )
-
-WHOLE_REPORTS = True
 
 
 @dataclass(frozen=True)
@@ -138,6 +137,8 @@ def test_identifiers_are_nowhere_and_sensitive_values_in_the_delivery_alone(publ
         assert files_holding(folder, ID_MARK) == []
     assert files_holding(root, SENSITIVE_MARK) == [data]
     assert files_holding(engine.home, SENSITIVE_MARK) == []
+    for report in map(whole_report, published.outcome.records):
+        assert not any(holds(report, mark) for mark in (ID_MARK, SENSITIVE_MARK))
 
 
 def released(path: Path) -> list[dict[str, str]]:

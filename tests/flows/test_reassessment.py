@@ -678,7 +678,7 @@ def test_the_command_line(out: Out, releasegate: Any, tmp_path: Path) -> None:
     content = report.read_bytes()
     assert content[:5] == b"%PDF-"
     smaller = shrink(out.world, divisor=20, path=tmp_path / "smaller.csv")
-    told = releasegate("reassess", "--all", *reports, "--population", smaller, "--json")
+    told = releasegate("reassess", "--all", *reports, "--under", smaller, "--json")
     assert told.code == 3
     (one,) = told.document["reassessed"]
     assert (one["verdict"], one["before"], one["changed"]) == ("would be blocked", "holds", True)

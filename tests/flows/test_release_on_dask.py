@@ -48,9 +48,9 @@ def test_the_bundle_is_the_same_byte_for_byte(parquet_world: World, engine: Any,
     sent: list[int] = []
     coded = by_dask.code_by_dask
 
-    def watched(address: str, orders: Any) -> Any:
-        sent.append(len(orders))
-        return coded(address, orders)
+    def watched(address: str, coder: Any, cut: Any) -> Any:
+        sent.append(len(cut))
+        return coded(address, coder, cut)
 
     alone = parquet_world.run(engine)
     elsewhere = tmp_path / "elsewhere"

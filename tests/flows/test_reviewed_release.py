@@ -595,7 +595,8 @@ def test_who_has_a_key_must_sign(
     away = key.rename(tmp_path / "away.pem")
     assert releasegate(*voting, "--as", FIRST).code == 2
     assert Event.VOTED.value not in waiting.events()
-    assert releasegate(*voting, "--as", FIRST, "--key-file", away).code == 4
+    monkeypatch.setenv("RELEASEGATE_KEY_FILE", str(away))
+    assert releasegate(*voting, "--as", FIRST).code == 4
     assert releasegate(*voting, "--as", SECOND).code == 0, "nobody else needs one"
     assert releasegate("verify", "--ledger", *place).code == 0
     signers = {entry.body.get("reviewer"): entry.signer for entry in waiting.entries() if entry.event is Event.VOTED}
@@ -651,7 +652,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     told = releasegate(*voting, FIRST)
     assert told.code == 4
     assert "1 of 2 are in" in told.out
-    shown = releasegate(*line, "--show")
+    shown = releasegate(*line)
     assert shown.code == 0
     assert f"votes in   1 of 2: {FIRST}" in shown.out
     assert "Zwölf" not in shown.out + told.out + told.err
@@ -660,7 +661,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     assert "1 of 2 votes are in" in asked.out
     assert releasegate(*voting, REQUESTER).code == 2
     assert releasegate(*line, "--vote", "approve").code == 2
-    assert releasegate(*line, "--show", "--as", FIRST).code == 2
+    assert releasegate(*line, "--as", FIRST).code == 2
     told = releasegate(*voting, SECOND, "--json").document
     assert (told["state"], told["exit_code"]) == ("released", 0)
     other = (*line, "--recipient", "clinic", "--reason", REASON, "--vote")
@@ -670,13 +671,13 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     lifting = ("--recipient", "clinic", "--as", OFFICER, "--reason", "amended", "--json")
     lifted = releasegate("override", waiting.release_id, *place, *lifting).document
     assert lifted["recipients"][0]["state"] == "awaiting review"
-    assert f"Put before its reviewers again by {OFFICER} (officer): amended" in releasegate(*line, "--show").out
+    assert f"Put before its reviewers again by {OFFICER} (officer): amended" in releasegate(*line).out
     releasegate(*other, "approve", "--as", FIRST)
     assert releasegate(*other, "approve", "--as", SECOND).code == 0
     asked = releasegate("release", waiting.world.request, *place)
     assert asked.code == 0
     assert "RELEASED  university" in asked.out
-    earlier = releasegate(*line, "--show", "--json").document["recipients"]
+    earlier = releasegate(*line, "--json").document["recipients"]
     assert [one["reviews"][0]["reviewer"] for one in earlier] == [FIRST, FIRST]
     revoking = ("--recipient", "clinic", "--as", OFFICER, "--reason", "lost laptop")
     assert "REVOKED  clinic" in releasegate("revoke", waiting.release_id, *place, *revoking).out

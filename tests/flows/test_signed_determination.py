@@ -260,9 +260,9 @@ def test_the_commands_with_pem_and_a_person_of_the_ledger(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv(LEDGER_PASSPHRASE, "ibex saiga marmot quoll")
     assert run("key", "create", "Ana Ruiz", "--role", "officer").code == 0
-    files = ("--key", private(tmp_path / "key.pem", key_pem(pki().expert.key)),
-             "--cert", private(tmp_path / "cert.pem", pem(pki().expert.certificate)),
-             "--chain", private(tmp_path / "chain.pem", pem(pki().middle.certificate)))  # fmt: skip
+    files = ("--pem", private(tmp_path / "key.pem", key_pem(pki().expert.key)),
+             "--pem", private(tmp_path / "cert.pem", pem(pki().expert.certificate)),
+             "--pem", private(tmp_path / "chain.pem", pem(pki().middle.certificate)))  # fmt: skip
     assert run("sign", NAME[:12], "--recipient", "registry", *files[:2]).code == 2
     told = run("sign", NAME[:12], "--recipient", "registry", *files, "--as", "ana ruiz", "--json")
     assert told.code == 0, told.err

@@ -14,7 +14,7 @@ CRASHES = {
     "masking": "flows.pipeline.work.mask_columns",
     "risk": "tasks.assessments.identity.assessment.score",
     "record linkage": "tasks.assessments.linkage.assessment.attack",
-    "utility": "tasks.assessments.utility.assessment.measure",
+    "utility": "tasks.assessments.utility.assessment.generalization_loss",
 }
 """Stages, with the function of each that is made to fail."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import flows.gate
+import flows.publishing
 from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
@@ -71,7 +71,7 @@ class Office:
         )
 
     def states(self, release: str, at: datetime = LATER) -> dict[str, State]:
-        """As ``review --show`` tells them."""
+        """As ``review`` tells them."""
         shown = overview(release, self.world.workspace, clock=lambda: at)
         return {one.case.recipient: one.case.standing.state for one in shown}
 
@@ -232,12 +232,12 @@ def test_a_crash_of_the_gate_supersedes_once_or_not_at_all(office: Office, engin
     first = office.ids[0]
     office.world.ask(title="fourth", supersedes=first)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.gate, "supersede", killed)
+        patch.setattr(flows.publishing, "supersede", killed)
         with pytest.raises(Killed):
             office.again(engine)
     assert office.states(first)["university"] is State.AWAITING_REVIEW
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.gate, "publish", killed)
+        patch.setattr(flows.publishing, "publish", killed)
         with pytest.raises(Killed):
             office.again(engine)
     assert office.states(first)["university"] is State.SUPERSEDED
@@ -304,6 +304,7 @@ def test_a_rejected_release_is_not_reopened_after_its_last_day(office: Office) -
     assert not office.sealed(second)
 
 
+@pytest.mark.slow
 def test_no_decision_outlives_its_agreement_and_what_follows_supersedes_it(
     engine: Any, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

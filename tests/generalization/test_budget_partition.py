@@ -181,6 +181,7 @@ def test_what_cannot_be_kept_is_said_in_words(pair_world: World) -> None:
     assert plan.chosen.walk(world.codes([("a1", "b1")]))[1].tolist() == [True]
 
 
+@pytest.mark.slow
 def test_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "_NEAR", 1e-3)
     most, table = 100.0, adult.table()

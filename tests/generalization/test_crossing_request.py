@@ -8,28 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.kanonymity.optimum import search
 from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.lineage import lineages
-from tasks.decoys.stage import Copies
 from tasks.generalization.budget.limits import Budget
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
+from tasks.generalization.kanonymity.metrics import Metric
+from tasks.generalization.kanonymity.optimum import search
 from tasks.generalization.methods.partitions import cells_fit, recursion_fits
 from tasks.generalization.partition import partition
 from tasks.generalization.play import CountIndex, overlapping, play, population_cells
 from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
-from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared
 from tasks.request.load import LoadedRequest
 from tasks.request.model import PARTITIONS, Method, ReleaseRequest
@@ -179,7 +176,6 @@ NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
     "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
     "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
     "lineage": lambda tiny: lineages(tiny[2].hierarchies),
-    "decoys": lambda tiny: Copies(tiny[0].request, tiny[1], tiny[2], pd.DataFrame(), NOTHING_MASKED, {}),
 }
 
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tasks.core.errors import RequestError
 from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.problem import Problem, fold, value_profiles
-from tasks.microdata.cube import DenseCube
+from tasks.microdata.cube import DenseCube, Lattice
 from tasks.microdata.hierarchy import hierarchy_from_rows
-from tasks.microdata.lattice import Lattice
 from tests.support.examples import examples
 
 TABLE_2 = Payoffs(benefit=1200, loss=300, gain=300, cost=4)

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.generalization.constraints.closeness import TCloseness
-from tasks.generalization.constraints.k_map import KMap
-from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from tasks.generalization.kanonymity.metrics import Metric
 from tasks.core.errors import RequestError, StageFailed
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import play
 from tasks.generalization.setting import check_setting, game_table, payoffs_of, weights_of
 from tasks.request.model import Method, ReleaseRequest, Stakes

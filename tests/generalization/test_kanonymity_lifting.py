@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.diversity import DistinctDiversity
 from tasks.generalization.kanonymity.lifting import lift
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.kanonymity.optimum import search
-from tasks.core.errors import ParameterError, StageFailed
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
 from tests.support.examples import examples

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError
 from tasks.generalization.constraints.closeness import TCloseness
 from tasks.generalization.constraints.constraint import ValueConstraint
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from tasks.generalization.constraints.k_map import KMap
-from tasks.core.errors import ParameterError
 from tasks.generalization.kanonymity.classes import compact, number_rows, tally
 from tasks.microdata.cube import dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows

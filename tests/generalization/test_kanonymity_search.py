@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.closeness import TCloseness
 from tasks.generalization.constraints.diversity import EntropyDiversity
 from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.kanonymity import classes
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.kanonymity.optimum import Optimum, search
-from tasks.core.errors import ParameterError, StageFailed
 from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization.constraints.k_map import KMap
-from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity
-from tasks.generalization.kanonymity.metrics import Metric
 from tasks.core.errors import StageFailed
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity
+from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Payoffs
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import CountIndex, Generalization, overlapping, play, population_cells
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
@@ -300,6 +300,7 @@ def test_lifted_by_hand(pair_world: World) -> None:
     assert sorted(zip(played.people.tolist(), played.effective.tolist(), strict=True)) == [(1, 1), (10, 9), (10, 9)]
 
 
+@pytest.mark.slow
 def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
     """A plain loop over the 288 nodes, by positions, on the records of the data set."""
     table = adult.table()

@@ -53,7 +53,7 @@ CASES: Mapping[str, tuple[str, ...]] = {
         *_votes("decoys-next", "clinic", "registry"),
         "review {decoys-next} --recipient newcomer --as 'M. Okafor' --vote reject --reason 'no purpose of its own'",
         "review {decoys-next} --recipient newcomer --as 'J. Brandt' --vote approve --reason 'counted again'",
-        "review {decoys-next} --show",
+        "review {decoys-next}",
         "revoke {decoys-next} --recipient registry --as 'P. Officer' --reason 'the agreement was broken'",
         "release decoys-next.yaml",
         "later 100",

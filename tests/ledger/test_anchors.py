@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.core.errors import TamperingFound
-from tasks.ledger.anchors import Anchor
+from tasks.ledger.chain import Anchor
 from tasks.ledger.entry import GENESIS, Event, Head
 from tasks.ledger.store import Ledger
 from tests.support.ledgers import Place, Raw

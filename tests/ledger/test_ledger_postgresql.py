@@ -213,7 +213,7 @@ def test_another_table_of_that_name_is_refused_and_left_alone(server: Server) ->
     with server.connect(database_of(address)) as owner:
         owner.execute("CREATE SCHEMA releasegate")
         owner.execute("CREATE TABLE releasegate.entry (name text)")
-        with pytest.raises(TamperingFound, match="no ledger"):
+        with pytest.raises(TamperingFound, match="not a ledger"):
             Ledger.open(address)
         assert owner.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'releasegate'").fetchone() == (1,)
 

@@ -1,4 +1,4 @@
-"""The ledger's file: its permissions, its bytes, its disk, its earlier format."""
+"""The ledger's file: its permissions, its bytes, its disk, its format."""
 
 import os
 import shutil
@@ -259,36 +259,10 @@ def test_a_row_is_not_replaced(raw: sqlite3.Connection, filled: Path) -> None:
         assert ledger.verify() == 40
 
 
-def of_format_1(raw: sqlite3.Connection) -> None:
-    """Make a file as the first version of the program left it."""
-    Raw(raw).execute("ALTER TABLE entry DROP COLUMN signer", "ALTER TABLE entry DROP COLUMN signature",
-                     "PRAGMA user_version=1")  # fmt: skip
-
-
-def test_a_file_of_format_1_is_brought_up_to_date_and_its_hashes_stay(filled: Path, raw: sqlite3.Connection) -> None:
-    of_format_1(raw)
-    stored = raw.execute("SELECT * FROM entry").fetchall()
-    assert {len(row) for row in stored} == {9}
-    writers = [forked(lambda: Ledger.open(filled).close()) for _ in range(3)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0] * 3
-    with Ledger.open(filled, create=False) as ledger:
-        assert ledger.verify(Checkpoints({40: stored[-1][8]})) == 40
-        add(ledger)
-        assert ledger.verify() == 41
-    assert raw.execute("SELECT * FROM entry").fetchall()[:40] == [(*row, None, None) for row in stored]
-    assert raw.execute("PRAGMA user_version").fetchone() == (2,)
-
-
-def test_a_file_of_format_1_without_its_guards_is_left_as_it_is(filled: Path, raw: sqlite3.Connection) -> None:
-    of_format_1(raw)
-    raw.execute("DROP TRIGGER entry_no_update")
-    with pytest.raises(TamperingFound, match="guards"):
+def test_a_file_of_another_format_is_refused(filled: Path, raw: sqlite3.Connection) -> None:
+    raw.execute("PRAGMA user_version=1")
+    with pytest.raises(WorkspaceError, match="another version"):
         Ledger.open(filled)
-    assert raw.execute("PRAGMA user_version").fetchone() == (1,)
 
 
 def test_a_copy_made_while_the_ledger_is_open_is_a_whole_ledger(filled: Path, tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.attack import holdings_of
 from tasks.assessments.linkage.families import DISTANCES, FamilyLearned, drawn_people, half_of, learn_family
-from tasks.assessments.linkage.holdings import Holdings
+from tasks.assessments.linkage.holdings import Holdings, holdings_of
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.core.errors import ParameterError
 from tests.support.numeric import drawn, masking, numeric_request

@@ -13,9 +13,9 @@ AFTER = np.array([[2.0, 10.0], [1.0, 20.0], [4.0, 30.0]])
 
 def test_the_known_part_is_kept_with_its_truth() -> None:
     files = files_to_link(BEFORE, AFTER, Knowledge(attributes=(1,), records=(2, 0)), ["age", "income"])
+    assert (files.truth.tolist(), files.names) == ([2, 0], ("income",))
     assert files.original.tolist() == [[20.0], [10.0]]
     assert files.masked.tolist() == [[10.0], [20.0], [30.0]]
-    assert (files.truth.tolist(), files.attributes, files.names) == ([2, 0], (1,), ("income",))
     assert not files.knows_everybody
     assert files_to_link(BEFORE, AFTER).knows_everybody
 

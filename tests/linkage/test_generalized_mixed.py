@@ -1,20 +1,14 @@
 """Linkage of generalized attributes and masked numbers together: by hand, and as plain loops over all pairs."""
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage import mixed
-from tasks.assessments.linkage.distance import distance_linkage
+from tasks.assessments.linkage.distance import distance_linkage, tie_limit
 from tasks.assessments.linkage.files import Knowledge, common_scale, files_to_link
 from tasks.assessments.linkage.hierarchy_distance import axis_groups
-from tasks.assessments.linkage.mixed import GeneralizedPart, MixedFiles, components, mixed_files, mixed_linkage
-from tasks.assessments.linkage.nearest import tie_limit
-from tasks.core.errors import ParameterError
+from tasks.assessments.linkage.mixed import GeneralizedPart, components, mixed_files, mixed_linkage
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile, generalized_files, slow_distance
@@ -24,13 +18,14 @@ LETTERS = hierarchy_from_rows("letter", [["a", "ab", "*"], ["b", "ab", "*"], ["c
 PART = GeneralizedPart(
     (axis_groups(LETTERS),), np.array([[0], [1], [2]], dtype=np.int32), np.array([[0], [3], [5]], dtype=np.int32)
 )
+ALL = np.arange(3)
 NUMBERS = np.array([[0.0], [3.0], [6.0]]), np.array([[1.0], [2.0], [6.0]])
 
 
 def test_components_by_hand() -> None:
     """Distances of a, b, c to a, ab, *: 0 ½ 1, ½ ½ 1, 1 1 1, squared a mean of 3¾/6 over the pairs."""
     assert LETTERS.axis_labels == ("a", "b", "c", "ab", "c.", "*")
-    files = mixed_files(PART, files_to_link(*NUMBERS))
+    files = mixed_files(ALL, PART, files_to_link(*NUMBERS))
     got = components(files)
     squared = np.array([[0, 0.25, 1], [0.25, 0.25, 1], [1, 1, 1]])
     np.testing.assert_allclose(got[:, :, 0], squared / squared.mean())
@@ -38,29 +33,30 @@ def test_components_by_hand() -> None:
     apart = (before - after.T) ** 2
     np.testing.assert_allclose(got[:, :, 1], apart / apart.mean())
     np.testing.assert_allclose(got.mean(axis=(0, 1)), 1)
-    np.testing.assert_array_equal(components(files, np.array([2, 0])), got[np.ix_([2, 0], [2, 0])])
 
 
 def test_links_by_hand() -> None:
     """By letter alone a is nearest to a, b to a and ab alike, c to all three."""
-    figure = mixed_linkage(mixed_files(PART, None))
+    figure = mixed_linkage(mixed_files(ALL, PART, None))
     assert figure.expected_correct == pytest.approx(1 + 1 / 2 + 1 / 3)
     assert (figure.n, figure.baseline) == (3, 1 / 3)
-    both = mixed_linkage(mixed_files(PART, files_to_link(*NUMBERS)))
+    both = mixed_linkage(mixed_files(ALL, PART, files_to_link(*NUMBERS)))
     assert both.expected_correct == 3
 
 
 def test_links_among_matching_groups_by_hand() -> None:
     """a is in a, ab and *, b in ab and *, c in * alone; the number then decides, rightly for a and wrongly for b."""
-    assert mixed_linkage(mixed_files(PART, None, matching=True)).expected_correct == pytest.approx(1 / 3 + 1 / 2 + 1)
+    assert mixed_linkage(mixed_files(ALL, PART, None, matching=True)).expected_correct == pytest.approx(
+        1 / 3 + 1 / 2 + 1
+    )
     numbers = files_to_link(np.array([[0.0], [3.0], [6.0]]), np.array([[0.0], [6.0], [3.0]]))
-    assert mixed_linkage(mixed_files(PART, numbers, matching=True)).expected_correct == 2
+    assert mixed_linkage(mixed_files(ALL, PART, numbers, matching=True)).expected_correct == 2
 
 
 def test_a_weight_of_0_leaves_an_attribute_out() -> None:
-    files = mixed_files(PART, files_to_link(*NUMBERS))
-    assert mixed_linkage(files, [1, 0]) == mixed_linkage(mixed_files(PART, None))
-    assert mixed_linkage(files, [0, 5]) == mixed_linkage(mixed_files(None, files_to_link(*NUMBERS)))
+    files = mixed_files(ALL, PART, files_to_link(*NUMBERS))
+    assert mixed_linkage(files, [1, 0]) == mixed_linkage(mixed_files(ALL, PART, None))
+    assert mixed_linkage(files, [0, 5]) == mixed_linkage(mixed_files(ALL, None, files_to_link(*NUMBERS)))
 
 
 def random_case(file: GeneralizedFile, seed: int) -> tuple[GeneralizedPart, np.ndarray, np.ndarray, Knowledge]:
@@ -71,7 +67,8 @@ def random_case(file: GeneralizedFile, seed: int) -> tuple[GeneralizedPart, np.n
     original = np.column_stack([rng.permutation(len(of)), rng.permutation(len(of))]).astype(float)
     known = rng.permutation(len(of))[: rng.integers(2, len(of) + 1)]
     axes = sorted(set(rng.integers(0, len(file.hierarchies), 2).tolist()))
-    part = GeneralizedPart(file.groups, file.leaves[of], file.cells[of])
+    groups = tuple(file.groups[axis] for axis in axes)
+    part = GeneralizedPart(groups, file.leaves[of[known]][:, axes], file.cells[of][:, axes])
     return part, original, np.roll(original, 1, axis=0), Knowledge(tuple(axes), tuple(known.tolist()))
 
 
@@ -81,11 +78,11 @@ def slow_components(
     """Components of all pairs, pair by pair, shape (n_individuals, n_released, m)."""
     records, axes = knowledge.records or (), knowledge.attributes or ()
     found = np.zeros((len(records), len(part.cells), len(axes) + before.shape[1]))
-    tuples = {tuple(cell.tolist()): file.sets(number) for number, cell in enumerate(file.cells)}
+    tuples = {tuple(cell[list(axes)].tolist()): file.sets(number) for number, cell in enumerate(file.cells)}
     for i, j in np.ndindex(*found.shape[:2]):
         cell = tuples[tuple(part.cells[j].tolist())]
         for place, axis in enumerate(axes):
-            leaf = int(part.leaves[records[i], axis])
+            leaf = int(part.leaves[i, place])
             found[i, j, place] = slow_distance(file.hierarchies[axis], file.numbers[axis], leaf, cell[axis]) ** 2
         found[i, j, len(axes) :] = (before[i] - after[j]) ** 2
     mean = found.mean(axis=(0, 1))
@@ -97,7 +94,7 @@ def slow_components(
 def test_links_and_components_as_plain_loops(file: GeneralizedFile, seed: int, *, weighted: bool) -> None:
     part, original, masked, knowledge = random_case(file, seed)
     numbers = files_to_link(original, masked, Knowledge(records=knowledge.records))
-    files = mixed_files(part, numbers, knowledge)
+    files = mixed_files(np.array(knowledge.records), part, numbers)
     slow = slow_components(file, part, *common_scale(numbers), knowledge)
     truth = np.array(knowledge.records)
     np.testing.assert_allclose(components(files), slow[:, truth], atol=1e-12)
@@ -114,34 +111,4 @@ def test_numbers_alone_link_as_distance_linkage_of_one_scaled_attribute() -> Non
     rng = np.random.default_rng(2)
     original = rng.standard_normal((300, 1))
     files = files_to_link(original, original + 0.01 * rng.standard_normal(original.shape))
-    assert mixed_linkage(mixed_files(None, files)) == distance_linkage(files)
-
-
-REFUSED: dict[str, Callable[[], MixedFiles]] = {
-    "none": lambda: mixed_files(None, None),
-    "other records": lambda: mixed_files(PART, files_to_link(*NUMBERS), Knowledge(records=(1,))),
-    "fewer records": lambda: mixed_files(PART, files_to_link(NUMBERS[0][:2], NUMBERS[1][:2])),
-    "attributes": lambda: mixed_files(PART, None, Knowledge(attributes=(1,))),
-    "shapes": lambda: mixed_files(replace(PART, leaves=PART.leaves[:2]), None),
-    "no records": lambda: mixed_files(replace(PART, leaves=PART.leaves[:0], cells=PART.cells[:0]), None),
-    "codes": lambda: mixed_files(replace(PART, cells=PART.cells + 3), None),
-}
-
-
-@pytest.mark.parametrize("files", REFUSED.values(), ids=REFUSED)
-def test_files_that_cannot_be_attacked_are_refused(files: Callable[[], MixedFiles]) -> None:
-    with pytest.raises(ParameterError, match=r"mixed attributes cannot be attacked|cannot be used"):
-        files()
-
-
-def test_weights_and_samples_out_of_range_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = mixed_files(PART, None)
-    for weights in ([1.0, 1.0], [0.0], [-1.0], [np.nan]):
-        with pytest.raises(ParameterError, match="weights of a distance"):
-            mixed_linkage(files, weights)
-    with pytest.raises(ParameterError, match="cannot be used"):
-        components(files, np.array([0, 3]))
-    monkeypatch.setattr(mixed, "_MOST_COMPONENTS", 8)
-    assert components(files, np.array([0, 1])).shape == (2, 2, 1)
-    with pytest.raises(ParameterError, match="mixed attributes cannot be attacked"):
-        components(files)
+    assert mixed_linkage(mixed_files(np.arange(300), None, files)) == distance_linkage(files)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from tasks.assessments.linkage.generalized import own_cell_linkage
 from tasks.assessments.linkage.generalized_files import generalized_files, people_matching
-from tasks.assessments.linkage.hierarchy_distance import leaf_numbers
-from tasks.assessments.linkage.policies import played_release, policy_linkage, table_groups
+from tasks.assessments.linkage.hierarchy_distance import index_groups, leaf_numbers
 from tasks.core.errors import StageFailed
 from tasks.generalization.play import CountIndex, Generalization, play, population_cells
 from tasks.generalization.safe_harbor import safe_harbor_axis
@@ -16,7 +15,7 @@ from tasks.generalization.suppression import suppressed
 from tasks.generalization.transparency import cell_numbers
 from tasks.generalization.zip3 import zip_table
 from tasks.request.model import Method, SafeHarborRule
-from tests.reference.partial_linkage import partial_linkage, policy_cells
+from tests.reference.partial_linkage import partial_linkage, played_release, policy_cells, whole_linkage
 from tests.reference.sampled_persons import sampled_persons
 from tests.support import adult
 from tests.support.examples import examples
@@ -43,29 +42,19 @@ def test_where_preimages_are_whole_cells_knowing_the_rule_gains_nothing(
     world: World, method: Method, cell_weights: str
 ) -> None:
     table, played = played_world(world, method, cell_weights)
-    found = policy_linkage(table, played, world.payoffs)
-    assert (found.gap_records, found.gap_share, found.newly_attacked) == (0, 0.0, 0)
-    assert found.smallest_claimed == found.smallest_effective
+    found = whole_linkage(table, played)
+    np.testing.assert_array_equal(played.people, played.effective)
     assert found.matching == found.likely == found.own_cell
 
 
 @settings(deadline=None, max_examples=examples(40))
 @given(world=worlds(), method=st.sampled_from(WITHOUT_TERMS), cell_weights=st.sampled_from(["population", "data"]))
-def test_counts_are_those_of_the_played_tuples(world: World, method: Method, cell_weights: str) -> None:
+def test_who_knows_the_rule_knows_the_cells_of_the_population(world: World, method: Method, cell_weights: str) -> None:
     table, played = played_world(world, method, cell_weights)
     kept = ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, 2)
     assume(kept.any())
-    found = policy_linkage(table, played, world.payoffs, kept)
-    records = [
-        (int(n_p), int(n_t))
-        for n_p, n_t, count, released in zip(played.people, played.effective, table.data.counts, kept, strict=True)
-        for _ in range(count if released else 0)
-    ]
-    attacked = [tuple(world.payoffs.gain > world.payoffs.cost * n for n in sizes) for sizes in records]
-    assert found.records == len(records) == found.own_cell.n
-    assert found.gap_records == sum(n_t < n_p for n_p, n_t in records)
-    assert found.newly_attacked == sum(informed and not claimed for claimed, informed in attacked)
-    assert (found.smallest_claimed, found.smallest_effective) == tuple(map(min, zip(*records, strict=True)))
+    found = whole_linkage(table, played, kept)
+    assert found.own_cell.n == table.data.counts[kept].sum()
     assert found.own_cell.single_candidates == found.own_cell.certain_matches
     cells = population_cells(table, method, world.payoffs, np.array(world.weights), cell_weights)
     place = table.population.find(table.data.keys)
@@ -74,27 +63,27 @@ def test_counts_are_those_of_the_played_tuples(world: World, method: Method, cel
 
 @pytest.mark.parametrize("method", WHOLE_CELLS)
 def test_adult_under_policies_of_whole_cells_has_no_gap(method: Method) -> None:
-    found = policy_linkage(adult.table(), adult.played(method), adult.PAYOFFS)
-    assert (found.gap_records, found.newly_attacked) == (0, 0)
+    found = whole_linkage(adult.table(), adult.played(method))
     assert found.matching == found.likely == found.own_cell
     assert found.closest.expected_correct <= found.own_cell.expected_correct
 
 
 @pytest.mark.parametrize(
-    ("method", "gap", "newly", "smallest", "percent"),
+    ("method", "gap", "smallest", "percent"),
     [
-        (Method.BASIC, 996, 729, (2, 1), (32.53, 61.23, 61.62, 61.63)),
-        (Method.NO_ATTACK, 3741, 3738, (75, 1), (35.01, 57.03, 58.85, 59.47)),
-        (Method.SH_FRIENDLY, 73, 72, (3, 1), (9.53, 11.43, 11.46, 11.46)),
+        (Method.BASIC, 996, (2, 1), (32.53, 61.23, 61.62, 61.63)),
+        (Method.NO_ATTACK, 3741, (75, 1), (35.01, 57.03, 58.85, 59.47)),
+        (Method.SH_FRIENDLY, 73, (3, 1), (9.53, 11.43, 11.46, 11.46)),
     ],
 )
 def test_adult_under_a_strategy_for_each_record_has_one(
-    method: Method, gap: int, newly: int, smallest: tuple[int, int], percent: tuple[float, ...]
+    method: Method, gap: int, smallest: tuple[int, int], percent: tuple[float, ...]
 ) -> None:
-    found = policy_linkage(adult.table(), adult.played(method), adult.PAYOFFS)
+    found = whole_linkage(adult.table(), adult.played(method))
     attacks = (found.closest, found.matching, found.likely, found.own_cell)
-    assert (found.gap_records, found.newly_attacked) == (gap, newly)
-    assert (found.smallest_claimed, found.smallest_effective) == smallest
+    played, counts = adult.played(method), adult.table().data.counts
+    assert counts[played.effective < played.people].sum() == gap
+    assert (played.people.min(), played.effective.min()) == smallest
     assert tuple(round(100 * attack.share_correct, 2) for attack in attacks) == percent
     assert found.matching.certain_matches < found.own_cell.certain_matches
     assert all(attack.proves_something for attack in attacks)
@@ -103,8 +92,8 @@ def test_adult_under_a_strategy_for_each_record_has_one(
 def test_a_sample_of_adult_tells_what_all_of_it_does() -> None:
     table, played = adult.table(), adult.played(Method.NO_ATTACK)
     persons = sampled_persons(played_release(table, played), 2000, np.random.default_rng(1))
-    everybody = policy_linkage(table, played, adult.PAYOFFS)
-    sample = policy_linkage(table, played, adult.PAYOFFS, persons=persons)
+    everybody = whole_linkage(table, played)
+    sample = whole_linkage(table, played, persons=persons)
     assert sample.own_cell.n == 2000
     for name in ("closest", "matching", "likely", "own_cell"):
         low, high = getattr(sample, name).interval
@@ -120,7 +109,7 @@ def test_partial_knowledge_of_adult() -> None:
     percent = [round(100 * getattr(found, name).share_correct, 2) for name in names]
     assert percent == [36.34, 38.84, 41.17, 40.44, 41.39]
     full = partial_linkage(release, Method.NO_ATTACK, population, [0, 1, 2, 3])
-    whole = policy_linkage(table, played, adult.PAYOFFS)
+    whole = whole_linkage(table, played)
     assert full.own_cell == full.likeliest_own_cell == whole.own_cell
     assert (full.closest, full.matching, full.likely) == (whole.closest, whole.matching, whole.likely)
     assert own_cell_linkage(generalized_files(release)) == full.own_cell
@@ -128,13 +117,13 @@ def test_partial_knowledge_of_adult() -> None:
 
 def test_people_are_counted_as_the_cube_counts_them() -> None:
     table, played = adult.table(), adult.played(Method.BASIC)
-    counted = people_matching(table_groups(table), played.cells, table.population.codes, table.population.counts)
+    counted = people_matching(index_groups(table), played.cells, table.population.codes, table.population.counts)
     np.testing.assert_array_equal(counted, played.people)
 
 
 def test_ages_can_be_compared_as_amounts() -> None:
     table, played = adult.table(), adult.played(Method.NO_ATTACK)
-    groups = table_groups(table, [leaf_numbers(table.hierarchies[0]), None, None, None])
+    groups = index_groups(table, [leaf_numbers(table.hierarchies[0]), None, None, None])
     release = played_release(table, played, groups=groups)
     assert release.axis_sizes == table.axis_sizes
     assert groups[0].numbers is not None

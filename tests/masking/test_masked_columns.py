@@ -16,11 +16,11 @@ from tasks.masking.masked_columns import (
     NOTHING_MASKED,
     MaskedColumns,
     mask_columns,
-    masking_method,
     with_masked,
     written_number,
 )
 from tasks.masking.masked_file import load_masked, save_masked
+from tasks.masking.registry import METHODS
 from tasks.microdata.columns import code_column, sensitivities
 from tasks.microdata.prepared import prepare
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
@@ -56,9 +56,8 @@ def test_a_column_is_masked_by_its_method(method: MaskingName, masked: Masked) -
     assert columns.original[:, 0].tolist() == [float(text) for text in frame["dose"]]
     assert (columns.masked != columns.original).any()
     terms = Masking.model_validate(terms_of(method, "dose"))
-    assert (
-        columns.masked.shape == masking_method(terms, 1).mask(columns.original, np.random.default_rng(0)).values.shape
-    )
+    again = METHODS[method].of(terms).mask(columns.original, np.random.default_rng(0))
+    assert columns.masked.shape == again.values.shape
     (fact,) = columns.facts
     assert (fact.attributes, fact.method, fact.rounded, fact.limited) == (("dose",), method.value, False, False)
     assert "method" not in fact.parameters

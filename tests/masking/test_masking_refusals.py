@@ -7,21 +7,20 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.masking.masked import MaskingMethod, checked_values
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav
+from tasks.masking.method import MaskingMethod, checked_values
+from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
-from tests.support.blocks import consecutive_blocks
 
 SECRET = 987654.25
-RAW = Mdav(consecutive_blocks([(2, 3)]), standardised=False)
+RAW = Mdav(3, standardised=False)
 METHODS: list[MaskingMethod] = [
     *(RankSwapping(30, reading) for reading in Reading),
     BucketSwapping(3),
     DistributionSwapping(30),
     IndividualRanking(3),
-    Mdav(consecutive_blocks([(2, 3)])),
+    Mdav(3),
     RAW,
     AdditiveNoise(0.1),
     CorrelatedNoise(0.1),
@@ -82,7 +81,7 @@ def test_a_missing_value_is_named_by_its_place() -> None:
     assert refusal.value.where == "attribute 2, rows 3, 8"
 
 
-@pytest.mark.parametrize("method", [AdditiveNoise(0.1), CorrelatedNoise(0.1), Mdav(consecutive_blocks([(2, 3)]))])
+@pytest.mark.parametrize("method", [AdditiveNoise(0.1), CorrelatedNoise(0.1), Mdav(3)])
 def test_a_constant_attribute_where_variance_is_needed(method: MaskingMethod) -> None:
     for value in (SECRET, 0.1):
         values = _file()
@@ -139,13 +138,13 @@ def test_an_unknown_reading() -> None:
 
 @pytest.mark.parametrize("k", [1, 0, -3, 2.5, True, "3", None])
 def test_k_outside_its_range(k: Any) -> None:
-    for build in (IndividualRanking, lambda k: AttributeBlock((0, 1), k)):
+    for build in (IndividualRanking, Mdav):
         with pytest.raises(ParameterError) as refusal:
             build(k)
         assert refusal.value.where == "k"
 
 
-@pytest.mark.parametrize("method", [IndividualRanking(11), Mdav(consecutive_blocks([(1, 2), (1, 11)]))])
+@pytest.mark.parametrize("method", [IndividualRanking(11), Mdav(11)])
 def test_fewer_records_than_a_group(method: MaskingMethod) -> None:
     with pytest.raises(ParameterError, match="too few records") as refusal:
         method.mask(_file(), np.random.default_rng(1))
@@ -171,28 +170,9 @@ def test_proportion_outside_its_range(proportion: Any) -> None:
         assert refusal.value.where == "proportion"
 
 
-@pytest.mark.parametrize("attributes", [(), (0, 0), (-1,), (0.5,), (True,)])
-def test_attributes_of_a_block(attributes: Any) -> None:
-    with pytest.raises(ParameterError) as refusal:
-        AttributeBlock(attributes, 3)
-    assert refusal.value.where == "attributes"
-
-
-@pytest.mark.parametrize("blocks", [(), (AttributeBlock((0, 1), 3), AttributeBlock((1,), 2))])
-def test_blocks_that_overlap_or_are_none(blocks: tuple[AttributeBlock, ...]) -> None:
-    with pytest.raises(ParameterError, match="do not fit"):
-        Mdav(blocks)
-
-
-@pytest.mark.parametrize("attributes", [(0,), (0, 1, 2), (0, 2)])
-def test_blocks_that_are_not_the_attributes_of_the_file(attributes: tuple[int, ...]) -> None:
-    with pytest.raises(ParameterError, match="blocks and values do not fit"):
-        Mdav((AttributeBlock(attributes, 3),)).mask(_file(), np.random.default_rng(1))
-
-
 def test_standardised_is_true_or_false() -> None:
     with pytest.raises(ParameterError, match="outside its range"):
-        Mdav(consecutive_blocks([(2, 3)]), standardised=1)  # type: ignore[arg-type]
+        Mdav(3, standardised=1)  # type: ignore[arg-type]
 
 
 def test_whole_numbers_are_taken_exactly_and_what_is_given_is_not_changed() -> None:

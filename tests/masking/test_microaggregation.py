@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial import KDTree
 
 from tasks.masking.live_points import LivePoints
-from tasks.masking.microaggregation import AttributeBlock, IndividualRanking, Mdav, group_means, mdav_groups
-from tests.support.blocks import consecutive_blocks
+from tasks.masking.microaggregation import IndividualRanking, Mdav, group_means, mdav_groups
+from tests.support.blocks import masked_in_blocks
 from tests.support.examples import examples
 
 CENSUS = Path(__file__).parents[2] / "examples" / "casc" / "data" / "census.csv"
@@ -64,33 +64,25 @@ def test_mdav_splits_twice_k_and_keeps_less_together() -> None:
     assert mdav_groups(line, 3).tolist() == [0, 0, 0, 0, 0]
 
 
-def test_mdav_masks_each_block_by_its_own_groups() -> None:
+def test_mdav_masks_all_attributes_by_the_same_groups() -> None:
     values = np.array([[0.0, 5.0], [2.0, 1.0], [10.0, 3.0], [14.0, 9.0]])
-    masked = Mdav(consecutive_blocks([(1, 2), (1, 4)]), standardised=False).mask(values, np.random.default_rng(1))
-    assert masked.values.tolist() == [[1.0, 4.5], [1.0, 4.5], [12.0, 4.5], [12.0, 4.5]]
+    masked = Mdav(2, standardised=False).mask(values, np.random.default_rng(1))
+    assert masked.values.tolist() == [[1.0, 3.0], [1.0, 3.0], [12.0, 6.0], [12.0, 6.0]]
     assert masked.described == {
         "method": "microaggregation by MDAV",
-        "blocks": "attributes 1 with k = 2; attributes 2 with k = 4",
+        "k": 2,
         "distances": "between the values as they are",
     }
-
-
-def test_blocks_need_not_be_adjacent() -> None:
-    values = np.random.default_rng(0).normal(size=(50, 3))
-    apart = Mdav((AttributeBlock((2, 0), 5), AttributeBlock((1,), 3)))
-    beside = Mdav((AttributeBlock((0, 1), 5), AttributeBlock((2,), 3)))
-    generator = np.random.default_rng(1)
-    expected = beside.mask(values[:, [2, 0, 1]], generator).values[:, [1, 2, 0]]
-    assert np.array_equal(apart.mask(values, generator).values, expected)
 
 
 def test_standardised_distances_do_not_depend_on_units() -> None:
     values = np.random.default_rng(0).normal(size=(200, 2))
     units = np.array([1.0, 1024.0])
-    block = (AttributeBlock((0, 1), 4),)
-    assert np.array_equal(Mdav(block).groups(values), Mdav(block).groups(values * units))
-    raw = Mdav(block, standardised=False)
-    assert not np.array_equal(raw.groups(values), raw.groups(values * units))
+    for standardised in (True, False):
+        one, other = (
+            Mdav(4, standardised).mask(table, np.random.default_rng(1)).values for table in (values, values * units)
+        )
+        assert np.array_equal(one * units, other) is standardised
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -151,9 +143,7 @@ def test_means_are_kept_and_no_group_is_small(file: tuple[int, int, int, int]) -
     k = min(k, n)
     values = np.random.default_rng(seed).lognormal(3, 2, (n, m)).round(seed % 3)
     by_rank = IndividualRanking(k).mask(values, np.random.default_rng(seed)).values
-    by_mdav = (
-        Mdav((AttributeBlock(tuple(range(m)), k),), standardised=False).mask(values, np.random.default_rng(0)).values
-    )
+    by_mdav = Mdav(k, standardised=False).mask(values, np.random.default_rng(0)).values
     for masked in (by_rank, by_mdav):
         np.testing.assert_allclose(masked.mean(axis=0), values.mean(axis=0), rtol=1e-12)
         assert np.all(masked.min(axis=0) >= values.min(axis=0))
@@ -183,7 +173,7 @@ def test_the_same_generator_gives_the_same_bytes_and_ties_are_drawn() -> None:
 def test_mdav_draws_nothing() -> None:
     generator = np.random.default_rng(1)
     before = generator.bit_generator.state
-    Mdav(consecutive_blocks([(2, 3)])).mask(np.random.default_rng(2).normal(size=(40, 2)), generator)
+    Mdav(3).mask(np.random.default_rng(2).normal(size=(40, 2)), generator)
     assert generator.bit_generator.state == before
 
 
@@ -198,7 +188,7 @@ def _nearest_is_own(original: np.ndarray, masked: np.ndarray) -> float:
 def test_linkage_of_microaggregated_census() -> None:
     census = np.loadtxt(CENSUS, delimiter=",", skiprows=1)[:, :6]
     generator = np.random.default_rng(1)
-    raw = Mdav(consecutive_blocks([(2, 25)] * 3), standardised=False).mask(census, generator).values
+    raw = masked_in_blocks(census, [(2, 25)] * 3)
     assert 100 * _nearest_is_own(census, raw) == pytest.approx(38.5, abs=0.3)
     ranked = IndividualRanking(3).mask(census[:, :3], generator).values
     assert 100 * _nearest_is_own(census[:, :3], ranked) == pytest.approx(99.8, abs=0.3)

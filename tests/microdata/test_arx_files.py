@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import HierarchyError
-from tasks.microdata.arx import arx_file, read_arx, write_arx
+from tasks.microdata.build import arx_file, read_arx, write_arx
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent

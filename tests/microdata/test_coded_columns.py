@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.score_table import scored_names
+from tasks.assessments.combined.combined_score import scored_names
 from tasks.core.errors import DataError
 from tasks.microdata.columns import code_column, code_columns, known_probabilities, sensitivities
 from tasks.request.model import ReleaseRequest, Sensitivity

@@ -14,16 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
+from tasks.microdata.build import build_hierarchies
 from tasks.microdata.counting import by_dask
-from tasks.microdata.counting.by_dask import code_order, connect
+from tasks.microdata.counting.by_dask import PieceOrder, code_order, connect
 from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
 from tasks.microdata.counting.choice import Counting
-from tasks.microdata.counting.wire import Order, Refusal, pack_order, unpack_answer
-from tasks.microdata.hierarchies import build_hierarchies
-from tasks.microdata.parts import Part, code_part, joined_records, joined_tuples
+from tasks.microdata.parts import FilePart, code_part, joined_records, joined_tuples
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
-from tasks.microdata.row_groups import pieces
+from tasks.microdata.row_groups import PartCoder, pieces
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import LoadedRequest
 from tests.reference.counted_tuples import count_tuples
@@ -248,13 +247,21 @@ def test_counts_that_the_records_do_not_add_up_to_are_refused(tmp_path: Path) ->
 def test_an_answer_with_other_records_than_were_asked_for_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def careless(_address: str, orders: Any) -> list[Part]:
-        parts = [unpack_answer(code_order(pack_order(order))) for order in orders]
-        return [replace(part, counts=part.counts * 2) for part in parts if isinstance(part, Part)]
-
-    monkeypatch.setattr("tasks.microdata.counting.choice.code_by_dask", careless)
+    monkeypatch.setattr(by_dask, "connect", lambda _: Careless())
     with pytest.raises(StageFailed, match="other records than it was to code"):
         in_pieces(odd_request(tmp_path, drawn(60), 20), dask="tcp://127.0.0.1:1")
+
+
+class Careless:
+    """A cluster whose workers count every record twice."""
+
+    def map(self, code: Any, orders: list[PieceOrder], **_: Any) -> list[FilePart]:
+        return [replace(part, counts=part.counts * 2) for part in map(code, orders)]
+
+    def gather(self, answers: list[FilePart]) -> list[FilePart]:
+        return answers
+
+    def close(self) -> None: ...
 
 
 def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
@@ -264,36 +271,27 @@ def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     path.write_bytes(path.read_bytes()[:-200] + b"\0" * 200)
     with pytest.raises(StageFailed, match="could not be counted") as caught:
-        count_by_duckdb(path, trees, (), memory_limit_mb=64, folder=tmp_path / "scratch")
+        count_by_duckdb(PartCoder(path, (), (), (), trees), memory_limit_mb=64, folder=tmp_path / "scratch")
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert not (tmp_path / "scratch").exists()
 
 
-def order_of(loaded: LoadedRequest, **changes: Any) -> Order:
-    path = loaded.base / "data.parquet"
+def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any) -> PieceOrder:
+    file = loaded.base / "data.parquet"
     values, _ = read_population(loaded.base / "population.csv", loaded.request.population, ("zip", "age", "sex"))
-    (piece,) = pieces(path, loaded.request)
-    terms: dict[str, Any] = {
-        "path": str(path),
-        "groups": piece.groups,
-        "start": piece.start,
-        "end": piece.end,
-        "sha256": by_dask.piece_sha256(path, piece.start, piece.end),
-        "program": by_dask.program(),
-        "names": ("zip", "age", "sex", "diagnosis"),
-        "by_record": ("diagnosis",),
-        "missing": ("?",),
-        "hierarchies": build_hierarchies(loaded, values),
-    }
-    return Order(**(terms | changes))
+    (piece,) = pieces(file, loaded.request)
+    names = changes.pop("names", ("zip", "age", "sex", "diagnosis"))
+    coder = PartCoder(path or file, names, ("diagnosis",), ("?",), build_hierarchies(loaded, values))
+    order = PieceOrder(coder, piece, by_dask.piece_sha256(file, piece), by_dask.program())
+    return replace(order, **changes)
 
 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
         ({"sha256": "0" * 64}, "bytes"),
-        ({"path": "/absent.parquet"}, "bytes"),
+        ({"path": Path("/absent.parquet")}, "bytes"),
         ({"program": "1" * 64}, "program"),
         ({"names": ("zip", "age")}, "KeyError"),
     ],
@@ -301,22 +299,16 @@ def order_of(loaded: LoadedRequest, **changes: Any) -> Order:
 def test_a_worker_that_sees_another_file_or_has_another_program_refuses(
     tmp_path: Path, changes: dict[str, Any], why: str
 ) -> None:
-    order = order_of(odd_request(tmp_path, drawn(30), 30), **changes)
-    assert unpack_answer(code_order(pack_order(order))) == Refusal(why)
+    assert code_order(order_of(odd_request(tmp_path, drawn(30), 30), **changes)) == why
 
 
-def test_a_refusal_of_one_worker_fails_the_release(tmp_path: Path, cluster: str) -> None:
-    loaded = odd_request(tmp_path, drawn(30), 30)
-    orders = [order_of(loaded), order_of(loaded, sha256="0" * 64)]
+def test_a_refusal_of_one_worker_fails_the_release(
+    tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_dask, "piece_sha256", lambda *_: "0" * 64)
     with pytest.raises(StageFailed, match="could not take its part") as caught:
-        by_dask.code_by_dask(cluster, orders)
+        in_pieces(odd_request(tmp_path, drawn(30), 30), dask=cluster)
     assert "same path" in caught.value.expected
-
-
-@pytest.mark.parametrize("content", [b"", b"PK", None, 5, b"\x80\x04K\x01."])
-def test_an_answer_that_is_none_is_refused(content: object) -> None:
-    with pytest.raises(StageFailed, match="cannot be read"):
-        unpack_answer(content)
 
 
 def test_csv_has_no_pieces(tmp_path: Path, cluster: str) -> None:

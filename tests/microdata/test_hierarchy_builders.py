@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import HierarchyError, WorkspaceError
-from tasks.microdata.build import from_groups, from_intervals, from_prefixes
-from tasks.microdata.hierarchies import build_hierarchies
+from tasks.microdata.build import build_hierarchies, from_groups, from_intervals, from_prefixes
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
 from tests.support.examples import examples

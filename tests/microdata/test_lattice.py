@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.microdata.cube import Lattice
 from tasks.microdata.hierarchy import hierarchy_from_rows
-from tasks.microdata.lattice import Lattice
 from tests.support.examples import examples
 
 

@@ -10,6 +10,7 @@ from tasks.decision.record import CodeFact, GateResult
 from tasks.reassessment import compare, dates
 from tasks.reassessment.record import Again, CoalitionAgain, GateAgain
 from tasks.request.model import Agreement, ReleaseRequest
+from tests.support.reassessments import inputs_like, reassessment
 from tests.support.records import approved
 from tests.support.tiny import tiny_document
 
@@ -81,7 +82,7 @@ def test_a_gate_of_then_that_is_none_today_changes_nothing() -> None:
 def test_reasons_tell_figure_and_threshold_then_and_today() -> None:
     def told(then: GateResult, now: GateResult) -> str:
         gates = compare.gates_again([then], [now])
-        return compare.reasons(Again.BLOCKED, gates, [], [], [])[0]
+        return compare.reasons(reassessment(verdict=Again.BLOCKED, gates=gates))[0]
 
     assert told(gate(0.05), gate(0.5)) == ("Highest risk: 0.5; at most 0.09 allowed. When it was released: 0.05.")
     assert told(gate(0.05), gate(0.05, 0.01)) == (
@@ -140,12 +141,9 @@ def test_what_is_another_about_the_program_can_be_seen(now: dict[str, str], told
         record,
         then=request,
         now=request,
-        population=None,
-        code=code.model_dump(mode="json") | now,
-        dataset_sha256=record.dataset.source_sha256,
-        external=(None, None),
-        origin="where it lay",
+        inputs=inputs_like(record).model_copy(update={"code": code.model_copy(update=now)}),
+        people=None,
+        data="",
         further=(),
-        in_force=True,
     )
     assert [(one.kind, one.text) for one in found] == [("code", told)]

@@ -10,11 +10,12 @@ from tasks.assessments.identity.uncertainty_facts import ChanceFact, Uncertainty
 from tasks.decision.measures import write_result
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare
-from tasks.reassessment.promised import budget_gates, not_measured, used_today
+from tasks.reassessment.commitments import budget_gates, not_measured, used_today
 from tasks.reassessment.record import Again
 from tasks.reassessment.request import Wanted, asked_today
 from tasks.request.load import load_request
 from tasks.request.model import UncertainTerms
+from tests.support.reassessments import inputs_like, reassessment
 from tests.support.records import approved, changed
 from tests.support.world import World, make_world, recipient
 
@@ -79,8 +80,8 @@ def test_limits_are_gates_then_and_today() -> None:
     assert write_result(today[1], records=40, small_cell=3) == ("25%", "at most 20%")
     pairs = compare.gates_again(then, today)
     assert compare.verdict_of(pairs, (), ()) is Again.BLOCKED
-    told = compare.reasons(Again.BLOCKED, pairs, (), (), (), records=36, collected=40, small_cell=3)
-    assert told == (
+    found = reassessment(verdict=Again.BLOCKED, gates=pairs, rows=36, rows_in=40, small_cell=3)
+    assert compare.reasons(found) == (
         "Budget: expected re-identifications: 3.2 records; at most 2 records allowed. When it was released: "
         "1.5 records.",
         "Budget: records worth an attempt: 25%; at most 20% allowed. When it was released: 15%.",
@@ -118,7 +119,7 @@ def test_how_probable_it_is_that_gates_pass_is_told_beside_what_it_was() -> None
         "Gates that depend on uncertain terms pass: today not where the terms are worst within their ranges; when it "
         "was released, all terms were taken for certain."
     )
-    told = compare.reasons(Again.HOLDS, (), (), (), (), chance=compare.chances(chance(1, 1), uncertain(64)))
+    told = compare.reasons(reassessment(gates=(), uncertainty_then=chance(1, 1), uncertainty=uncertain(64)))
     assert told[-1].endswith("when it was released, even where the terms are worst within their ranges.")
 
 
@@ -165,13 +166,10 @@ def test_terms_of_who_has_the_same_representation_are_told_apart(tmp_path: Path)
         decided,
         then=then.request,
         now=now,
-        population=None,
-        code=decided.code.model_dump(mode="json"),
-        dataset_sha256=decided.dataset.source_sha256,
-        external=(None, None),
-        origin="named",
+        inputs=inputs_like(decided),
+        people=None,
+        data="",
         further=(),
-        in_force=True,
     )
     assert [one.text for one in found] == [
         "Terms of the recipient are others: uncertain.loss.",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.reassessment.intersection import Sets, check_room, people_in
+from tasks.reassessment.intersection import check_room, people_in
 from tasks.reassessment.together import LaidCopy, Together, laid_together
 from tests.support.examples import examples
 
@@ -129,7 +129,7 @@ def test_more_intersections_than_can_be_compared_are_refused(monkeypatch: pytest
     monkeypatch.setattr("tasks.reassessment.intersection._MOST_PAIRS", 5)
     with pytest.raises(StageFailed, match="too many intersections"):
         people_in(
-            [Sets(np.eye(3, dtype=bool))],
+            [np.eye(3, dtype=bool)],
             np.arange(3, dtype=np.int32)[:, None],
             np.arange(3, dtype=np.int32)[:, None],
             np.ones((3, 1)),

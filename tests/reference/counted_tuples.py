@@ -1,12 +1,12 @@
 """Distinct tuples of a file with their counts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tasks.microdata.counting.choice import Counting, _by_duckdb, _coded, _past_memory
+from tasks.microdata.counting.by_duckdb import count_by_duckdb
+from tasks.microdata.counting.choice import Counting, count_file, is_for_duckdb
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.parts import Part, joined_tuples
-from tasks.microdata.row_groups import Piece
+from tasks.microdata.row_groups import PartCoder, Piece
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import ReleaseRequest
 
@@ -21,21 +21,8 @@ def count_tuples(
     BadInput, StageFailed
         As the ways of counting raise.
     """
-    names = list(hierarchies)
-    if counting.dask is None and _past_memory(path, names, cut, counting):
-        return _by_duckdb(path, request, hierarchies, counting)
-    return _added_up(_coded(path, request, hierarchies, names, None, cut, counting), list(hierarchies.values()))
-
-
-def _added_up(parts: Iterable[Part | None], trees: Sequence[Hierarchy]) -> Tuples | None:
-    """Tuples of all parts, added up as they come, so that no more than two are held at a time."""
-    total: Part | None = None
-    for part in parts:
-        if part is None:
-            return None
-        if total is None:
-            total = part
-            continue
-        both = joined_tuples([total, part], trees)
-        total = Part(both.keys, both.counts, part.tuple_of_record, {})
-    return None if total is None else joined_tuples([total], trees)
+    coder = PartCoder(path, tuple(hierarchies), (), request.dataset.missing, hierarchies)
+    if is_for_duckdb(coder, cut, counting):
+        return count_by_duckdb(coder, memory_limit_mb=counting.memory_limit_mb, folder=counting.scratch)
+    counted = count_file(coder, cut, counting)
+    return None if counted is None else counted[1]

@@ -7,9 +7,10 @@ import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import Files
-from tasks.assessments.linkage.microaggregation import rank_brackets
-from tasks.assessments.linkage.within import Bounds, check_truth_inside, distance_score, linkage_within
+from tasks.assessments.linkage.within import distance_score, linkage_within, truth_inside
 from tasks.core.errors import ParameterError
+from tasks.masking.method import MaskedRange
+from tasks.masking.microaggregation import IndividualRanking
 
 Remask = Callable[[Floats, int], Floats]
 """Masked values of one block, given its original values, shape (n_records, n_block_attributes), and its number."""
@@ -49,7 +50,7 @@ def rerun_linkage(files: Files, blocks: Sequence[Sequence[int]], remask: Remask)
     listed = [attribute for block in blocks for attribute in block]
     if len(set(listed)) < len(listed):
         raise _refused("blocks", "each attribute in one block at most", "one in two", "give the method's own blocks")
-    column = {attribute: place for place, attribute in enumerate(files.attributes)}
+    column = {int(name.split()[-1]) - 1: place for place, name in enumerate(files.names)}
     low, high = np.full_like(files.original, -np.inf), np.full_like(files.original, np.inf)
     for number, block in enumerate(blocks):
         if all(attribute in column for attribute in block):
@@ -61,7 +62,7 @@ def rerun_linkage(files: Files, blocks: Sequence[Sequence[int]], remask: Remask)
                 )
             slack = _ROUNDING * files.masked[:, places].std(axis=0)
             low[:, places], high[:, places] = predicted - slack, predicted + slack
-    return linkage_within(files, Bounds(low, high), distance_score(files))
+    return linkage_within(files, MaskedRange(low, high), distance_score(files))
 
 
 def bracketing_linkage(files: Files, by: Literal["rank", "value"] | None = None) -> Linkage:
@@ -82,11 +83,19 @@ def bracketing_linkage(files: Files, by: Literal["rank", "value"] | None = None)
         raise _refused("by", "“value” for an intruder with some individuals", "“rank”", "leave it out")
     by_rank = by == "rank" or (by is None and files.knows_everybody)
     bounds = (rank_brackets if by_rank else value_brackets)(files.original, files.masked)
-    check_truth_inside(files, bounds, "individual ranking")
+    if not truth_inside(files, bounds).all():
+        raise _refused("the masked file", "means of individual ranking", "others", "give the method's own file")
     return linkage_within(files, bounds, distance_score(files))
 
 
-def value_brackets(original: Floats, masked: Floats) -> Bounds:
+def rank_brackets(original: Floats, masked: Floats) -> MaskedRange:
+    """Group means at the ranks of each value in the intruder's own file, which lists everybody."""
+    bounds = IndividualRanking(2).bounds(original, masked, complete=True)
+    assert bounds is not None
+    return bounds
+
+
+def value_brackets(original: Floats, masked: Floats) -> MaskedRange:
     """The largest group mean below and the smallest above each value.
 
     A group beyond them would hold the value on the wrong side of a mean in between. A value that equals a mean may be
@@ -99,7 +108,7 @@ def value_brackets(original: Floats, masked: Floats) -> Bounds:
         above = np.searchsorted(means, before + slack, "right")
         low[:, axis] = means[np.maximum(below, 0)]
         high[:, axis] = means[np.minimum(above, len(means) - 1)]
-    return Bounds(low, high)
+    return MaskedRange(low, high)
 
 
 def _refused(where: str, expected: str, got: str, fix: str) -> ParameterError:

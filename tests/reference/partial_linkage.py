@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tasks.assessments.linkage.closest import closest_linkage
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.assessments.linkage.generalized_files import GeneralizedRelease, generalized_files, people_matching
+from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, people_matching
+from tasks.assessments.linkage.hierarchy_distance import AxisGroups, index_groups
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.play import CountIndex, population_cells
+from tasks.generalization.play import CountIndex, Generalization, population_cells
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
@@ -44,7 +47,7 @@ def policy_cells(
 
 
 def partial_linkage(
-    release: GeneralizedRelease,
+    release: LinkableRelease,
     method: Method,
     population: OwnCells,
     attributes: Sequence[int],
@@ -54,7 +57,7 @@ def partial_linkage(
 
     Parameters
     ----------
-    release : GeneralizedRelease
+    release : LinkableRelease
     method : Method
     population : OwnCells
         What the policy's rule gives the population.
@@ -62,11 +65,6 @@ def partial_linkage(
         Positions of the known quasi-identifiers.
     persons : array of shape (n_tuples,), optional
         Individuals of each tuple to look for; all who are released where not given.
-
-    Raises
-    ------
-    ParameterError
-        If attributes are not of the release or the individuals are not among the released.
     """
     files = generalized_files(release, attributes, persons)
     people = people_matching(release.groups, release.cells, population.codes, population.people, attributes)
@@ -78,4 +76,29 @@ def partial_linkage(
         likely=likely_linkage(files, people),
         own_cell=own_cell_linkage(files, population),
         likeliest_own_cell=own_cell_linkage(files, population, likeliest=True),
+    )
+
+
+def played_release(
+    index: CountIndex, played: Generalization, kept: np.ndarray | None = None, groups: tuple[AxisGroups, ...] = ()
+) -> LinkableRelease:
+    """The file that a generalization releases, all of it where not said otherwise."""
+    kept = np.ones(len(index.data.counts), dtype=np.bool_) if kept is None else kept
+    return LinkableRelease(groups or index_groups(index), index.data.codes, played.cells, index.data.counts, kept)
+
+
+def whole_linkage(
+    index: CountIndex, played: Generalization, kept: np.ndarray | None = None, persons: Counts | None = None
+) -> PartialLinkage:
+    """Attack the file that a policy releases, with all quasi-identifiers known."""
+    files = generalized_files(played_release(index, played, kept), persons=persons)
+    own_cell = own_cell_linkage(files)
+    return PartialLinkage(
+        method=played.method,
+        attributes=files.attributes,
+        closest=closest_linkage(files),
+        matching=matching_linkage(files),
+        likely=likely_linkage(files, played.people),
+        own_cell=own_cell,
+        likeliest_own_cell=own_cell,
     )

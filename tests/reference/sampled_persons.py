@@ -2,20 +2,12 @@
 
 import numpy as np
 
-from tasks.assessments.linkage.generalized_files import GeneralizedRelease, _refused
+from tasks.assessments.linkage.generalized_files import LinkableRelease
 from tasks.microdata.tuples import Counts
 
 
-def sampled_persons(release: GeneralizedRelease, count: int, rng: np.random.Generator) -> Counts:
-    """Individuals drawn at random among those whose records are released, by tuple; shape (n_tuples,).
-
-    Raises
-    ------
-    ParameterError
-        If ``count`` is not from 1 to the released records.
-    """
-    if not 1 <= count <= release.released_records:
-        raise _refused("sampled individuals", f"from 1 to {release.released_records}", f"{count}", "draw fewer")
+def sampled_persons(release: LinkableRelease, count: int, rng: np.random.Generator) -> Counts:
+    """Individuals drawn at random among those whose records are released, by tuple; shape (n_tuples,)."""
     upto = np.cumsum(np.where(release.kept, release.records, 0))
     drawn = rng.choice(release.released_records, count, replace=False)
     return np.bincount(np.searchsorted(upto, drawn, "right"), minlength=len(upto)).astype(np.int64)

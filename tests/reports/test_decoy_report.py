@@ -1,10 +1,9 @@
 """What a determination says of decoys and of the statistics of a copy."""
 
-import io
 import re
+from html import unescape
 from typing import Any
 
-import pikepdf
 import pytest
 
 from reports.copy_statistics import statistic_rows, summary
@@ -19,7 +18,7 @@ from reports.decoys import (
     real_records,
     threshold_text,
 )
-from reports.determination import determination_html, render_determination
+from reports.determination import determination_html
 from reports.figures import figures
 from reports.gates import gate_rows
 from reports.references import cited
@@ -361,11 +360,7 @@ class TestScopeAndLimits:
         assert "decoy" not in section(records.approved(), "limitations").lower()
 
 
-def test_the_pdf_is_whole_and_its_figures_have_their_words() -> None:
+def test_every_figure_has_its_words() -> None:
     record = decoy_records.approved()
-    with pikepdf.open(io.BytesIO(render_determination(record))) as pdf:
-        assert len(pdf.pages) <= 34
-        alternatives = [
-            str(node.Alt) for node in pdf.objects if isinstance(node, pikepdf.Dictionary) and "/Alt" in node
-        ]
-    assert sorted(alternatives) == sorted(figure.alt for figure in figures(record).values())
+    shown = re.findall(r'<img [^>]*alt="([^"]*)"', determination_html(record))
+    assert sorted(map(unescape, shown)) == sorted(figure.alt for figure in figures(record).values())

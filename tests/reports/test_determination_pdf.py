@@ -195,6 +195,7 @@ def test_no_heading_stands_at_the_foot_of_a_page(document: Document) -> None:
     assert all(one.Pg.objgen == following.Pg.objgen for one, following in headings)
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(approved_pdf: bytes, tmp_path: Path) -> None:
     program = (
         "import hashlib\n"

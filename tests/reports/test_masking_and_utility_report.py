@@ -6,7 +6,7 @@ import pytest
 
 from reports.determination import determination_html
 from reports.figures import figures
-from reports.masking import masking_rows, masking_text
+from reports.masking import masking_method, masking_rows
 from reports.references import cited
 from reports.smallcell import HIDDEN
 from reports.utility import LossText, association_rows, classifier_rows, loss_rows, loss_text, numeric_rows
@@ -56,7 +56,7 @@ class TestMasking:
 
     @pytest.mark.parametrize("method", list(MaskingName))
     def test_every_method_of_a_request_can_be_explained(self, method: MaskingName) -> None:
-        text = masking_text(method.value)
+        text = masking_method(method.value)
         assert text.title[0].isupper()
         assert len(text.derived) > 40
 
@@ -83,7 +83,7 @@ class TestMasking:
 
     def test_a_method_that_the_report_cannot_explain_stops_it(self) -> None:
         with pytest.raises(StageFailed, match="names a masking"):
-            masking_text("something-new")
+            masking_method("something-new")
 
 
 class TestUtility:

@@ -1,7 +1,6 @@
 """What a determination says of fines and detection."""
 
 import numpy as np
-import pytest
 
 from reports import other_terms
 from reports.determination import determination_html
@@ -13,7 +12,7 @@ from tasks.assessments.identity.score import score
 from tasks.decision.record import DecisionRecord
 from tasks.decision.veil import upward, veiled
 from tasks.generalization.play import play
-from tasks.generalization.setting import follower_of, planning_follower, weights_of
+from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Method, PenaltyGrid
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import asked, table

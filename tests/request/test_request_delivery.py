@@ -113,7 +113,7 @@ def test_nothing_that_is_no_list_of_keys_goes_for_none(loaded: Any, terms: str) 
 
 
 def test_a_key_is_named_once(loaded: Any) -> None:
-    with pytest.raises(RequestError, match="a key twice"):
+    with pytest.raises(RequestError, match="each is named once"):
         loaded(f"encrypt_to: [{AGE_KEY}, {AGE_KEY.upper()}]")
 
 

@@ -133,7 +133,7 @@ SWAP = "{attributes: [stay], method: rank-swapping, p: 5}"
         (
             "{attributes: [stay, stay], method: mdav, k: 3}",
             "[0].attributes",
-            ("names each attribute once", "a repeated name", "name each once"),
+            ("each is named once", "one of them twice", "remove the repetition"),
         ),
         (
             "{attributes: [stay, length], method: mdav, k: 3}",

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.combined.combined_score import combined_by_coalition, score_collected, scores
-from tasks.assessments.combined.score_table import released_table
+from tasks.assessments.combined.combined_score import combined_by_coalition, released_table, score_collected, scores
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.assessments.sequential.sequential import beliefs, gate_figures, sequential_by_coalition
 from tasks.candidate.coalition import PooledCopy, coalitions_of, intersections, people_by_rule, same_cells, worst
 from tasks.candidate.groups import recipient_profile, released_groups
 from tasks.candidate.released import released_tuples
+from tasks.decision.explain.at_stake import at_stake
+from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided, explain
-from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.gates import judge_gates
 from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.raised import matching_people
@@ -156,15 +156,15 @@ def test_the_combined_score_is_judged_of_coalitions(tmp_path: Path) -> None:
     table, copy, insurer = made.table, made.copy(1), made.request.recipients[1]
     kept = released_tuples(table, copy, 1)
     (seen,) = coalitions_of(table, copy, kept, made.request, insurer)
-    (pooled,) = combined_by_coalition(made.request, made.prepared, table, [seen], kept)
+    (pooled,) = combined_by_coalition(made.request, made.prepared, [seen], kept)
     # The university's copy is as collected, so that pooled with it the insurer's tells what was collected.
-    collected = score_collected(made.request, made.prepared, table)
+    collected = score_collected(made.request, made.prepared)
     assert pooled[Measure.COMBINED_ABOVE] == collected.share_above
     assert pooled[Measure.COMBINED_MAXIMUM] == collected.maximum
-    risks = scores(released_table(made.request, made.prepared, table, copy, kept), made.request.policy.combined)
+    risks = scores(released_table(made.request, made.prepared, copy, kept), made.request.policy.combined)
     alone = float((risks > THRESHOLD).mean())
     assert alone < collected.share_above
-    found = judge(made.request, "insurer", Plays(table, made.prepared), date(2028, 1, 1))
+    found = Candidates(table, made.prepared).judge(made.request, "insurer", date(2028, 1, 1))
     assert found.figures[Measure.COMBINED_ABOVE] == collected.share_above
     assert found.figures[Measure.COMBINED_MAXIMUM] == risks.max() > collected.maximum, (
         "a class of its own among more general ones"
@@ -217,8 +217,8 @@ def test_another_method_is_tried_for_all_who_must_have_one(tmp_path: Path, toget
         document["policy"]["gates"] = [{"measure": "transparent.maximum_risk", "at_most": 0.25, "because": "a bound"}]
 
     made = Made(tmp_path, EAGER, *against(("method", "basic-partition"), (together, {"recipients": "all"})), gated)
-    plays, insurer, today = Plays(made.table), made.request.recipients[1], date(2028, 1, 1)
-    now = judge(made.request, insurer.id, plays, today)
+    plays, insurer, today = Candidates(made.table, made.prepared), made.request.recipients[1], date(2028, 1, 1)
+    now = plays.judge(made.request, insurer.id, today)
     found = explain(made.request, insurer, plays, Decided(now.verdict, now.gates, (), today))
     untried = {Method.BASIC_PARTITION, Method.K_ANONYMITY, *([Method.SAFE_HARBOR] if together == "collusion" else [])}
     assert {one.method for one in found.switches} == set(Method) - untried
@@ -234,12 +234,12 @@ def test_an_explanation_measures_coalitions_as_the_stages_do(tmp_path: Path) -> 
         document["policy"]["gates"] = gates
 
     made = Made(tmp_path, *colluding("basic-partition"), gated)
-    plays = Plays(made.table)
-    found = judge(made.request, "insurer", plays, date(2028, 1, 1))
+    plays = Candidates(made.table, made.prepared)
+    found = plays.judge(made.request, "insurer", date(2028, 1, 1))
     assert not found.passes
     assert found.figures == made.score(1).figures
     gate = next(one for one in found.gates if one.id == Measure.TRANSPARENT_MAXIMUM)
     recipient = made.request.recipients[1]
-    at_stake = plays.measurements.at_stake(made.request, recipient, plays.outcome(made.request, recipient), gate)
-    assert at_stake.records == 2, "those among 3 people"
-    assert "pooled with others' copies" in at_stake.condition
+    told = at_stake(plays.of(made.request, recipient), gate)
+    assert told.records == 2, "those among 3 people"
+    assert "pooled with others' copies" in told.condition

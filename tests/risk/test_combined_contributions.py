@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined import contributions, disclosure_risk, mean_contributions
+from tasks.assessments.combined.disclosure import contributions, disclosure_risk, mean_contributions
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 from tests.support.literal_risk import PAPER, by_record, literal_parts
@@ -33,7 +33,7 @@ def random_problem(seed, rows=30, sizes=(60, 3, 2, 80, 4)):
     codes = np.stack([draw.integers(0, size, rows) for size in sizes], axis=1)
     codes[rows // 2 :, [0, 3]] = codes[: rows - rows // 2, [0, 3]]
     weights = [draw.random(size) * (place != 1) for place, size in enumerate(sizes)]
-    return codes, sizes, draw.uniform(0.1, 0.9, len(sizes)) * (np.arange(len(sizes)) != 4), weights
+    return codes, draw.uniform(0.1, 0.9, len(sizes)) * (np.arange(len(sizes)) != 4), weights
 
 
 def summed(parts, key):
@@ -45,12 +45,12 @@ def summed(parts, key):
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(st.integers(0, 1000), st.sampled_from([None, 0.05]), st.booleans(), st.booleans())
-def test_parts_of_rows_equal_the_definition(seed, epsilon, exclusive, weighted) -> None:
-    codes, sizes, probabilities, weights = random_problem(seed)
-    options = {"exclusive": exclusive, "counts": np.arange(1, 31) if weighted else None}
-    parts = literal_parts(codes, probabilities, by_record(codes, weights), 3.0, epsilon, **options)
-    for found in contributions(codes, sizes, probabilities, weights, 3.0, epsilon, rows=[0, 29, 7], **options):
+@given(st.integers(0, 1000), st.sampled_from([None, 0.05]), st.booleans())
+def test_parts_of_rows_equal_the_definition(seed, epsilon, exclusive) -> None:
+    codes, probabilities, weights = random_problem(seed)
+    parts = literal_parts(codes, probabilities, by_record(codes, weights), 3.0, epsilon, exclusive=exclusive)
+    rows = [0, 29, 7]
+    for found in contributions(codes, probabilities, weights, 3.0, epsilon, rows=rows, exclusive=exclusive):
         own = {place: part for place, part in parts.items() if place[0] == found.row}
         assert dict(found.known_sets) == pytest.approx(summed(own, lambda _, known, __: known), rel=1e-11)
         assert dict(found.attributes) == pytest.approx(summed(own, lambda _, __, place: place), rel=1e-11)
@@ -58,28 +58,19 @@ def test_parts_of_rows_equal_the_definition(seed, epsilon, exclusive, weighted) 
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(st.integers(0, 1000), st.sampled_from([None, 0.05]), st.booleans(), st.booleans(), st.booleans())
-def test_mean_parts_equal_the_definition(seed, epsilon, exclusive, weighted, some) -> None:
-    codes, sizes, probabilities, weights = random_problem(seed)
-    options = {"exclusive": exclusive, "counts": np.arange(1, 31) if weighted else None}
-    risks = disclosure_risk(codes, sizes, probabilities, weights, 3.0, epsilon, **options)
-    above = float(np.median(risks)) if some else None
-    looked_at = risks > above if some else np.ones(30, dtype=bool)
-    records = np.where(looked_at, np.arange(1, 31) if weighted else 1, 0)
-    parts = literal_parts(codes, probabilities, by_record(codes, weights), 3.0, epsilon, **options)
-    mean = {place: part * records[place[0]] / records.sum() for place, part in parts.items()}
-    found = mean_contributions(codes, sizes, probabilities, weights, 3.0, epsilon, above=above, **options)
-    assert found.records == records.sum()
-    assert found.risk == pytest.approx(risks @ records / records.sum(), rel=1e-12)
+@given(st.integers(0, 1000), st.sampled_from([None, 0.05]), st.booleans())
+def test_mean_parts_equal_the_definition(seed, epsilon, exclusive) -> None:
+    codes, probabilities, weights = random_problem(seed)
+    parts = literal_parts(codes, probabilities, by_record(codes, weights), 3.0, epsilon, exclusive=exclusive)
+    mean = {place: part / 30 for place, part in parts.items()}
+    found = mean_contributions(codes, probabilities, weights, 3.0, epsilon, exclusive=exclusive)
+    risks = disclosure_risk(codes, probabilities, weights, 3.0, epsilon, exclusive=exclusive)
+    assert found.risks.tolist() == risks.tolist()
+    assert found.risk == pytest.approx(risks.mean(), rel=1e-12)
     assert dict(found.known_sets) == pytest.approx(summed(mean, lambda _, known, __: known), rel=1e-11)
     assert dict(found.attributes) == pytest.approx(summed(mean, lambda _, __, place: place), rel=1e-11)
     assert sum(part for _, part in found.known_sets) == pytest.approx(found.risk, rel=1e-11)
     assert sum(part for _, part in found.attributes) == pytest.approx(found.risk, rel=1e-11)
-
-
-def test_no_record_above_the_threshold() -> None:
-    found = mean_contributions(*PAPER, above=4.0)
-    assert (found.records, found.risk, found.known_sets, found.attributes) == (0, 0.0, (), ())
 
 
 def test_no_row_to_explain() -> None:

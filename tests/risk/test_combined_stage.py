@@ -25,13 +25,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.combined.combined_score import (
-    Combined,
     RecordScore,
     combine,
+    gate_figures,
     riskiest,
     score_collected,
     score_figure,
 )
+from tasks.assessments.combined.facts import CombinedFact
 from tasks.candidate.released import released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -60,15 +61,15 @@ def setting(loaded: LoadedRequest) -> tuple[Any, ...]:
     table, recipient = game_table(request, prepared), request.recipients[0]
     played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
-    return request, prepared, table, played, kept
+    return request, prepared, played, kept
 
 
-def combined(loaded: LoadedRequest) -> Combined:
-    request, prepared, table, played, kept = setting(loaded)
-    return combine(request, prepared, table, played, kept, score_collected(request, prepared, table))
+def combined(loaded: LoadedRequest) -> CombinedFact:
+    request, prepared, played, kept = setting(loaded)
+    return combine(request, prepared, played, kept, score_collected(request, prepared))
 
 
-def scored(folder: Path, *changes: Change) -> Combined:
+def scored(folder: Path, *changes: Change) -> CombinedFact:
     return combined(tiny_request(folder, SAFE_HARBOR, *changes))
 
 
@@ -82,28 +83,28 @@ def minimum(size: int) -> Change:
 
 def test_before_and_after(tmp_path: Path) -> None:
     found = scored(tmp_path, policy(threshold=3.4, quantile=0.5))
-    before, after = found.fact.initial, found.fact.residual
+    before, after = found.initial, found.residual
     assert (before.maximum, before.mean, before.quantile) == pytest.approx((35 / 6, 28 / 6, 31 / 6))
     assert (before.records, before.above, before.share_above) == (6, 4, 4 / 6)
     assert (after.maximum, after.mean, after.quantile) == pytest.approx((23 / 4, 20 / 6, 29 / 12))
     assert (after.records, after.above, after.share_above) == (6, 3, 1 / 2)
-    assert found.figures == pytest.approx(
+    assert gate_figures(found.residual) == pytest.approx(
         {Measure.COMBINED_MAXIMUM: 23 / 4, Measure.COMBINED_QUANTILE: 29 / 12, Measure.COMBINED_ABOVE: 1 / 2}
     )
 
 
 def test_what_was_scored_is_recorded(tmp_path: Path) -> None:
-    fact = scored(tmp_path, policy(alpha=2.0, epsilon=0.1, threshold=0.5, quantile=0.9), known("age", 0.25)).fact
+    fact = scored(tmp_path, policy(alpha=2.0, epsilon=0.1, threshold=0.5, quantile=0.9), known("age", 0.25))
     assert (fact.alpha, fact.epsilon, fact.exclusive, fact.threshold, fact.quantile) == (2, 0.1, False, 0.5, 0.9)
     assert fact.known_probabilities == {"zip": 1, "age": 0.25, "sex": 1, "diagnosis": 0}
     assert fact.sensitivities == {"diagnosis": 1}
     assert fact.known_sets == 8
-    assert scored(tmp_path, policy(epsilon=0.25), known("age", 0.25)).fact.known_sets == 4, "epsilon must be exceeded"
+    assert scored(tmp_path, policy(epsilon=0.25), known("age", 0.25)).known_sets == 4, "epsilon must be exceeded"
 
 
 def test_suppressed_records_are_neither_scored_nor_counted(tmp_path: Path) -> None:
     """Record 3 is gone, so there are five, and both men of 37201 are all men: 1/5 + 7/3 three times, 1/5 + 7/2."""
-    fact = scored(tmp_path, minimum(2), policy(threshold=3)).fact
+    fact = scored(tmp_path, minimum(2), policy(threshold=3))
     after = fact.residual
     assert (after.maximum, after.mean) == pytest.approx((3.7, (3 * (1 / 5 + 7 / 3) + 2 * 3.7) / 5))
     assert (after.records, after.above, after.share_above) == (5, 2, 2 / 5)
@@ -113,7 +114,7 @@ def test_suppressed_records_are_neither_scored_nor_counted(tmp_path: Path) -> No
 
 def test_the_weight_is_that_of_the_attribute_times_that_of_the_value(tmp_path: Path) -> None:
     """Records 1, 3, 5 and 6 have the flu, 2 and 4 a cold."""
-    fact = scored(tmp_path, sensitivity(attribute=0.5, values={"flu": 0.2}, default=0.8)).fact
+    fact = scored(tmp_path, sensitivity(attribute=0.5, values={"flu": 0.2}, default=0.8))
     flu = (29 / 12 + 23 / 4 + 7 / 2 + 7 / 2) * 0.1
     assert fact.residual.mean == pytest.approx((flu + 2 * 29 / 12 * 0.4) / 6)
     assert fact.residual.maximum == pytest.approx(29 / 12 * 0.4)
@@ -121,32 +122,32 @@ def test_the_weight_is_that_of_the_attribute_times_that_of_the_value(tmp_path: P
 
 
 def test_the_factor_on_the_consequence(tmp_path: Path) -> None:
-    assert scored(tmp_path, policy(alpha=3)).fact.residual.maximum == pytest.approx(3 * 23 / 4)
+    assert scored(tmp_path, policy(alpha=3)).residual.maximum == pytest.approx(3 * 23 / 4)
 
 
 def test_the_exclusive_form_is_an_expectation(tmp_path: Path) -> None:
     """Zip and sex are known for certain, age in half of all cases: 1/2 of each of the last two sets but one."""
-    found = scored(tmp_path, policy(exclusive=True), known("age", 0.5)).fact.residual
+    found = scored(tmp_path, policy(exclusive=True), known("age", 0.5)).residual
     assert found.maximum == pytest.approx(1)
     assert found.mean == pytest.approx((3 * 1 / 3 + 1 + 2 * 1 / 2) / 6)
 
 
 def test_epsilon_leaves_out_what_is_seldom_known(tmp_path: Path) -> None:
     """With age known in a tenth of all cases, the four sets without it are left."""
-    found = scored(tmp_path, policy(epsilon=0.1), known("age", 0.1)).fact.residual
+    found = scored(tmp_path, policy(epsilon=0.1), known("age", 0.1)).residual
     assert found.maximum == pytest.approx(1 / 6 + 1 / 4 + 1 / 3 + 1)
 
 
 def test_a_sensitive_value_that_may_be_known_is_counted_and_then_no_secret(tmp_path: Path) -> None:
     """Nothing else is sensitive, so that the sets with it add nothing, and the others are as they were."""
-    found = scored(tmp_path, known("diagnosis", 1.0)).fact
+    found = scored(tmp_path, known("diagnosis", 1.0))
     assert found.known_sets == 16
     assert found.residual.maximum == pytest.approx(23 / 4)
 
 
 def test_what_makes_the_score(tmp_path: Path) -> None:
     """Of 20 in all, nothing known gives 6/6, the ZIP code 4/4 + 2/2, the sex 3/3 + 3/3, every other set 3."""
-    fact = scored(tmp_path).fact
+    fact = scored(tmp_path)
     shares = {part.attributes: part.share for part in fact.by_known_set}
     assert shares == pytest.approx(
         {
@@ -170,7 +171,7 @@ def test_only_the_largest_parts_are_listed(tmp_path: Path) -> None:
         f"{row},37010,88,F,flu,{row % 2}\n" for row in range(4)
     )  # fmt: skip
     ward = changed("attributes", "ward", to={"role": "insensitive", "known_probability": 0.5})
-    fact = combined(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data)).fact
+    fact = combined(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data))
     assert fact.known_sets == 16
     assert len(fact.by_known_set) == 8
     # Half of the time the ward is known, and then two records are left of four: all sixteen sets give the same.
@@ -209,10 +210,10 @@ def test_no_record_is_asked_for(tmp_path: Path) -> None:
 def test_nothing_sensitive_scores_nothing(tmp_path: Path) -> None:
     harmless = changed("attributes", "diagnosis", to={"role": "insensitive"})
     found = scored(tmp_path, harmless)
-    assert set(found.figures.values()) == {0}
-    assert found.fact.by_known_set == found.fact.by_attribute == ()
-    assert [(one.low, one.records) for one in found.fact.residual.histogram] == [(0, 6)]
-    assert found.fact.sensitivities == {}
+    assert set(gate_figures(found.residual).values()) == {0}
+    assert found.by_known_set == found.by_attribute == ()
+    assert [(one.low, one.records) for one in found.residual.histogram] == [(0, 6)]
+    assert found.sensitivities == {}
     top = riskiest_of(tmp_path, 2, harmless)
     assert [(one.row, one.rank, one.score) for one in top] == [(0, 1, 0), (1, 2, 0)]
     assert top[0].known_set is top[0].attribute is None
@@ -223,7 +224,7 @@ def test_a_missing_value_is_nothing_to_learn_and_still_a_value_to_know(tmp_path:
     """Without its diagnosis record 3 gives nothing away; known to be missing, it is one of its kind."""
     data = "id,zip,age,sex,diagnosis\n1,37010,88,F,flu\n2,37010,88,F,\n3,37010,88,F,\n"
     loaded = tiny_request(tmp_path, SAFE_HARBOR, known("diagnosis", 0.5), policy(threshold=2.6), data=data)
-    fact = combined(loaded).fact
+    fact = combined(loaded)
     assert fact.residual.maximum == pytest.approx(8 / 3)
     assert (fact.residual.above, fact.residual.records) == (1, 3)
     assert fact.residual.mean == pytest.approx(8 / 9)
@@ -234,7 +235,7 @@ def test_sets_of_many_attributes_are_left_out_by_epsilon(tmp_path: Path) -> None
     names = [f"note{number}" for number in range(18)]
     data = "id,zip,age,sex,diagnosis," + ",".join(names) + "\n1,37010,88,F,flu," + ",".join("x" * 18) + "\n"
     notes = [changed("attributes", name, to={"role": "insensitive", "known_probability": 0.5}) for name in names]
-    fact = combined(tiny_request(tmp_path, *notes, policy(epsilon=0.4), data=data)).fact
+    fact = combined(tiny_request(tmp_path, *notes, policy(epsilon=0.4), data=data))
     assert fact.known_sets == 8 * 19
     assert fact.residual.maximum == pytest.approx(8 + 8 * 18 * 0.5)
     assert sum(part.share for part in fact.by_known_set) == pytest.approx(8 / 80)

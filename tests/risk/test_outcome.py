@@ -10,8 +10,8 @@ from tasks.assessments.identity.division_fact import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import CountIndex, Generalization
-from tasks.generalization.table import DivisionOutcome
 from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.table import DivisionOutcome
 from tasks.request.model import Method
 from tests.support.worlds import World
 

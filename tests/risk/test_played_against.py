@@ -12,7 +12,7 @@ from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.frontier import frontier
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed
-from tasks.decision.explain.resolve import Plays, judge
+from tasks.decision.explain.candidates import Candidates
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import CountIndex, play
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
@@ -172,12 +172,13 @@ def test_an_explanation_solves_a_game_again_where_only_the_penalty_differs(tmp_p
     )
     at_all = [PLANS, gates, *against(("method", "no-attack-partition"))]
     loaded = tiny_request(tmp_path, *at_all)
-    plays = Plays(game_table(loaded.request, tiny_prepared(loaded)))
-    without = judge(loaded.request, "university", plays, date(2028, 1, 1))
+    coded = tiny_prepared(loaded)
+    plays = Candidates(game_table(loaded.request, coded), coded)
+    without = plays.judge(loaded.request, "university", date(2028, 1, 1))
     other = tiny_request(tmp_path, *at_all, fined).request
-    fined_ = judge(other, "university", plays, date(2028, 1, 1), exact=False)
-    again = judge(loaded.request, "university", plays, date(2028, 1, 1))
-    assert plays.count == 2
+    fined_ = plays.judge(other, "university", date(2028, 1, 1), exact=False)
+    again = plays.judge(loaded.request, "university", date(2028, 1, 1))
+    assert plays.games_solved == 2
     assert without.figures == again.figures
     assert fined_.figures[Measure.INFORMATION_KEPT] > without.figures[Measure.INFORMATION_KEPT]
 

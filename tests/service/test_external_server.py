@@ -31,8 +31,8 @@ from tasks.core.errors import WorkspaceError
 from tasks.service.settings import NewsKind, Notification
 from tests.support.brief_reports import brief_reports
 from tests.support.hooks import Hook
-from tests.support.serving import BRIEF, Serving
-from tests.support.world import NOW, QUICK_LINKAGE, ROOT, World
+from tests.support.serving import BRIEFLY, Serving
+from tests.support.world import NOW, QUICK_LINKAGE, World
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def test_an_external_server_gets_the_deployments_and_a_runner_whose_end_is_notic
             until(lambda: len(deployments_of(client, service)) == 5)
         assert orchestrator.check()
         os.kill(runner.pid, signal.SIGKILL)
-        runner.wait(30)
+        runner.wait(300)
         with pytest.raises(OrchestratorEnded, match="the runner has ended"):
             orchestrator.check()
     finally:
@@ -88,7 +88,7 @@ def worker(server: Engine, pool: str, log: Path) -> Iterator["subprocess.Popen[b
     """A process worker as an administrator starts it: it knows the server, and nothing of the workspace."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     environment |= {"PREFECT_HOME": str(log.parent / "worker"), "PREFECT_WORKER_QUERY_SECONDS": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(BRIEF), str(ROOT)])
+    environment |= BRIEFLY
     line = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
     assert environment["PREFECT_API_URL"] == server.api_url
     with log.open("wb") as output:
@@ -99,7 +99,7 @@ def worker(server: Engine, pool: str, log: Path) -> Iterator["subprocess.Popen[b
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(300)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -158,7 +158,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
     queue = Queue(world.workspace)
     with brief_reports(), monkeypatch.context() as dying:
         # The run dies when all is in the ledger, and before bundle and queue say so.
-        dying.setattr("flows.gate.publish", ending)
+        dying.setattr("flows.publishing.publish", ending)
         with pytest.raises(KeyboardInterrupt):
             run_release(
                 queue.document(entry.request_sha256),

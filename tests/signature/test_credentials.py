@@ -53,12 +53,12 @@ def test_a_pkcs12_file_holds_everything(files: Path) -> None:
 
 
 def test_pem_files_are_read_with_or_without_a_passphrase(files: Path) -> None:
-    for key, certificate, ask in (("key.pem", "cert.der", nobody), ("sealed.pem", "cert.pem", asked(SECRET))):
-        read = read_pem(files / key, files / certificate, [files / "chain.pem"], ask)
+    for key, certificate, ask in (("key.pem", "cert.pem", nobody), ("sealed.pem", "cert.pem", asked(SECRET))):
+        read = read_pem([files / key, files / certificate, files / "chain.pem"], ask)
         assert read.chain == pki().credentials().chain
         check_credentials(read, NOON)
     together = private(files / "all.pem", pem(pki().expert.certificate, pki().middle.certificate))
-    assert read_pem(files / "key.pem", together, [], nobody).chain == (pki().middle.certificate,)
+    assert read_pem([files / "key.pem", together], nobody).chain == (pki().middle.certificate,)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_pem_files_are_read_with_or_without_a_passphrase(files: Path) -> None:
         (lambda files: read_pkcs12(files / "expert.p12", asked("canary wrong")), "cannot be opened"),
         (lambda files: read_pkcs12(files / "key.pem", asked("canary wrong")), "cannot be opened"),
         (lambda files: read_pkcs12(files / "none.p12", nobody), "cannot be read"),
-        (lambda files: read_pem(files / "sealed.pem", files / "cert.pem", [], asked("canary wrong")), "be opened"),
-        (lambda files: read_pem(files / "expert.p12", files / "cert.pem", [], nobody), "cannot be opened"),
-        (lambda files: read_pem(files / "key.pem", files / "key.pem", [], nobody), "holds no certificate"),
-        (lambda files: read_pem(files / "key.pem", files / "cert.pem", [files / "open.p12"], nobody), "no certificate"),
+        (lambda files: read_pem([files / "sealed.pem", files / "cert.pem"], asked("canary wrong")), "be opened"),
+        (lambda files: read_pem([files / "expert.p12", files / "cert.pem"], nobody), "one private key"),
+        (lambda files: read_pem([files / "key.pem"], nobody), "no certificate"),
+        (lambda files: read_pem([files / "key.pem", files / "chain.pem"], nobody), "no certificate"),
         (read_certificates, "cannot be read"),
     ],
 )  # fmt: skip
@@ -86,7 +86,7 @@ def test_a_key_that_others_may_read_is_refused(files: Path) -> None:
         (files / name).chmod(0o640)
     for read in (
         lambda: read_pkcs12(files / "expert.p12", nobody),
-        lambda: read_pem(files / "key.pem", files / "cert.pem", [], nobody),
+        lambda: read_pem([files / "key.pem", files / "cert.pem"], nobody),
     ):
         with pytest.raises(WorkspaceError, match="other users may read"):
             read()
@@ -103,7 +103,7 @@ def test_a_pkcs12_file_without_a_key_is_told(files: Path) -> None:
 def test_a_key_of_another_kind_is_refused(files: Path) -> None:
     other = private(files / "dsa.pem", key_pem(dsa.generate_private_key(2048)))  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="of a kind that is not used"):
-        read_pem(other, files / "cert.pem", [], nobody)
+        read_pem([other, files / "cert.pem"], nobody)
 
 
 def test_key_and_certificate_must_belong_together() -> None:

@@ -11,7 +11,7 @@ from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.problem import Problem
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
-from tasks.microdata.arx import read_arx
+from tasks.microdata.build import read_arx
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import distinct_tuples, encode
 from tasks.request.model import Method, Population, SafeHarborRule

@@ -13,7 +13,7 @@ import pandas as pd
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.table import CountIndex
 from tasks.generalization.zip3 import zip_table
-from tasks.microdata.arx import read_arx
+from tasks.microdata.build import read_arx
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode

@@ -1,18 +1,17 @@
-"""Blocks of consecutive attributes, as the papers mask them."""
+"""Microaggregation in blocks of consecutive attributes, as the papers mask them."""
 
 from collections.abc import Iterable
 
-from tasks.masking.microaggregation import AttributeBlock
+import numpy as np
+
+from tasks.masking.microaggregation import Mdav
 
 
-def consecutive_blocks(sizes_and_ks: Iterable[tuple[int, int]]) -> tuple[AttributeBlock, ...]:
-    """Blocks of adjacent attributes, given the number of attributes and the k of each.
-
-    >>> consecutive_blocks([(2, 3), (1, 8)])
-    (AttributeBlock(attributes=(0, 1), k=3), AttributeBlock(attributes=(2,), k=8))
-    """
-    blocks, start = [], 0
+def masked_in_blocks(values: np.ndarray, sizes_and_ks: Iterable[tuple[int, int]]) -> np.ndarray:
+    """MDAV by distances of the values as they are, block by block, given attributes and k of each."""
+    parts, start = [], 0
     for size, k in sizes_and_ks:
-        blocks.append(AttributeBlock(tuple(range(start, start + size)), k))
+        block = values[:, start : start + size]
+        parts.append(Mdav(k, standardised=False).mask(block, np.random.default_rng(0)).values)
         start += size
-    return tuple(blocks)
+    return np.hstack(parts)

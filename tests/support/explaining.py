@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided
-from tasks.decision.explain.resolve import Plays, judge
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.record import GateResult
 from tasks.generalization.demands import demands_of
@@ -101,9 +101,15 @@ def asked(
     return ReleaseRequest.model_validate(document)
 
 
-def decided(request: ReleaseRequest, plays: Plays, *, validated: bool = True) -> Decided:
+def candidates(of: CountIndex | None = None, weights: tuple[float, ...] = (), **options: Any) -> Candidates:
+    """Candidates of a table; of the usual one if none is given."""
+    index = of or table()
+    return Candidates(index, prepared(index, weights), **options)
+
+
+def decided(request: ReleaseRequest, plays: Candidates, *, validated: bool = True) -> Decided:
     """The decision on the institute's release, as the gate would record it."""
-    judgement = judge(request, "institute", plays, TODAY)
+    judgement = plays.judge(request, "institute", TODAY)
     validation = GateResult(
         id=VALIDATION_PASSED,
         title="Validation passed",

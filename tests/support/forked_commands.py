@@ -92,10 +92,10 @@ class Running:
 
     def kill(self) -> bool:
         """SIGKILL; whether it still ran."""
-        self.begun.wait(60)
+        self.begun.wait(300)
         with suppress(ProcessLookupError):
             os.kill(self.pid, 9)
-        return self.wait(30) == -9
+        return self.wait(300) == -9
 
 
 class Commands:
@@ -121,7 +121,7 @@ class Commands:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
         self._process.stdin.flush()
-        if not running.begun.wait(120):
+        if not running.begun.wait(300):
             raise TimeoutError("no command could be started")
         return running
 
@@ -164,12 +164,12 @@ def forked_commands(**environment: str) -> Iterator[Commands]:
                     running.kill()
             assert process.stdin is not None
             process.stdin.close()
-            process.wait(30)
+            process.wait(300)
             if process.returncode:
                 raise RuntimeError(errors.read_text())
 
 
-def until(condition: Any, running: Running, seconds: float = 120.0) -> bool:
+def until(condition: Any, running: Running, seconds: float = 300.0) -> bool:
     """Wait for a condition while a command runs; whether it came true before the end."""
     deadline = time.monotonic() + seconds
     while not condition():

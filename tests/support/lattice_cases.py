@@ -14,12 +14,12 @@ from math import log
 import numpy as np
 from hypothesis import strategies as st
 
+from tasks.assessments.utility.generalization_loss import Released, generalization_loss
 from tasks.generalization.constraints.closeness import TCloseness
 from tasks.generalization.constraints.constraint import Constraint
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.kanonymity.metrics import Metric
-from tasks.assessments.utility.generalization_loss import Released, generalization_loss
 from tasks.microdata.cube import SparseCube, cells_at, dense_cube
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.support.worlds import Rows, count_tuples, encode_values, hierarchy_rows
@@ -131,13 +131,13 @@ class Case:
             records=counts,
             kept=~suppressed[first],
         )
-        loss = generalization_loss(file)
+        loss = generalization_loss(file).file
         tops = np.array([tree.n_levels - 1 for tree in trees])
         return {
             Metric.PRECISION: float(np.where(suppressed[:, None], 1.0, levels / tops).mean()),
-            Metric.NON_UNIFORM_ENTROPY: loss.non_uniform_entropy or 0.0,
-            Metric.DISCERNIBILITY: loss.discernibility.value,
-            Metric.LOSS: loss.loss or 0.0,
+            Metric.NON_UNIFORM_ENTROPY: loss.entropy,
+            Metric.DISCERNIBILITY: loss.discernibility,
+            Metric.LOSS: loss.loss,
         }
 
     def allowed(self) -> dict[Levels, tuple[np.ndarray, dict[Metric, float]]]:

@@ -3,8 +3,7 @@
 import numpy as np
 
 from tasks.assessments.linkage.files import Files, files_to_link
-from tasks.masking.microaggregation import Mdav
-from tests.support.blocks import consecutive_blocks
+from tests.support.blocks import masked_in_blocks
 from tests.support.casc_tables import casc_table
 
 BLOCKS = {
@@ -26,5 +25,4 @@ def sampled_problem(name: str, seed: int) -> Files:
     chosen = np.sort(np.random.default_rng(seed).choice(len(table), _RECORDS, replace=False))
     blocks = BLOCKS[name]
     original = table[chosen][:, : sum(size for size, _ in blocks)]
-    masked = Mdav(consecutive_blocks(blocks), standardised=False).mask(original, np.random.default_rng(0)).values
-    return files_to_link(original, masked)
+    return files_to_link(original, masked_in_blocks(original, blocks))

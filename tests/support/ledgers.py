@@ -49,12 +49,12 @@ class Raw:
         return self
 
     def unguard(self) -> "Raw":
-        guards = sqlite._GUARDS if self.is_file else postgresql._TRIGGERS
+        guards = sqlite.GUARDS if self.is_file else postgresql._TRIGGERS
         return self.execute(*(f"DROP TRIGGER {guard}" + ("" if self.is_file else " ON entry") for guard in guards))
 
     def guard(self) -> "Raw":
         if self.is_file:
-            return self.execute(*sqlite._GUARDS.values())
+            return self.execute(*sqlite.GUARDS.values())
         return self.execute(*(one for one in postgresql.guard_statements() if "CREATE FUNCTION" not in one))
 
 

@@ -7,12 +7,11 @@ import numpy as np
 
 # Tables 1 and 2 of the paper: age, gender, race, income and disease of five people.
 PAPER_CODES = np.array([[1, 0, 0, 3, 0], [0, 1, 1, 0, 0], [2, 0, 2, 1, 0], [1, 0, 0, 2, 1], [3, 1, 0, 4, 0]])
-PAPER_SIZES = (4, 2, 3, 5, 2)
 PAPER_PROBABILITIES = (0.3, 0.8, 0.7, 0.005, 0.001)
 INCOME = 0.9 * np.array([1.0, 0.7, 0.7, 0.7, 0.7])
 DISEASE = 1.0 * np.array([0.2, 1.0])
 PAPER_WEIGHTS = (0, 0, 0, INCOME, DISEASE)
-PAPER = (PAPER_CODES, PAPER_SIZES, PAPER_PROBABILITIES, PAPER_WEIGHTS)
+PAPER = (PAPER_CODES, PAPER_PROBABILITIES, PAPER_WEIGHTS)
 
 
 def literal_sets(probabilities, epsilon):

@@ -28,7 +28,7 @@ _FOLDERS = (
     "/usr/pgsql-*/bin",
     "/opt/homebrew/opt/postgresql*/bin",
 )
-_START_SECONDS = 30.0
+_START_SECONDS = 300.0
 
 
 @dataclass

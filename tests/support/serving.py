@@ -20,7 +20,7 @@ from tests.support.world import ROOT, command
 
 TOKEN = "a token of more than 24 characters"
 AUTHORIZATION = "tests:a password of the tests"
-BRIEF = ROOT / "tests" / "support" / "brief"
+BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support" / "brief"), str(ROOT)])}
 """In PYTHONPATH it makes the reports of runs brief."""
 
 
@@ -47,12 +47,12 @@ class Serving:
         self._starts += 1
         roots = [part for root in self.roots for part in ("--root", root)]
         line, environment = command(
-            "serve", "--workspace", self.workspace.root, "--inbox", self.inbox, *roots, "--port", "0", "--json-logs",
-            *self.options,
+            "serve", "--workspace", self.workspace.root, "--inbox", self.inbox, *roots,
+            "--listen", "127.0.0.1:0", "--json-logs", *self.options,
         )  # fmt: skip
         environment |= {"RELEASEGATE_API_TOKEN": TOKEN, "PREFECT_API_AUTH_STRING": AUTHORIZATION} | self.variables
         if self.brief:
-            environment["PYTHONPATH"] = os.pathsep.join([str(BRIEF), environment["PYTHONPATH"]])
+            environment |= BRIEFLY
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(
                 line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -127,10 +127,10 @@ class Serving:
         """SIGKILL, and nothing that it started is left."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait(30)
+        self._process.wait(300)
         self.wait_until_nothing_is_left()
 
-    def wait_for_end(self, seconds: float = 60.0) -> int:
+    def wait_for_end(self, seconds: float = 300.0) -> int:
         """Exit code, once it has ended by itself."""
         assert self._process is not None
         return self._process.wait(seconds)
@@ -139,10 +139,10 @@ class Serving:
         """SIGTERM; its exit code."""
         assert self._process is not None
         self._process.terminate()
-        return self._process.wait(60)
+        return self._process.wait(300)
 
     def wait_until_nothing_is_left(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while left := self.left():
             assert time.monotonic() < deadline, f"processes outlived the service: {left}"
             time.sleep(0.05)
@@ -175,7 +175,7 @@ class Serving:
             "Content-Type": "application/json",
         }
         content = None if document is None else json.dumps(document).encode()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while True:
             status, _, body = asked(line["address"] + path, headers, content, method)
             # Prefect answers so while its database is busy, and its own client asks again too.
@@ -196,7 +196,7 @@ def asked(
 ) -> tuple[int, dict[str, str], bytes]:
     request = urllib.request.Request(address, data=content, headers=headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, dict(answer.headers), answer.read()
     except urllib.error.HTTPError as error:
         return error.code, dict(error.headers), error.read()

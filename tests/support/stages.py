@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.assessments.linkage.attack import Attacked, attack
-from tasks.assessments.utility.measure import Utility, measure
+from tasks.assessments.assessment import Finding
+from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.facts import LinkageFact
+from tasks.assessments.utility.assessment import UtilityAssessment
+from tasks.assessments.utility.facts import UtilityFact
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -58,11 +61,11 @@ class Made:
         }
         return getattr(self.candidate, renamed.get(name, name))
 
-    def attacked(self, **options: Any) -> Attacked:
+    def attacked(self, **options: Any) -> LinkageFact:
         return attack(self.candidate, np.random.default_rng(1), **options)
 
-    def measured(self) -> Utility:
-        return measure(self.candidate, np.random.default_rng(1))
+    def measured(self) -> Finding[UtilityFact]:
+        return UtilityAssessment().assess(self.candidate)
 
 
 def made(loaded: LoadedRequest, frame: pd.DataFrame | None = None) -> Made:

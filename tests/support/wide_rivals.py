@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tasks.generalization.kanonymity.lifting import lift
-from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.kanonymity.optimum import search
 from tasks.generalization.exact import Rule
-from tasks.generalization.kanonymity.metrics import Reference, reference, shares
+from tasks.generalization.kanonymity.lifting import lift
+from tasks.generalization.kanonymity.metrics import Metric, Reference, reference, shares
+from tasks.generalization.kanonymity.optimum import search
 from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.problem import Problem
 from tasks.generalization.table import CountIndex

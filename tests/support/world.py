@@ -238,7 +238,7 @@ def releasegate(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
         **options,
     )

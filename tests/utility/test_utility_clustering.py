@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.utility.clustering import PairAgreement, cluster_agreement, pair_agreement
+from tasks.assessments.utility.clustering import cluster_agreement, pair_agreement
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 
@@ -23,9 +23,7 @@ def _blobs(seed: int, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
 def test_pairs_by_hand() -> None:
     # Pairs together: first {01, 23}, second {01, 02, 12}; of 6 pairs one in both, three in one, two in neither.
     found = pair_agreement(np.array([0, 0, 1, 1]), np.array([5, 5, 5, 7]))
-    assert (found.rand, found.jaccard, found.f1) == (0.5, 0.25, 0.4)
-    # Expected together in both: 2·3/6 = 1; so (1 − 1) / ((2 + 3)/2 − 1) = 0.
-    assert found.adjusted_rand == pytest.approx(0)
+    assert found == (0.5, 0.25, 0.4)
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -37,29 +35,30 @@ def test_pairs_by_plain_loops(labels: list[tuple[int, int]]) -> None:
         only_first += a == b and x != y
         only_second += a != b and x == y
         apart += a != b and x != y
-    found = pair_agreement(*(np.array(column) for column in zip(*labels, strict=True)))
-    assert found.rand == pytest.approx((both + apart) / (both + apart + only_first + only_second))
+    rand, jaccard, f_measure = pair_agreement(*(np.array(column) for column in zip(*labels, strict=True)))
+    assert rand == pytest.approx((both + apart) / (both + apart + only_first + only_second))
     if both + only_first + only_second:
-        assert found.jaccard == pytest.approx(both / (both + only_first + only_second))
-        assert found.f1 == pytest.approx(2 * both / (2 * both + only_first + only_second))
+        assert jaccard == pytest.approx(both / (both + only_first + only_second))
+        assert f_measure == pytest.approx(2 * both / (2 * both + only_first + only_second))
 
 
 @settings(deadline=None, max_examples=examples(30))
 @given(labels=st.lists(st.integers(0, 4), min_size=2, max_size=15))
 def test_the_same_partition_agrees_with_itself_however_numbered(labels: list[int]) -> None:
     first = np.array(labels)
-    assert pair_agreement(first, 9 - first) == PairAgreement(1, 1, 1, 1)
+    assert pair_agreement(first, 9 - first) == (1, 1, 1)
 
 
 def test_clear_groups_are_found_again_under_noise_and_not_after_shuffling() -> None:
     original, group = _blobs(1)
     noisy = original + np.random.default_rng(2).normal(scale=0.1, size=original.shape)
     found = cluster_agreement(original, noisy, 3, np.random.default_rng(1))
-    assert (found.clusters, found.records, found.converged) == (3, len(group), True)
-    assert found.released == PairAgreement(1, 1, 1, 1)
-    assert found.repeated == PairAgreement(1, 1, 1, 1)
+    assert (found.clusters, found.records) == (3, len(group))
+    assert (found.rand, found.jaccard, found.f_measure) == (1, 1, 1)
+    assert (found.repeated_rand, found.repeated_f_measure) == (1, 1)
     shuffled = np.random.default_rng(3).permutation(original)
-    assert abs(cluster_agreement(original, shuffled, 3, np.random.default_rng(1)).released.adjusted_rand) < 0.1
+    # By chance 1/3 of the pairs are together in either, and 5/9 agree.
+    assert abs(cluster_agreement(original, shuffled, 3, np.random.default_rng(1)).rand - 5 / 9) < 0.1
 
 
 def test_the_same_generator_gives_the_same_figures_and_files_may_differ_in_width() -> None:
@@ -67,7 +66,8 @@ def test_the_same_generator_gives_the_same_figures_and_files_may_differ_in_width
     original, released = rng.normal(size=(200, 3)), rng.normal(size=(200, 5))
     once = cluster_agreement(original, released, 5, np.random.default_rng(8))
     assert once == cluster_agreement(original, released, 5, np.random.default_rng(8))
-    assert once.repeated.rand > once.released.rand
+    assert once.repeated_rand is not None
+    assert once.repeated_rand > once.rand
 
 
 def test_as_many_clusters_as_points_end_quietly() -> None:
@@ -75,8 +75,7 @@ def test_as_many_clusters_as_points_end_quietly() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = cluster_agreement(points, points, 3, np.random.default_rng(1))
-    assert found.released.rand == 1
-    assert found.converged
+    assert found.rand == 1
 
 
 @pytest.mark.parametrize(
@@ -85,10 +84,6 @@ def test_as_many_clusters_as_points_end_quietly() -> None:
         (np.eye(4), np.eye(4), 1, "number of clusters"),
         (np.eye(4), np.eye(4), 5, "number of clusters"),
         (np.eye(4), np.repeat(np.eye(2), 2, axis=0), 3, "released features"),
-        (np.eye(4), np.eye(3), 2, "cannot be paired"),
-        (np.ones(4), np.eye(4), 2, "cannot be paired"),
-        (np.eye(4) * np.nan, np.eye(4), 2, "missing, infinite"),
-        (np.eye(4), np.eye(4) * 1e40, 2, "missing, infinite"),
     ],
 )
 def test_what_cannot_be_clustered_is_refused(
@@ -96,9 +91,3 @@ def test_what_cannot_be_clustered_is_refused(
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         cluster_agreement(original, released, clusters, np.random.default_rng(1))
-
-
-@pytest.mark.parametrize(("first", "second"), [([0], [0]), ([0, 1], [0, 1, 2])])
-def test_partitions_that_cannot_be_compared_are_refused(first: list[int], second: list[int]) -> None:
-    with pytest.raises(ParameterError, match="partitions"):
-        pair_agreement(np.array(first), np.array(second))

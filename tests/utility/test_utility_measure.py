@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.utility.analyses import both_versions
-from tasks.assessments.utility.masking_curve import STRENGTHS, masking_curve
+from tasks.assessments.utility.features import both_versions
+from tasks.assessments.utility.masking_curve import masking_curve
+from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName, Measure
 from tests.support.numeric import STRENGTH, drawn, masking, numeric_request
 from tests.support.stages import Made, made
@@ -54,7 +55,7 @@ def test_safe_harbor_by_hand(tmp_path: Path) -> None:
     assert fact.file.discernibility == 3**2 + 1**2 + 2**2
     assert (fact.file.average_class_size, fact.file.original_class_size) == (2, pytest.approx(6 / 5))
     assert fact.file.discernibility_share == pytest.approx((14 - 8) / (36 - 8))
-    assert found.figures == {Measure.UTILITY_LOSS: fact.file.loss}
+    assert found.measures == {Measure.UTILITY_LOSS: fact.file.loss}
     assert (fact.numeric, fact.curves, fact.marginals) == ((), (), ())
 
 
@@ -210,7 +211,7 @@ def test_more_masking_costs_utility_and_lowers_risk(method: MaskingName) -> None
     parameter = PARAMETER_OF[method]
     assert (found.method, found.parameter, found.people, found.attributes) == (method.value, parameter, 200, ("a", "b"))
     strengths = [point.strength for point in found.points]
-    assert strengths == sorted({*STRENGTHS[parameter], STRENGTH[parameter]} & set(strengths))
+    assert strengths == sorted({*METHODS[method].strengths.tried, STRENGTH[parameter]} & set(strengths))
     assert [point.strength for point in found.points if point.chosen] == [STRENGTH[parameter]]
     assert all(0 <= point.uninformed <= point.informed <= 1 for point in found.points)
     weakest, strongest = found.points[0], found.points[-1]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.validation.expectations import Evaluator
-from tasks.validation.locate import failing
+from tasks.validation.run import failing
 from tasks.validation.suite import Check, Table
 from tests.support.examples import examples
 

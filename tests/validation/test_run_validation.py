@@ -158,20 +158,6 @@ def test_at_most_a_hundred_positions_are_kept_for_a_check(request_of, attributes
     assert places(outcome) == {("domain", "ward"): tuple(range(100))}
 
 
-def test_input_that_is_not_the_requests_microdata_blocks(request_of, frame_of, everyone_covered):
-    frame = frame_of()
-    for wrong_frame, covered in [
-        (frame.drop(columns="note"), everyone_covered),
-        (frame.assign(extra=frame["note"]), everyone_covered),
-        (frame.head(0), everyone_covered[:0]),
-        (frame.assign(note=1), everyone_covered),
-        (frame, everyone_covered[1:]),
-        (frame, everyone_covered.astype(float)),
-    ]:
-        with pytest.raises(StageFailed):
-            validate(wrong_frame, request_of(), covered)
-
-
 @pytest.mark.parametrize("verdict", [True, False])
 def test_a_verdict_that_contradicts_the_count_blocks(request_of, frame_of, everyone_covered, monkeypatch, verdict):
     covered = everyone_covered.copy()

@@ -1,10 +1,23 @@
 """The combined score: probability of finding a record by known attributes, times the sensitivity of the others."""
 
+from collections.abc import Mapping
+
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.combined.combined_score import combine, combined_by_coalition, score_collected
+from tasks.assessments.combined.combined_score import (
+    combine,
+    combined_by_coalition,
+    gate_figures,
+    pooled_table,
+    released_table,
+    score_collected,
+    score_figure,
+    scores,
+)
+from tasks.assessments.combined.disclosure import Floats
 from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.coalition import worst
+from tasks.candidate.coalition import Coalition, worst
+from tasks.request.model import Measure
 
 COLLECTED = "combined score as collected"
 
@@ -24,17 +37,28 @@ class CombinedAssessment(Assessment[CombinedFact]):
         ParameterError
             If more sets of attributes may be known than can be counted.
         """
-        request, table, released = candidate.request, candidate.index, candidate.released
-        alone = combine(
-            request, candidate.as_masked, table, candidate.generalization, released, collected_score(candidate)
-        )
-        pooled = combined_by_coalition(request, candidate.as_masked, table, candidate.coalitions, released)
-        return Finding(alone.fact, worst(alone.figures, pooled))
+        initial = candidate.known.get(COLLECTED)
+        if not isinstance(initial, ScoreFigure):
+            initial = score_collected(candidate.request, candidate.prepared)
+        fact = combine(candidate.request, candidate.as_masked, candidate.generalization, candidate.released, initial)
+        return Finding(fact, _worst(candidate, fact.residual))
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone."""
+        return _worst(candidate, score_figure(record_scores(candidate), candidate.request.policy.combined))
 
 
-def collected_score(candidate: Candidate) -> ScoreFigure:
-    """Scores of the records as collected, which are the same for every recipient."""
-    known = candidate.known.get(COLLECTED)
-    if isinstance(known, ScoreFigure):
-        return known
-    return score_collected(candidate.request, candidate.prepared, candidate.index)
+def record_scores(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
+    """Score of each released record, in the copy alone or as a coalition sees it."""
+    request, prepared, released = candidate.request, candidate.as_masked, candidate.released
+    if coalition is None:
+        seen = released_table(request, prepared, candidate.generalization, released)
+    else:
+        seen = pooled_table(request, prepared, coalition, released)
+    return scores(seen, request.policy.combined)
+
+
+def _worst(candidate: Candidate, alone: ScoreFigure) -> dict[Measure, float]:
+    """Gate figures of the copy alone or in any coalition, whichever are worse."""
+    pooled = combined_by_coalition(candidate.request, candidate.as_masked, candidate.coalitions, candidate.released)
+    return worst(gate_figures(alone), pooled)

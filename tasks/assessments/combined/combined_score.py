@@ -6,15 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.combined.combined import contributions, disclosure_risk, known_sets, mean_contributions
+from tasks.assessments.combined.disclosure import (
+    Floats,
+    MeanContributions,
+    contributions,
+    known_sets,
+    mean_contributions,
+)
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_sets import KnownSet
-from tasks.assessments.combined.score_table import Floats, ScoreTable, collected_table, released_table
 from tasks.candidate.coalition import Coalition
 from tasks.core.fact import Bin
-from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.play import Generalization
 from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import sensitivities
+from tasks.microdata.columns import known_probabilities, sensitivities
+from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
 
 _LARGEST = 8
@@ -24,11 +30,15 @@ _EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 19) for step in
 
 
 @dataclass(frozen=True)
-class Combined:
-    """Results of the stage for one recipient."""
+class ScoreTable:
+    """Codes of the records, by attribute, with what an adversary may know and gain."""
 
-    fact: CombinedFact
-    figures: dict[Measure, float]
+    names: tuple[str, ...]
+    codes: NDArray[np.integer]
+    """Shape (n_records, n_attributes), column-major."""
+    known_probabilities: tuple[float, ...]
+    sensitivities: tuple[Floats, ...]
+    """Weight of each value of each attribute."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,56 @@ class RecordScore:
         return {"row": self.row + 1, "rank": self.rank, "score": self.score, **parts}
 
 
-def score_collected(request: ReleaseRequest, prepared: Prepared, table: CountIndex) -> ScoreFigure:
+def scored_names(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
+    """Attributes that are counted or weighed, in the order of the request."""
+    quasi, chances, columns = set(request.quasi_identifiers), known_probabilities(request), prepared.columns
+    return tuple(
+        name
+        for name in request.outbound
+        if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
+    )
+
+
+def collected_table(request: ReleaseRequest, prepared: Prepared) -> ScoreTable:
+    """The records as collected."""
+    return _score_table(request, prepared, prepared.data.codes, np.arange(len(prepared.tuple_of_record)))
+
+
+def released_table(
+    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_]
+) -> ScoreTable:
+    """The records as released: an adversary counts the generalized values; what is suppressed is not there.
+
+    Parameters
+    ----------
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    """
+    return _score_table(request, prepared, played.cells, np.flatnonzero(kept[prepared.tuple_of_record]))
+
+
+def pooled_table(
+    request: ReleaseRequest, prepared: Prepared, coalition: Coalition, kept: NDArray[np.bool_]
+) -> ScoreTable:
+    """The records as a coalition sees them: of each attribute the least general group among its copies."""
+    return released_table(request, prepared, replace(coalition.copy, cells=coalition.cells), kept)
+
+
+def _score_table(request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp]) -> ScoreTable:
+    chances, names = known_probabilities(request), scored_names(request, prepared)
+    columns: list[NDArray[np.integer]] = []
+    weights = []
+    for name in names:
+        if name in request.quasi_identifiers:
+            columns.append(cells[prepared.tuple_of_record[rows], request.quasi_identifiers.index(name)])
+            weights.append(np.zeros(int(columns[-1].max()) + 1))
+        else:
+            columns.append(prepared.columns[name].codes[rows])
+            weights.append(prepared.columns[name].weights)
+    return ScoreTable(names, np.array(columns).T, tuple(chances[name] for name in names), tuple(weights))
+
+
+def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
     """Scores of the records as collected, which are the same for every recipient.
 
     Raises
@@ -62,24 +121,22 @@ def score_collected(request: ReleaseRequest, prepared: Prepared, table: CountInd
         If more sets of attributes may be known than can be counted.
     """
     policy = request.policy.combined
-    return score_figure(scores(collected_table(request, prepared, table), policy), policy)
+    return score_figure(scores(collected_table(request, prepared), policy), policy)
 
 
-def combine(  # noqa: PLR0917
+def combine(
     request: ReleaseRequest,
     prepared: Prepared,
-    table: CountIndex,
     played: Generalization,
     kept: NDArray[np.bool_],
     initial: ScoreFigure,
-) -> Combined:
+) -> CombinedFact:
     """Score a generalization.
 
     Parameters
     ----------
     request : ReleaseRequest
     prepared : Prepared
-    table : CountIndex
     played : Generalization
     kept : array of shape (n_tuples,)
         Whether a tuple's records are released.
@@ -91,19 +148,9 @@ def combine(  # noqa: PLR0917
     ParameterError
         If more sets of attributes may be known than can be counted.
     """
-    policy = request.policy.combined
-    after = released_table(request, prepared, table, played, kept)
-    parts = mean_contributions(
-        after.codes,
-        after.cardinalities,
-        after.known_probabilities,
-        after.sensitivities,
-        policy.alpha,
-        policy.epsilon,
-        exclusive=policy.exclusive,
-    )
-    residual = score_figure(parts.risks, policy)
-    fact = CombinedFact(
+    policy, after = request.policy.combined, released_table(request, prepared, played, kept)
+    parts = _mean_contributions(after, policy)
+    return CombinedFact(
         alpha=policy.alpha,
         epsilon=policy.epsilon,
         exclusive=policy.exclusive,
@@ -113,54 +160,35 @@ def combine(  # noqa: PLR0917
         sensitivities={name: given.attribute for name, given in sensitivities(request).items()},
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
         initial=initial,
-        residual=residual,
+        residual=score_figure(parts.risks, policy),
         by_known_set=_shares(parts.known_sets, parts.risk, after),
         by_attribute=_shares(_alone(parts.attributes), parts.risk, after),
     )
-    return Combined(fact, gate_figures(residual))
 
 
 def combined_by_coalition(
-    request: ReleaseRequest,
-    prepared: Prepared,
-    table: CountIndex,
-    coalitions: Iterable[Coalition],
-    kept: NDArray[np.bool_],
+    request: ReleaseRequest, prepared: Prepared, coalitions: Iterable[Coalition], kept: NDArray[np.bool_]
 ) -> tuple[dict[Measure, float], ...]:
     """Gate figures of the records as each coalition sees them; parameters and errors as of ``combine``."""
     policy = request.policy.combined
-    found = (scores(pooled_table(request, prepared, table, one, kept), policy) for one in coalitions)
+    found = (scores(pooled_table(request, prepared, one, kept), policy) for one in coalitions)
     return tuple(gate_figures(score_figure(risks, policy)) for risks in found)
 
 
-def pooled_table(
-    request: ReleaseRequest, prepared: Prepared, table: CountIndex, coalition: Coalition, kept: NDArray[np.bool_]
-) -> ScoreTable:
-    """The records as a coalition sees them: of each attribute the least general group among its copies."""
-    return released_table(request, prepared, table, replace(coalition.copy, cells=coalition.cells), kept)
-
-
-def riskiest(  # noqa: PLR0917
-    request: ReleaseRequest,
-    prepared: Prepared,
-    table: CountIndex,
-    played: Generalization,
-    kept: NDArray[np.bool_],
-    top: int,
+def riskiest(
+    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_], top: int
 ) -> tuple[RecordScore, ...]:
     """The released records that score highest, with why; those of equal score in the order of the file."""
     policy, rows = request.policy.combined, np.flatnonzero(kept[prepared.tuple_of_record])
-    after = released_table(request, prepared, table, played, kept)
-    places = np.argsort(-scores(after, policy), kind="stable")[:top]
+    after = released_table(request, prepared, played, kept)
     explained = contributions(
         after.codes,
-        after.cardinalities,
         after.known_probabilities,
         after.sensitivities,
         policy.alpha,
         policy.epsilon,
+        rows=np.argsort(-scores(after, policy), kind="stable")[:top],
         exclusive=policy.exclusive,
-        rows=places.tolist(),
     )
     return tuple(
         RecordScore(
@@ -176,15 +204,7 @@ def riskiest(  # noqa: PLR0917
 
 def scores(table: ScoreTable, policy: CombinedPolicy) -> Floats:
     """The score D of every record, shape (n_records,)."""
-    return disclosure_risk(
-        table.codes,
-        table.cardinalities,
-        table.known_probabilities,
-        table.sensitivities,
-        policy.alpha,
-        policy.epsilon,
-        exclusive=policy.exclusive,
-    )
+    return _mean_contributions(table, policy).risks
 
 
 def score_figure(risks: Floats, policy: CombinedPolicy) -> ScoreFigure:
@@ -210,14 +230,24 @@ def gate_figures(residual: ScoreFigure) -> dict[Measure, float]:
     }
 
 
+def _mean_contributions(table: ScoreTable, policy: CombinedPolicy) -> MeanContributions:
+    return mean_contributions(
+        table.codes,
+        table.known_probabilities,
+        table.sensitivities,
+        policy.alpha,
+        policy.epsilon,
+        exclusive=policy.exclusive,
+    )
+
+
 def _histogram(risks: Floats) -> tuple[Bin, ...]:
     """Records by score, from the least record's interval to the greatest one's; the first one holds scores of 0 too."""
     place = np.maximum(np.searchsorted(_EDGES, risks * _ROUNDING, side="left") - 1, 0)
-    counts = np.bincount(place, minlength=len(_EDGES) - 1)
-    filled = np.flatnonzero(counts)
+    counts = np.bincount(place)
     return tuple(
         Bin(low=_EDGES[index], high=_EDGES[index + 1], records=int(counts[index]))
-        for index in range(int(filled.min()), int(filled.max()) + 1)
+        for index in range(int(place.min()), len(counts))
     )
 
 

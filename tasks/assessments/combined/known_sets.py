@@ -6,6 +6,7 @@ A known set is a node of the tree of subsets in which every child adds an attrib
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,30 +29,16 @@ def checked_probabilities(probabilities: ArrayLike) -> NDArray[np.float64]:
     try:
         values = np.asarray(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _refused("a row of numbers", "something else") from None
-    if values.ndim != 1 or len(values) == 0:
-        raise _refused("one probability an attribute", f"an array of shape {values.shape}")
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
-    if len(wrong):
-        raise _refused("finite numbers from 0 to 1", f"{len(wrong)} outside, the first at column index {wrong[0]}")
+        values = np.array(np.nan)
+    if values.ndim != 1 or len(values) == 0 or not ((values >= 0) & (values <= 1)).all():
+        raise ParameterError(
+            "the probabilities of being known cannot be used",
+            where="known probabilities",
+            expected="one finite number from 0 to 1 for each attribute",
+            got="something else",
+            fix="give each attribute the probability that an adversary knows it",
+        )
     return values
-
-
-def checked_epsilon(epsilon: float | None) -> float:
-    """The probability that a kept set must exceed; 0 where none is given.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a number from 0 and below 1.
-    """
-    if epsilon is None:
-        return 0.0
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.integer | np.floating):
-        raise _epsilon_refused(type(epsilon).__name__)
-    if not 0 <= epsilon < 1:
-        raise _epsilon_refused(str(epsilon))
-    return float(epsilon)
 
 
 def known_sets(probabilities: ArrayLike, epsilon: float | None = None) -> tuple[KnownSet, ...]:
@@ -80,17 +67,29 @@ def known_sets(probabilities: ArrayLike, epsilon: float | None = None) -> tuple[
     Orooji & Knapp 2019, eq. 3 and Fig. 1, line 9. Sets of probability 0 add nothing to the risk and are always left
     out. Products are taken in the order of the indices.
     """
-    values, least = checked_probabilities(probabilities), checked_epsilon(epsilon)
-    possible = values[values > 0].tolist()
-    if 2 ** len(possible) > MAXIMUM_KNOWN_SETS and math.prod(possible) > least:
-        # Where all of them together are kept, so is every set of them; no need to count.
-        raise _too_many(epsilon)
-    kept: list[KnownSet] = []
-    for known in _tree(values.tolist(), least):
-        kept.append(known)
-        if len(kept) > MAXIMUM_KNOWN_SETS:
-            raise _too_many(epsilon)
-    return tuple(kept)
+    values, least = checked_probabilities(probabilities), 0.0 if epsilon is None else epsilon
+    if isinstance(least, bool) or not isinstance(least, int | float | np.number) or not 0 <= least < 1:
+        raise ParameterError(
+            "the least probability of a known set is outside its range",
+            where="epsilon",
+            expected="a number from 0 and below 1, or none for all sets",
+            got=str(epsilon) if isinstance(epsilon, int | float) else type(epsilon).__name__,
+            fix="correct epsilon",
+        )
+    possible = values[values > 0]
+    # Where all of them together are kept, so is every set of them; no need to count.
+    every = 2 ** len(possible) > MAXIMUM_KNOWN_SETS and math.prod(possible.tolist()) > least
+    kept = () if every else tuple(islice(_tree(values.tolist(), float(least)), MAXIMUM_KNOWN_SETS + 1))
+    if every or len(kept) > MAXIMUM_KNOWN_SETS:
+        raise ParameterError(
+            "there are too many sets of attributes that an adversary may know",
+            where="epsilon",
+            expected=f"at most {MAXIMUM_KNOWN_SETS:,} known sets",
+            got="more, with " + ("no epsilon" if epsilon is None else f"epsilon {epsilon:g}"),
+            fix=("set" if epsilon is None else "raise")
+            + " epsilon, which leaves out the sets least likely to be known, or give fewer attributes a probability",
+        )
+    return kept
 
 
 def weights_of(sets: Sequence[KnownSet], probabilities: NDArray[np.float64], *, exclusive: bool) -> list[float]:
@@ -126,34 +125,3 @@ def _tree(chances: list[float], epsilon: float) -> Iterator[KnownSet]:
             for place in range(len(chances) - 1, start - 1, -1)
             if chance * chances[place] > epsilon
         )
-
-
-def _refused(expected: str, got: str) -> ParameterError:
-    return ParameterError(
-        "the probabilities of being known cannot be used",
-        where="known probabilities",
-        expected=expected,
-        got=got,
-        fix="give each attribute the probability that an adversary knows it",
-    )
-
-
-def _epsilon_refused(got: str) -> ParameterError:
-    return ParameterError(
-        "the least probability of a known set is outside its range",
-        where="epsilon",
-        expected="a number from 0 and below 1, or none for all sets",
-        got=got,
-        fix="correct epsilon",
-    )
-
-
-def _too_many(epsilon: float | None) -> ParameterError:
-    return ParameterError(
-        "there are too many sets of attributes that an adversary may know",
-        where="epsilon",
-        expected=f"at most {MAXIMUM_KNOWN_SETS:,} known sets",
-        got="more, with " + ("no epsilon" if epsilon is None else f"epsilon {epsilon:g}"),
-        fix=("set" if epsilon is None else "raise")
-        + " epsilon, which leaves out the sets least likely to be known, or give fewer attributes a probability",
-    )

@@ -7,7 +7,7 @@ from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.identity.frontier import frontier
 from tasks.assessments.identity.penalties import penalties_fact
-from tasks.assessments.identity.score import Score, score
+from tasks.assessments.identity.score import Score, identity_figures, residual_risk, score
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals, uncertainty
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
@@ -32,6 +32,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
     id = "identity"
     stage = "risk"
     fact = IdentityFact
+    families = ("transparent", "prosecutor", "journalist", "released", "game")
 
     def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[IdentityFact]:
         """Measure a candidate.
@@ -60,6 +61,13 @@ class IdentityAssessment(Assessment[IdentityFact]):
             other = under_other_terms(candidate, found)
         risk = found.risk.model_copy(update=other)
         return Finding(IdentityFact(risk=risk, fields=found.fields), found.figures | gate_figures(risk.uncertainty))
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone, without that of uncertain terms."""
+        table, released, policy = candidate.index, candidate.released, candidate.request.policy
+        played, payoffs = candidate.generalization, candidate.payoffs
+        risk = residual_risk(table, played, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+        return identity_figures(table, played, released, payoffs, risk, candidate.coalitions, policy)
 
     def intervals(self, fact: IdentityFact) -> Mapping[Measure, tuple[Interval, int | None]]:
         """The interval of the probability that the gates pass, where terms are uncertain."""

@@ -1,8 +1,8 @@
 """Conditions that would stop the risk stages on a request, found before anything runs."""
 
 from tasks.adversary.profile import derive_profile
+from tasks.assessments.combined.combined_score import scored_names
 from tasks.assessments.combined.known_sets import known_sets
-from tasks.assessments.combined.score_table import scored_names
 from tasks.assessments.sequential.curves import thresholds
 from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import known_probabilities

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.linkage.attack import attack
 from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.linkage.judged import gate_intervals
+from tasks.assessments.linkage.judged import gate_figures, gate_intervals
 from tasks.candidate.candidate import Candidate
 from tasks.core.fact import Interval
 from tasks.request.model import Measure, Method
@@ -28,8 +28,8 @@ class LinkageAssessment(Assessment[LinkageFact]):
         """
         generator = candidate.randomness(f"record linkage {candidate.recipient.id}")
         methods = tuple(Method) if effort is Effort.FULL else (candidate.generalization.method,)
-        attacked = attack(candidate, generator, methods=methods)
-        return Finding(attacked.fact, attacked.figures)
+        fact = attack(candidate, generator, methods=methods)
+        return Finding(fact, gate_figures(fact))
 
     def intervals(self, fact: LinkageFact) -> Mapping[Measure, tuple[Interval, int | None]]:
         """Intervals of the shares that come from a sample of the people."""

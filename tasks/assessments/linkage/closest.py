@@ -4,79 +4,55 @@ The distance of a tuple to a cell is a sum over attributes. Cells that agree in 
 compared at once: the least distance in that attribute is found for each of its values, not for each tuple.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.assessments.linkage.distance import tie_limit
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Positions
 from tasks.assessments.linkage.generalized_files import GeneralizedFiles
 from tasks.assessments.linkage.hierarchy_distance import distance_table
-from tasks.assessments.linkage.nearest import tie_limit
-from tasks.core.errors import ParameterError
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
 _BLOCK_PAIRS = 2**21
 
 
-def closest_linkage(files: GeneralizedFiles, weights: Sequence[float] | None = None) -> Linkage:
+def closest_linkage(files: GeneralizedFiles) -> Linkage:
     """Link to the record whose cell has the least sum of distances to the known values; ties are shared.
 
     Parameters
     ----------
     files : GeneralizedFiles
-    weights : sequence of float, optional
-        Weight of each known attribute's distance, from 0, not all 0; all 1 where not given.
 
     Raises
     ------
     ParameterError
-        If weights are out of range or an attribute has too many values to compare.
+        If an attribute has too many values to compare.
 
     Notes
     -----
     The file's own cell need not be nearest: a cell that does not hold the values but is finer and shares a small group
     with them is nearer than a coarse one that does.
     """
-    tables = _tables(files, checked_weights(weights, len(files.attributes)))
+    tables = []
+    for axis, group in enumerate(files.groups):
+        leaves, leaf = np.unique(files.asked[:, axis], return_inverse=True)
+        positions, position = np.unique(files.cells[:, axis], return_inverse=True)
+        tables.append(_DistanceTable(distance_table(group, leaves, positions), leaf, position))
     last = _cheapest_last(files)
     best, tied = _nearest(tables, files.counts, last)
     own = np.zeros(len(files.row))
-    for axis in [*(axis for axis in range(len(tables)) if axis != last), last]:
-        table = tables[axis]
+    for table in [*(table for axis, table in enumerate(tables) if axis != last), tables[last]]:
         own += table.distances[table.leaf[files.row], table.position[files.own]]
     credit = np.where(own <= tie_limit(best)[files.row], 1 / tied[files.row], 0.0)
     return linkage(credit, files.release.released_records, counts=files.persons)
 
 
-def checked_weights(weights: Sequence[float] | None, wanted: int) -> Floats:
-    """Weights as an array; all 1 where not given.
-
-    Raises
-    ------
-    ParameterError
-        If they are not one an attribute, finite, from 0 and not all 0.
-    """
-    if weights is None:
-        return np.ones(wanted)
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (wanted,) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
-        raise ParameterError(
-            "the weights of a distance cannot be used",
-            where="weights",
-            expected=f"{wanted} finite numbers from 0, not all 0",
-            got="others",
-            fix="give each known attribute a weight",
-        )
-    return given
-
-
 @dataclass(frozen=True)
-class _Table:
-    """Weighted distances of one attribute, over the values and positions that occur."""
+class _DistanceTable:
+    """Distances of one attribute, over the values and positions that occur."""
 
     distances: Floats
     """Shape (n_values, n_positions)."""
@@ -86,31 +62,17 @@ class _Table:
     """Column of each cell."""
 
 
-def _tables(files: GeneralizedFiles, weights: Floats) -> list[_Table]:
-    tables = []
-    for axis, (group, weight) in enumerate(zip(files.groups, weights, strict=True)):
-        leaves, leaf = np.unique(files.asked[:, axis], return_inverse=True)
-        positions, position = np.unique(files.cells[:, axis], return_inverse=True)
-        tables.append(_Table(weight * distance_table(group, leaves, positions), leaf, position))
-    return tables
-
-
 def _cheapest_last(files: GeneralizedFiles) -> int:
     """The attribute whose values are compared with all cells, so that fewest pairs are left to compare."""
-    pairs = []
-    for axis in range(len(files.groups)):
+    pairs, sizes = [], [group.n_positions for group in files.groups]
+    for axis in range(len(sizes)):
         rest = np.delete(files.cells, axis, axis=1)
-        values = len(np.unique(files.asked[:, axis]))
-        pairs.append(values * len(files.cells) + len(files.asked) * len(np.unique(_prefix_numbers(files, rest, axis))))
+        prefixes = len(np.unique(cell_numbers(rest, np.delete(sizes, axis).tolist()))) if len(sizes) > 1 else 1
+        pairs.append(len(np.unique(files.asked[:, axis])) * len(files.cells) + len(files.asked) * prefixes)
     return int(np.argmin(pairs))
 
 
-def _prefix_numbers(files: GeneralizedFiles, rest: Codes, left_out: int) -> Counts:
-    sizes = [group.n_positions for axis, group in enumerate(files.groups) if axis != left_out]
-    return cell_numbers(rest, sizes) if sizes else np.zeros(len(rest), dtype=np.int64)
-
-
-def _nearest(tables: list[_Table], counts: Counts, last: int) -> tuple[Floats, Counts]:
+def _nearest(tables: list[_DistanceTable], counts: Counts, last: int) -> tuple[Floats, Counts]:
     """Least distance of each tuple asked for, and the records at it."""
     others = [table for axis, table in enumerate(tables) if axis != last]
     end = tables[last]

@@ -131,7 +131,7 @@ def _compared(held: Holdings, kind: Kind, people: Positions) -> Files | Componen
     if len(names) < 2 or len(people) < 2 * FEWEST_LEARNED_FROM:
         raise ParameterError(
             "there is too little to learn a distance from",
-            where="--distance",
+            where="--algorithm",
             expected=f"at least two known {'masked numbers' if matrix else 'attributes'} that vary and "
             f"{2 * FEWEST_LEARNED_FROM} released records",
             got=f"{len(names)} and {len(people)}",
@@ -139,6 +139,5 @@ def _compared(held: Holdings, kind: Kind, people: Positions) -> Files | Componen
         )
     if not matrix:
         return mixed_components(held, people)
-    numbers = held.numbers
-    original, masked = numbers.original[people], numbers.masked[people]
-    return replace(numbers, original=original, masked=masked, truth=np.arange(len(people)))
+    numbers = held.numbers(people)
+    return replace(numbers, masked=numbers.masked[people], truth=np.arange(len(people)))

@@ -41,12 +41,8 @@ class Files:
     """The released records, shape (n_records, n_known_attributes)."""
     truth: Positions
     """Position in ``masked`` of each of the intruder's records; only used to score an attack."""
-    attributes: tuple[int, ...]
-    """Position of each known attribute in the file."""
     names: tuple[str, ...]
-    """Names of the known attributes, for messages."""
-    n_attributes: int
-    """Attributes of the whole file."""
+    """Names of the known attributes."""
 
     @property
     def knows_everybody(self) -> bool:
@@ -94,7 +90,7 @@ def files_to_link(
     _check_finite(before, known, "original file")
     _check_finite(after, known, "masked file")
     _check_varies(after, known, "masked file")
-    return Files(before, after, truth, tuple(map(int, attributes)), known, n_attributes)
+    return Files(before, after, truth, known)
 
 
 def common_scale(files: Files, scale: Scale | None = None) -> tuple[Floats, Floats]:

@@ -7,16 +7,14 @@ these values. The intruder holds the original values of the attacked individuals
 An attack works on distinct tuples and distinct cells and never compares records with records.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.assessments.linkage.distance import tie_limit
 from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Positions
 from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs
-from tasks.assessments.linkage.nearest import tie_limit
-from tasks.core.errors import ParameterError
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
@@ -45,24 +43,10 @@ def likely_linkage(files: GeneralizedFiles, people: Counts) -> Linkage:
     people : array of shape (n_tuples,)
         n_p of each tuple's cell, in the known attributes (``people_matching`` counts them); below 1 counts as 1. Equal
         for tuples in one cell.
-
-    Raises
-    ------
-    ParameterError
-        If tuples that are released as one cell have different n_p.
     """
     released = np.flatnonzero(files.cell_of >= 0)
-    cell, claimed = files.cell_of[released], np.maximum(people[released], 1)
     n_p = np.zeros(len(files.cells))
-    n_p[cell] = claimed
-    if (n_p[cell] != claimed).any():
-        raise ParameterError(
-            "the people who match a cell cannot be told",
-            where="people",
-            expected="one number for each released cell, counted in the attributes that the intruder knows",
-            got="different numbers for tuples in one cell",
-            fix="count the people with people_matching, for the same attributes",
-        )
+    n_p[files.cell_of[released]] = np.maximum(people[released], 1)
     return _linked_to_containing(files, n_p)
 
 
@@ -108,7 +92,8 @@ def own_cell_linkage(
     if population is not None:
         codes, cells = np.vstack([codes, population.codes]), np.vstack([cells, population.cells])
         people = np.concatenate([np.zeros_like(people), population.people])
-    row = _rows_that_agree(files, codes)
+    sizes = [group.n_leaves for group in files.groups]
+    row = _places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
     cell = _places(released, cell_numbers(cells, release.axis_sizes))
     agree = (row >= 0) & (cell >= 0)
     pairs, of = np.unique(row[agree] * len(released) + cell[agree], return_inverse=True)
@@ -119,11 +104,11 @@ def own_cell_linkage(
     pair_row, pair_cell = np.divmod(pairs, len(released))
     best = _best(len(files.asked), pair_row, cost, counts[pair_cell])
     own = files.row * len(released) + cell[files.attacked]
-    return _figure(files, best, cost[np.searchsorted(pairs, own)], np.ones(len(own), dtype=np.bool_))
+    return _figure(files, best, cost[np.searchsorted(pairs, own)])
 
 
 @dataclass(frozen=True)
-class _Best:
+class _Cheapest:
     """The best candidates of each row asked for, shape (n_asked,)."""
 
     cost: Floats
@@ -133,47 +118,34 @@ class _Best:
     """All candidates."""
 
 
-def _best(n_rows: int, row: Positions, cost: Floats, records: Counts) -> _Best:
+def _best(n_rows: int, row: Positions, cost: Floats, records: Counts) -> _Cheapest:
     least = np.full(n_rows, np.inf)
     np.minimum.at(least, row, cost)
     tied = np.bincount(row, records * (cost <= tie_limit(least)[row]), n_rows)
     size = np.bincount(row, records, n_rows)
-    return _Best(least, np.rint(tied).astype(np.int64), np.rint(size).astype(np.int64))
+    return _Cheapest(least, np.rint(tied).astype(np.int64), np.rint(size).astype(np.int64))
 
 
 def _linked_to_containing(files: GeneralizedFiles, cost: Floats) -> Linkage:
     """Guess among the cheapest cells that hold the known values."""
-    parts = (
+    parts = [
         _best(block.stop - block.start, row, cost[cell], files.counts[cell])
         for block, row, cell in containing_pairs(files.groups, files.asked, files.cells)
-    )
-    return _figure(files, _joined(parts), cost[files.own], _own_holds(files))
-
-
-def _joined(parts: Iterable[_Best]) -> _Best:
-    columns = zip(*((part.cost, part.tied, part.size) for part in parts), strict=True)
-    cost, tied, size = (np.concatenate(column) for column in columns)
-    return _Best(cost, tied, size)
-
-
-def _figure(files: GeneralizedFiles, best: _Best, own_cost: Floats, inside: Flags) -> Linkage:
-    limit = tie_limit(best.cost)[files.row]
-    hit = inside & (own_cost <= limit)
-    credit = np.where(hit, 1 / np.maximum(best.tied[files.row], 1), 0.0)
-    return linkage(credit, files.release.released_records, best.size[files.row], files.persons)
-
-
-def _own_holds(files: GeneralizedFiles) -> Flags:
+    ]
+    best = _Cheapest(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("cost", "tied", "size")))
     inside = np.ones(len(files.row), dtype=np.bool_)
     for axis, group in enumerate(files.groups):
         inside &= group.holds(files.asked[files.row, axis], files.cells[files.own, axis])
-    return inside
+    return _figure(files, best, cost[files.own], inside)
 
 
-def _rows_that_agree(files: GeneralizedFiles, codes: Codes) -> Positions:
-    """Which of the ``asked`` each tuple agrees with in the known attributes; −1 where none."""
-    sizes = [group.n_leaves for group in files.groups]
-    return _places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
+def _figure(files: GeneralizedFiles, best: _Cheapest, own_cost: Floats, inside: Flags | None = None) -> Linkage:
+    """Figure of guessing among the cheapest; ``inside`` says whether each one's own is a candidate at all."""
+    hit = own_cost <= tie_limit(best.cost)[files.row]
+    if inside is not None:
+        hit &= inside
+    credit = np.where(hit, 1 / np.maximum(best.tied[files.row], 1), 0.0)
+    return linkage(credit, files.release.released_records, best.size[files.row], files.persons)
 
 
 def _places(numbers: Counts, wanted: Counts) -> Positions:

@@ -11,9 +11,8 @@ from math import prod
 import numpy as np
 
 from tasks.assessments.linkage.figure import Flags
-from tasks.assessments.linkage.files import Positions, chosen
+from tasks.assessments.linkage.files import Positions
 from tasks.assessments.linkage.hierarchy_distance import AxisGroups
-from tasks.core.errors import ParameterError
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
@@ -22,8 +21,8 @@ _BLOCK_PAIRS = 2**21
 
 
 @dataclass(frozen=True)
-class GeneralizedRelease:
-    """A generalized file with the original values, by distinct tuples, checked; made by ``generalized_release``."""
+class LinkableRelease:
+    """A generalized file with the original values, by distinct tuples."""
 
     groups: tuple[AxisGroups, ...]
     """Groups of each quasi-identifier."""
@@ -34,7 +33,7 @@ class GeneralizedRelease:
     records: Counts
     """Records of each tuple, shape (n_tuples,)."""
     kept: Flags
-    """Whether the tuple's records are released, shape (n_tuples,)."""
+    """Whether the tuple has records and they are released, shape (n_tuples,)."""
 
     @property
     def axis_sizes(self) -> tuple[int, ...]:
@@ -47,52 +46,11 @@ class GeneralizedRelease:
         return int(self.records[self.kept].sum())
 
 
-def generalized_release(
-    groups: Sequence[AxisGroups], leaves: Codes, cells: Codes, records: Counts, kept: Flags | None = None
-) -> GeneralizedRelease:
-    """Check a generalized file and the originals of its records.
-
-    Parameters
-    ----------
-    groups : sequence of AxisGroups
-        One a quasi-identifier.
-    leaves, cells : array of shape (n_tuples, n_attributes)
-        Original values, as leaf codes, and what they are released as, in axis positions.
-    records : array of shape (n_tuples,)
-        Records of each tuple, from 0.
-    kept : array of shape (n_tuples,), optional
-        Whether a tuple's records are released; all are where not given.
-
-    Raises
-    ------
-    ParameterError
-        If shapes differ, a code is not in its hierarchy, a count is negative, or no record is released.
-    """
-    n_tuples = len(records)
-    kept = np.ones(n_tuples, dtype=np.bool_) if kept is None else kept
-    if leaves.shape != (n_tuples, len(groups)) or cells.shape != leaves.shape or kept.shape != (n_tuples,):
-        raise _refused(
-            "tuples of the file",
-            f"{len(groups)} leaf codes and axis positions a tuple, a count and a flag",
-            f"arrays of shape {leaves.shape}, {cells.shape}, {records.shape} and {kept.shape}",
-            "give all of them for the same tuples and quasi-identifiers",
-        )
-    for codes, sizes, what in (
-        (leaves, [group.n_leaves for group in groups], "leaf codes"),
-        (cells, [group.n_positions for group in groups], "axis positions"),
-    ):
-        if not ((codes >= 0) & (codes < np.array(sizes))).all():
-            raise _refused(what, "codes of the hierarchies", "others", "encode the file with the same hierarchies")
-    if (records < 0).any() or not records[kept].any():
-        raise _refused("records", "counts from 0, some of them released", "others", "attack a file that has records")
-    return GeneralizedRelease(tuple(groups), leaves, cells, records.astype(np.int64), kept & (records > 0))
-
-
 @dataclass(frozen=True)
 class GeneralizedFiles:
     """A release as an intruder sees it who knows some attributes of some individuals; made by ``generalized_files``."""
 
-    release: GeneralizedRelease
+    release: LinkableRelease
     attributes: tuple[int, ...]
     """Positions of the known attributes."""
     asked: Codes
@@ -119,34 +77,22 @@ class GeneralizedFiles:
 
 
 def generalized_files(
-    release: GeneralizedRelease, attributes: Sequence[int] | None = None, persons: Counts | None = None
+    release: LinkableRelease, attributes: Sequence[int] | None = None, persons: Counts | None = None
 ) -> GeneralizedFiles:
     """Keep what the intruder knows.
 
     Parameters
     ----------
-    release : GeneralizedRelease
+    release : LinkableRelease
     attributes : sequence of int, optional
         Positions of the quasi-identifiers that the intruder knows; all where not given.
     persons : array of shape (n_tuples,), optional
-        Individuals of each tuple whose records are looked for, such as ``sampled_persons`` draws; where not given, all
-        whose records are released.
-
-    Raises
-    ------
-    ParameterError
-        If attributes are not of the release, or individuals are none or more than the released records of a tuple.
+        Individuals of each tuple whose records are looked for, no more than are released; where not given, all whose
+        records are released.
     """
-    axes = chosen(attributes, len(release.groups), "known attributes")
+    axes = list(range(len(release.groups)) if attributes is None else attributes)
     available = np.where(release.kept, release.records, 0)
     persons = available if persons is None else persons
-    if persons.shape != available.shape or (persons < 0).any() or (persons > available).any() or not persons.any():
-        raise _refused(
-            "attacked individuals",
-            "for each tuple a count from 0 to its released records, some above 0",
-            "others",
-            "attack individuals whose records are released",
-        )
     attacked, released = np.flatnonzero(persons), np.flatnonzero(release.kept)
     known = [release.groups[axis] for axis in axes]
     asked, row = _distinct(release.leaves[attacked][:, axes], [group.n_leaves for group in known])
@@ -156,7 +102,7 @@ def generalized_files(
     counts = np.rint(np.bincount(of, release.records[released], len(cells))).astype(np.int64)
     return GeneralizedFiles(
         release,
-        tuple(axes.tolist()),
+        tuple(axes),
         asked,
         cells,
         counts,
@@ -236,13 +182,8 @@ def people_matching(
     -------
     array of shape (n_tuples,)
         n_p of each tuple's cell in the attributes.
-
-    Raises
-    ------
-    ParameterError
-        If attributes are not of the release.
     """
-    axes = chosen(attributes, len(groups), "known attributes")
+    axes = list(range(len(groups)) if attributes is None else attributes)
     known = [groups[axis] for axis in axes]
     asked, cell_of = _distinct(cells[:, axes], [group.n_positions for group in known])
     values, value_of = _distinct(codes[:, axes], [group.n_leaves for group in known])
@@ -256,7 +197,3 @@ def _distinct(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, Positions]:
     """Distinct rows, in order, and which of them each row is."""
     _, first, of = np.unique(cell_numbers(codes, sizes), return_index=True, return_inverse=True)
     return codes[first], of.astype(np.intp)
-
-
-def _refused(where: str, expected: str, got: str, fix: str) -> ParameterError:
-    return ParameterError("a generalized file cannot be attacked", where=where, expected=expected, got=got, fix=fix)

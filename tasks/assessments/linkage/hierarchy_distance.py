@@ -4,6 +4,7 @@ An attribute's groups are listed along its axis: those of every level of its hie
 has. Which groups hold a value needs no table: each layer of the axis gives a value at most one group.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Flags, Floats
 from tasks.core.errors import ParameterError
+from tasks.generalization.play import CountIndex
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
@@ -63,20 +65,7 @@ def axis_groups(hierarchy: Hierarchy, extra: SafeHarborAxis | None = None, numbe
     numbers : array of shape (n_leaves,), optional
         The number that each leaf stands for, as ``leaf_numbers`` reads it. Given for an attribute whose values are
         amounts; its distances are then differences.
-
-    Raises
-    ------
-    ParameterError
-        If the numbers are not one finite number a leaf.
     """
-    if numbers is not None and (numbers.shape != (hierarchy.n_leaves,) or not np.isfinite(numbers).all()):
-        raise ParameterError(
-            "the values of an attribute cannot be compared as numbers",
-            where=f"attribute {hierarchy.name}",
-            expected=f"{hierarchy.n_leaves} finite numbers, one for each value of its domain",
-            got="others",
-            fix="give a number for each value, or compare the values by their hierarchy",
-        )
     layers, sizes = hierarchy.positions, hierarchy.sizes
     layer_of = hierarchy.axis_levels.astype(np.intp)
     if extra is not None and len(extra.extra_labels):
@@ -87,39 +76,39 @@ def axis_groups(hierarchy: Hierarchy, extra: SafeHarborAxis | None = None, numbe
     return AxisGroups(layers, layer_of, sizes, _covers(layers, len(sizes), hierarchy.n_levels), numbers)
 
 
-def leaf_numbers(hierarchy: Hierarchy) -> Floats:
-    """The number that each leaf of an attribute of amounts is written as, shape (n_leaves,).
-
-    Raises
-    ------
-    ParameterError
-        If some leaf is not a finite number.
-    """
+def leaf_numbers(hierarchy: Hierarchy) -> Floats | None:
+    """The number that each leaf of an attribute of amounts is written as, shape (n_leaves,); None where one is none."""
     try:
         numbers = np.array([float(label) for label in hierarchy.labels[0]])
     except ValueError:
-        numbers = np.array([np.nan])
-    if not np.isfinite(numbers).all():
-        raise ParameterError(
-            "the values of an attribute cannot be compared as numbers",
-            where=f"attribute {hierarchy.name}",
-            expected="a hierarchy whose values are finite numbers",
-            got="values that are not",
-            fix="compare the values by their hierarchy",
-        )
-    return numbers
+        return None
+    return numbers if np.isfinite(numbers).all() else None
 
 
-def distance_table(groups: AxisGroups, leaves: Codes | None = None, positions: Codes | None = None) -> Floats:
+def index_groups(index: CountIndex, numbers: Sequence[Floats | None] | None = None) -> tuple[AxisGroups, ...]:
+    """Groups of each quasi-identifier of a count index, Safe Harbor's own included.
+
+    Parameters
+    ----------
+    index : CountIndex
+    numbers : sequence of arrays or None, optional
+        For each quasi-identifier of amounts the number of each leaf (``leaf_numbers``), None for the others; all are
+        compared by their hierarchy where not given.
+    """
+    values = numbers or [None] * len(index.hierarchies)
+    return tuple(map(axis_groups, index.hierarchies, index.safe_harbor, values))
+
+
+def distance_table(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats:
     """Distance of values to groups: a difference for amounts, else by the smallest group that holds both.
 
     Parameters
     ----------
     groups : AxisGroups
-    leaves : array of shape (n_rows,), optional
-        Leaves to compare; all where not given.
-    positions : array of shape (n_columns,), optional
-        Axis positions to compare with; all where not given.
+    leaves : array of shape (n_rows,)
+        Leaves to compare.
+    positions : array of shape (n_columns,)
+        Axis positions to compare with.
 
     Returns
     -------
@@ -130,8 +119,6 @@ def distance_table(groups: AxisGroups, leaves: Codes | None = None, positions: C
     ParameterError
         If the table would have more than 2²⁷ entries.
     """
-    leaves = np.arange(groups.n_leaves, dtype=np.int32) if leaves is None else leaves
-    positions = np.arange(groups.n_positions, dtype=np.int32) if positions is None else positions
     if len(leaves) * len(positions) > _MOST_ENTRIES:
         raise ParameterError(
             "an attribute has too many values to compare all of them",

@@ -11,20 +11,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.joint import joint_linkage
-from tasks.assessments.linkage.method_knowledge import Derived, MaskedPart, SummedScore, exact_bounds, side_by_side
-from tasks.assessments.linkage.within import Bounds, Score, linkage_within
+from tasks.assessments.linkage.method_knowledge import MaskedPart
+from tasks.assessments.linkage.within import PairScore, linkage_within
 from tasks.core.errors import ParameterError
 from tasks.generalization.problem import fold
+from tasks.masking.method import MaskedRange
 
 _MOST_PAIRS = 2**22
 _FEWEST_PEOPLE = 30
 
 
 @dataclass(frozen=True)
-class Release:
+class InformedView:
     """A file as an intruder with the original one sees it; all records of the file, released or not."""
 
     released: Positions
@@ -36,11 +37,6 @@ class Release:
     """
     parts: tuple[MaskedPart, ...] = ()
 
-    @property
-    def known(self) -> tuple[Derived, ...]:
-        """Knowledge that follows from each masking."""
-        return tuple(part.derived for part in self.parts)
-
     @cached_property
     def class_of(self) -> NDArray[np.int64]:
         """Number of the class of each released record: those equal in all that must be equal."""
@@ -49,93 +45,91 @@ class Release:
         number, _ = fold(list(self.equal[self.released].T.astype(np.intp, copy=False)))
         return number.astype(np.int64)
 
-    def files(self, people: Positions, candidates: Positions, truth: Positions) -> Files:
-        """Two files of some people and some released records, by position among the released."""
-        before = np.hstack([self.equal.astype(np.float64), *(part.original for part in self.parts)])
-        after = np.hstack([self.equal.astype(np.float64), *(part.masked for part in self.parts)])
-        places = tuple(range(before.shape[1]))
-        names = tuple(f"attribute {place + 1}" for place in places)
-        return Files(before[self.released[people]], after[self.released[candidates]], truth, places, names, len(places))
+    def equal_linkage(self) -> Linkage:
+        """Guess among the records that are equal in all that must be."""
+        size = np.bincount(self.class_of)[self.class_of]
+        return linkage(1 / size, len(size), size)
 
-    def bounds(self, people: Positions) -> Bounds:
-        """Bounds of some people, by position among the released."""
-        parts = [exact_bounds(self.equal), *(known.bounds for known in self.known)]
-        return side_by_side(parts, self.released[people])
+    def candidate_linkage(self, people: Positions) -> Linkage:
+        """Link each of some people to the best of the candidates that rule and maskings leave.
 
-    def score(self, people: Positions, candidates: Positions, truth: Positions, *, likelihood: bool) -> Score:
-        """Sum of the maskings' scores of a pair."""
-        parts = tuple(known.likelihood if likelihood else known.inside for known in self.known)
-        none = np.empty((len(candidates), 0))
-        masked = np.hstack([none, *(part.masked[self.released[candidates]] for part in self.parts)])
-        return SummedScore(parts, self.released[people], self.released[candidates], truth, masked)
+        Parameters
+        ----------
+        people : array of int
+            Positions among the released records.
 
-
-def candidate_linkage(release: Release, people: Positions) -> Linkage:
-    """Link each of some people to the best of the candidates that rule and maskings leave.
-
-    Parameters
-    ----------
-    release : Release
-    people : array of int
-        Positions among the released records.
-
-    Raises
-    ------
-    ParameterError
-        If the masked values are not those of the method.
-    """
-    everybody = np.arange(len(release.released))
-    files = release.files(people, everybody, people)
-    score = release.score(people, everybody, people, likelihood=False)
-    return linkage_within(files, release.bounds(people), score)
-
-
-@dataclass(frozen=True)
-class JointOutcome:
-    """An attack on everybody at once, or on whole classes of them."""
-
-    linkage: Linkage
-    complete: bool
-    """Whether it took in everybody."""
-
-
-def joint_candidate_linkage(release: Release, generator: np.random.Generator) -> JointOutcome:
-    """Link everybody at once: what is one person's record is nobody else's.
-
-    Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as all of
-    them; classes that are too large by themselves are left out.
-
-    Parameters
-    ----------
-    release : Release
-    generator : Generator
-        Draws the classes where there are too many pairs.
-
-    Raises
-    ------
-    ParameterError
-        If no class is small enough, or too few people are in those that are.
-    """
-    sizes = np.bincount(release.class_of)
-    chosen = np.zeros(len(sizes), dtype=np.bool_)
-    order = generator.permutation(len(sizes))
-    order = order[sizes[order] ** 2 <= _MOST_PAIRS]
-    pairs = np.cumsum(sizes[order] ** 2)
-    if len(sizes) == 1:
-        chosen[:] = True
-    else:
-        chosen[order[pairs <= _MOST_PAIRS]] = True
-    people = np.flatnonzero(chosen[release.class_of])
-    if len(people) < min(_FEWEST_PEOPLE, len(release.released)):
-        raise ParameterError(
-            "everybody cannot be attacked at once",
-            where="classes of records that may be each other's",
-            expected=f"at least {_FEWEST_PEOPLE} people in classes of together at most {_MOST_PAIRS} pairs",
-            got=f"{len(people)} people",
-            fix="let the intruder know more attributes, or attack records one by one",
+        Raises
+        ------
+        ParameterError
+            If the masked values are not those of the method.
+        """
+        everybody = np.arange(len(self.released))
+        return linkage_within(
+            self._files(people, everybody, people), self._bounds(people), self._score(people, everybody, best=False)
         )
-    own = np.arange(len(people))
-    files = release.files(people, people, own)
-    score = release.score(people, people, own, likelihood=True)
-    found = joint_linkage(files, release.bounds(people), score, _MOST_PAIRS)
-    return JointOutcome(found, len(people) == len(release.released))
+
+    def joint_linkage(self, generator: np.random.Generator) -> tuple[Linkage, bool]:
+        """Link everybody at once: what is one person's record is nobody else's.
+
+        Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as
+        all of them; classes that are too large by themselves are left out.
+
+        Parameters
+        ----------
+        generator : Generator
+            Draws the classes where there are too many pairs.
+
+        Returns
+        -------
+        linkage : Linkage
+        complete : bool
+            Whether everybody was attacked.
+
+        Raises
+        ------
+        ParameterError
+            If no class is small enough, or too few people are in those that are.
+        """
+        sizes = np.bincount(self.class_of)
+        order = generator.permutation(len(sizes))
+        if len(sizes) > 1:
+            order = order[sizes[order] ** 2 <= _MOST_PAIRS]
+            order = order[np.cumsum(sizes[order] ** 2) <= _MOST_PAIRS]
+        people = np.flatnonzero(np.isin(self.class_of, order))
+        if len(people) < min(_FEWEST_PEOPLE, len(self.released)):
+            raise ParameterError(
+                "everybody cannot be attacked at once",
+                where="classes of records that may be each other's",
+                expected=f"at least {_FEWEST_PEOPLE} people in classes of together at most {_MOST_PAIRS} pairs",
+                got=f"{len(people)} people",
+                fix="let the intruder know more attributes, or attack records one by one",
+            )
+        files = self._files(people, people, np.arange(len(people)))
+        found = joint_linkage(files, self._bounds(people), self._score(people, people, best=True), _MOST_PAIRS)
+        return found, len(people) == len(self.released)
+
+    def _files(self, people: Positions, candidates: Positions, truth: Positions) -> Files:
+        """Two files of some people and some released records, by position among the released."""
+        who, what = self.released[people], self.released[candidates]
+        before = np.hstack([self.equal[who].astype(np.float64), *(part.original[who] for part in self.parts)])
+        after = np.hstack([self.equal[what].astype(np.float64), *(part.masked[what] for part in self.parts)])
+        return Files(before, after, truth, tuple(f"attribute {place + 1}" for place in range(before.shape[1])))
+
+    def _bounds(self, people: Positions) -> MaskedRange:
+        """Bounds of some people, by position among the released; what must be equal is bounded by itself."""
+        who = self.released[people]
+        equal = self.equal[who].astype(np.float64)
+        low, high = (
+            np.hstack([equal, *(getattr(part.bounds, side)[who] for part in self.parts)]) for side in ("low", "high")
+        )
+        return MaskedRange(low, high)
+
+    def _score(self, people: Positions, candidates: Positions, *, best: bool) -> PairScore:
+        """Sum of the maskings' scores of a pair: the likelihood, or what chooses best among a few candidates."""
+        scores = [part.likelihood if best else part.inside for part in self.parts]
+
+        def score(records: Positions, masked: Positions) -> Floats:
+            before, after = self.released[people[records]], self.released[candidates[masked]]
+            return sum((one(before, after) for one in scores), np.zeros(len(records)))
+
+        return score

@@ -1,6 +1,6 @@
 """Gate figures of the attacks: the strongest of each kind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure
 from tasks.assessments.linkage.figure import CONFIDENCE, Linkage, wilson
@@ -11,6 +11,7 @@ BY_DISTANCE = frozenset(
     {"groups-nearest", "numbers-nearest", "numbers-probabilistic", "all-matching", "all-nearest", "all-learned"}
 )
 """Attacks that rule no record out, and so are never certain."""
+_CERTAIN = (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED)
 
 
 def link_figure(linkage: Linkage) -> LinkFigure:
@@ -48,65 +49,53 @@ def judged_certain(attack: AttackFact) -> float:
 
 def gate_figures(fact: LinkageFact) -> dict[Measure, float]:
     """Gate figures. An informed intruder has every attack; an uninformed one those without the rule."""
-    return _largest(fact, judged_share, judged_certain)
+    return {
+        measure: max(map(judged_certain if measure in _CERTAIN else judged_share, attacks), default=0.0)
+        for measure, attacks in _candidates(fact).items()
+    }
 
 
 def least_figures(fact: LinkageFact) -> dict[Measure, float]:
     """The same, where a sample of the people was attacked by the lower ends of the intervals."""
-    return _largest(fact, _least_share, _least_certain)
+
+    def share(attack: AttackFact) -> float:
+        return attack.figure.low if attack.sampled else attack.figure.share
+
+    def certain(attack: AttackFact) -> float:
+        figure = attack.figure
+        return wilson(figure.certain, figure.people)[0] if attack.sampled else figure.certain_share
+
+    return {
+        measure: max(map(certain if measure in _CERTAIN else share, attacks), default=0.0)
+        for measure, attacks in _candidates(fact).items()
+    }
 
 
 def judged_attack(fact: LinkageFact, measure: Measure) -> AttackFact | None:
     """The attack that a measure takes its figure from; None where there is none, or for measures of other stages."""
-    named = {
-        Measure.LINKED_UNINFORMED: fact.strongest_uninformed,
-        Measure.LINKED_INFORMED: fact.strongest_informed,
-        Measure.LINKED_MASKED: fact.strongest_masked,
-    }
-    if measure in named:
-        name = named[measure]
-        return fact.attack(name) if name else None
-    if measure is Measure.CERTAIN_UNINFORMED:
-        return max(_uninformed(fact), key=judged_certain)
-    return max(fact.attacks, key=judged_certain) if measure is Measure.CERTAIN_INFORMED else None
-
-
-def _largest(
-    fact: LinkageFact, share: Callable[[AttackFact], float], certain: Callable[[AttackFact], float]
-) -> dict[Measure, float]:
-    masked = [fact.attack(fact.strongest_masked)] if fact.strongest_masked else []
-    return {
-        Measure.LINKED_UNINFORMED: max(map(share, _uninformed(fact))),
-        Measure.LINKED_INFORMED: max(map(share, fact.attacks)),
-        Measure.LINKED_MASKED: max(map(share, masked), default=0.0),
-        Measure.CERTAIN_UNINFORMED: max(map(certain, _uninformed(fact))),
-        Measure.CERTAIN_INFORMED: max(map(certain, fact.attacks)),
-    }
-
-
-def _uninformed(fact: LinkageFact) -> list[AttackFact]:
-    return [attack for attack in fact.attacks if attack.knows == "uninformed"]
-
-
-def _least_share(attack: AttackFact) -> float:
-    return attack.figure.low if attack.sampled else attack.figure.share
-
-
-def _least_certain(attack: AttackFact) -> float:
-    figure = attack.figure
-    return wilson(figure.certain, figure.people)[0] if attack.sampled else figure.certain_share
+    attacks = _candidates(fact).get(measure, ())
+    return max(attacks, key=judged_certain if measure in _CERTAIN else judged_share, default=None)
 
 
 def gate_intervals(fact: LinkageFact) -> dict[Measure, tuple[Interval, int]]:
     """Intervals of the shares that come from a sample of the people, and how many these are."""
     found: dict[Measure, tuple[Interval, int]] = {}
-    for measure in gate_figures(fact):
+    for measure in _candidates(fact):
         attack = judged_attack(fact, measure)
-        if attack is None or not attack.sampled:
-            continue
-        figure = attack.figure
-        low, high = figure.low, figure.high
-        if measure in (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED):
-            low, high = wilson(figure.certain, figure.people)
-        found[measure] = Interval(low=low, high=high, level=CONFIDENCE), figure.people
+        if attack is not None and attack.sampled:
+            figure = attack.figure
+            low, high = wilson(figure.certain, figure.people) if measure in _CERTAIN else (figure.low, figure.high)
+            found[measure] = Interval(low=low, high=high, level=CONFIDENCE), figure.people
     return found
+
+
+def _candidates(fact: LinkageFact) -> dict[Measure, Sequence[AttackFact]]:
+    """Attacks that each measure may take its figure from."""
+    uninformed = [attack for attack in fact.attacks if attack.knows == "uninformed"]
+    return {
+        Measure.LINKED_UNINFORMED: uninformed,
+        Measure.LINKED_INFORMED: fact.attacks,
+        Measure.LINKED_MASKED: [fact.attack(fact.strongest_masked)] if fact.strongest_masked else [],
+        Measure.CERTAIN_UNINFORMED: uninformed,
+        Measure.CERTAIN_INFORMED: fact.attacks,
+    }

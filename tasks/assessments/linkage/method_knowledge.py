@@ -1,35 +1,29 @@
 """Inference from a published masking: bounds on each masked value, and the likelihood of each move.
 
-Each masking discloses something about its own attributes (``intersection``, ``microaggregation``, ``noise``,
-``displacement``); here that is put together for a release that several maskings, or a generalization too, went into.
+Each method sets its own bounds (``MaskingMethod.bounds``). How likely a move is, follows from how masked values relate
+to original ones (``Effect``): running a swapping method on distinct numbers shows how far it moves them, and noise is
+normal with a published share of the variance.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tasks.assessments.linkage.displacement import displacement_score, simulated_displacement
-from tasks.assessments.linkage.distinct import distinct_rows
 from tasks.assessments.linkage.figure import Floats
 from tasks.assessments.linkage.files import Files, Positions
-from tasks.assessments.linkage.intersection import rank_window_bounds, window_of
-from tasks.assessments.linkage.microaggregation import rank_brackets
-from tasks.assessments.linkage.nearest import tie_limit
-from tasks.assessments.linkage.noise import noise_score
-from tasks.assessments.linkage.within import Bounds, Score, distance_score
-from tasks.core.errors import ParameterError
-from tasks.masking.masked import Floats as Values
-from tasks.masking.masked_columns import NOISE, SWAPPING, masking_method
-from tasks.request.model import Masking, MaskingName
+from tasks.assessments.linkage.within import PairScore, distance_score
+from tasks.masking.method import Effect, MaskedRange, MaskingMethod
+from tasks.masking.registry import METHODS
+from tasks.request.model import Masking
 
-_BLOCK_PAIRS = 2**21
-_ROUNDING = 1e-9
 _LARGEST_SIMULATED = 50_000
 _SIMULATED_VALUES = 400_000
 _MOST_ATTRIBUTES_TRIED = 20
+_SMOOTHED_SHARE = 50
+_UNSEEN = 0.01
+_LEAST = 1e-300
+_LEAST_EIGENVALUE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -42,162 +36,153 @@ class MaskedPart:
     masked: Floats
     complete: bool
     """Whether the intruder knows all the attributes that were masked together."""
-
-    @cached_property
-    def derived(self) -> "Derived":
-        """Inference from the masking."""
-        return Derived(self)
+    names: tuple[str, ...] = ()
+    """Of the known attributes."""
 
     @property
     def files(self) -> Files:
         """The two files, everybody in both."""
-        n_records, n_known = self.original.shape
-        places = tuple(range(n_known))
-        names = tuple(f"attribute {place + 1}" for place in places)
-        return Files(self.original, self.masked, np.arange(n_records), places, names, n_known)
-
-
-@dataclass(frozen=True)
-class SummedScore:
-    """Scores of several parts, added up, for pairs of some of the records with all that are released."""
-
-    parts: tuple[Score, ...]
-    records: Positions
-    """Position in the file of each of the intruder's records."""
-    candidates: Positions
-    """Position in the file of each released record."""
-    truth: Positions
-    """Position among the candidates of each of the intruder's own."""
-    masked: Floats
-    """All masked values of the candidates, shape (n_candidates, n_values); equal ones have equal scores."""
-
-    def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
-        """Sum over the parts."""
-        before, after = self.records[records], self.candidates[candidates]
-        total = np.zeros(len(records))
-        for part in self.parts:
-            total += part.of_pairs(before, after)
-        return total
-
-    def credit_anywhere(self, records: Positions) -> Floats:
-        """Credit of the best of all released records."""
-        points, credit = distinct_rows(self.masked), np.empty(len(records))
-        n_points = len(points.first)
-        step = max(1, _BLOCK_PAIRS // n_points)
-        for start in range(0, len(records), step):
-            block = records[start : start + step]
-            pairs = np.repeat(block, n_points), np.tile(points.first, len(block))
-            scores = self.of_pairs(*pairs).reshape(len(block), n_points)
-            tie = scores <= tie_limit(scores.min(axis=1))[:, None]
-            own = tie[np.arange(len(block)), points.of[self.truth[block]]]
-            credit[start : start + step] = np.where(own, 1 / (tie @ points.counts), 0.0)
-        return credit
-
-
-class Derived:
-    """Inference by the intruder from a masking and its parameters; computed on request."""
-
-    def __init__(self, part: MaskedPart) -> None:
-        self._part = part
+        names = tuple(f"attribute {place + 1}" for place in range(self.original.shape[1]))
+        return Files(self.original, self.masked, np.arange(len(self.original)), names)
 
     @cached_property
-    def bounds(self) -> Bounds:
-        """Of every record of the file.
+    def method(self) -> MaskingMethod:
+        """The method with its parameters, which are published."""
+        return METHODS[self.masking.method].of(self.masking)
+
+    @cached_property
+    def bounds(self) -> MaskedRange:
+        """Bounds of every record of the file.
 
         Raises
         ------
         ParameterError
             If the masked file is not one that the method makes.
         """
-        part, masking = self._part, self._part.masking
-        if masking.method is MaskingName.RANK_SWAPPING:
-            return rank_window_bounds(part.original, part.masked, window_of(masking.strength, len(part.original)))
-        if masking.method is MaskingName.INDIVIDUAL_RANKING:
-            return rank_brackets(part.original, part.masked)
-        if masking.method is MaskingName.MDAV and part.complete:
-            return _rerun(part)
-        return _unbounded(part.original)
+        anything = np.full_like(self.original, np.inf)
+        found = self.method.bounds(self.original, self.masked, complete=self.complete)
+        return found or MaskedRange(-anything, anything)
 
     @cached_property
-    def likelihood(self) -> Score:
+    def likelihood(self) -> PairScore:
         """Minus the log-likelihood of a pair, where the method gives one; else half the squared distance."""
-        masking = self._part.masking
-        if masking.method in SWAPPING:
-            return _moves(self._part) or self._distance
-        if masking.method in NOISE:
-            correlated = masking.method is MaskingName.CORRELATED_NOISE and self._part.complete
-            return noise_score(self._part.files, masking.strength, correlated=correlated)
-        return self._distance
-
-    @property
-    def inside(self) -> Score:
-        """Criterion among candidates: the distance where bounds leave few, as in the literature; else likelihood."""
-        unbounded = self._part.masking.method in NOISE | SWAPPING - {MaskingName.RANK_SWAPPING}
-        return self.likelihood if unbounded else self._distance
+        effect, n_records = self.method.effect, len(self.original)
+        if effect is Effect.EXCHANGED and n_records <= _LARGEST_SIMULATED:
+            columns = min(_MOST_ATTRIBUTES_TRIED, max(1, _SIMULATED_VALUES // n_records))
+            return displacement_score(self.files, simulated_displacement(self.method, n_records, columns))
+        if effect in (Effect.NOISE, Effect.JOINT_NOISE):
+            joint = effect is Effect.JOINT_NOISE and self.complete
+            return noise_score(self.files, self.masking.strength, correlated=joint)
+        distance = distance_score(self.files)
+        return lambda records, candidates: distance(records, candidates) ** 2 / 2
 
     @cached_property
-    def _distance(self) -> Score:
-        return _HalfSquare(distance_score(self._part.files))
+    def inside(self) -> PairScore:
+        """Criterion among candidates: the distance where bounds leave few, as in the literature; else likelihood."""
+        if np.isinf(self.bounds.low).all():
+            return self.likelihood
+        distance = distance_score(self.files)
+        return lambda records, candidates: distance(records, candidates) ** 2 / 2
 
 
-def exact_bounds(codes: NDArray[np.integer]) -> Bounds:
-    """Bounds of attributes released unchanged: the value itself."""
-    values = codes.astype(np.float64)
-    return Bounds(values, values)
+def simulated_displacement(method: MaskingMethod, n_records: int, columns: int = 20) -> Floats:
+    """Distribution of the difference of ranks that a swapping method shows on distinct numbers, whatever the data.
+
+    Parameters
+    ----------
+    method : MaskingMethod
+        With the published parameters; its randomness is the intruder's own.
+    n_records : int
+        Records of the file, from 2.
+    columns : int
+        Attributes to run it on at once, from 1; more give smoother estimates.
+
+    Returns
+    -------
+    array of shape (2·n_records − 1,)
+        Probability of each difference from −(n−1) to n−1. The share that stays is kept as it is; others are averaged
+        over a fiftieth of their range, and a hundredth of all is spread evenly over it, so that what was not seen is
+        unlikely and not impossible.
+    """
+    ranks = np.tile(np.arange(n_records, dtype=np.float64)[:, None], columns)
+    moved = np.rint(method.mask(ranks, np.random.default_rng(0)).values - ranks).astype(np.int64)
+    centre, reach = n_records - 1, int(np.abs(moved).max())
+    seen = np.bincount((moved + centre).ravel(), minlength=2 * n_records - 1) / moved.size
+    stay, seen[centre] = seen[centre], 0.0
+    width = 2 * (reach // _SMOOTHED_SHARE) + 1
+    within = np.abs(np.arange(-centre, centre + 1)) <= reach
+    smooth = np.where(within, np.convolve(seen, np.full(width, 1 / width), mode="same"), 0.0)
+    smooth[centre] = stay
+    probability: Floats = (1 - _UNSEEN) * smooth / smooth.sum() + _UNSEEN * within / within.sum()
+    return probability
 
 
-def side_by_side(parts: Sequence[Bounds], rows: Positions) -> Bounds:
-    """Bounds of several parts, for some of the records."""
-    return Bounds(np.hstack([part.low[rows] for part in parts]), np.hstack([part.high[rows] for part in parts]))
+def displacement_score(files: Files, probability: Floats) -> PairScore:
+    """Minus the log-likelihood that a masked record's values were moved there from an intruder's record's.
+
+    Parameters
+    ----------
+    files : Files
+    probability : array of shape (2·n_masked − 1,)
+        Of each difference of ranks, as ``simulated_displacement`` gives it. A tie of equal values stands for the mean
+        over its ranks.
+    """
+    ordered = np.sort(files.masked, axis=0)
+    original, masked = _rank_intervals(files.original, ordered), _rank_intervals(files.masked, ordered)
+    # Σ over s ≤ t of Σ over d ≤ s of the probability of d, from t = −n−1.
+    cumulated = np.cumsum(np.cumsum(np.concatenate([[0.0, 0.0], probability, [0.0, 0.0]])))
+    centre = len(cumulated) // 2
+
+    def score(records: Positions, candidates: Positions) -> Floats:
+        total = np.zeros(len(records))
+        for axis in range(files.masked.shape[1]):
+            low, high = (side[records, axis] for side in original)
+            first, last = (side[candidates, axis] for side in masked)
+            mass = cumulated[last - low + centre] - cumulated[last - high - 1 + centre]
+            mass -= cumulated[first - 1 - low + centre] - cumulated[first - high - 2 + centre]
+            total -= np.log(np.maximum(mass / ((high - low + 1) * (last - first + 1)), _LEAST))
+        return total
+
+    return score
 
 
-def _unbounded(values: Values) -> Bounds:
-    anything = np.full_like(values, np.inf)
-    return Bounds(-anything, anything)
+def noise_score(files: Files, proportion: float, *, correlated: bool = False) -> PairScore:
+    """Minus the log-likelihood of a pair, but for a constant, under normal noise of a published share of the variance.
 
+    With X' = X + ε and Var(ε) = k·Var(X), Var(X) is Var(X')/(1+k) (Torra 2016, slide 45), so that the intruder knows
+    the noise's distribution.
 
-def _moves(part: MaskedPart) -> Score | None:
-    """Likelihood of each move of ranks, from running the method; None for files too large to run it on."""
-    n_records = len(part.original)
-    if n_records > _LARGEST_SIMULATED:
-        return None
-    columns = min(_MOST_ATTRIBUTES_TRIED, max(1, _SIMULATED_VALUES // n_records))
-    method, generator = masking_method(part.masking, columns), np.random.default_rng(0)
+    Parameters
+    ----------
+    files : Files
+        The intruder holds everybody.
+    proportion : float
+        k, greater than 0.
+    correlated : bool
+        Whether the noise has the covariances of the data, k·Cov(X), or is independent on each attribute.
+    """
+    mean, spread = files.masked.mean(axis=0), files.original.std(axis=0)
+    original, masked = (files.original - mean) / spread, (files.masked - mean) / spread
+    if correlated:
+        standard = (files.original - files.original.mean(axis=0)) / spread
+        values, vectors = np.linalg.eigh(np.einsum("ri,rj->ij", standard, standard) / len(standard))
+        kept = values > _LEAST_EIGENVALUE * values.max()
+        axes = vectors[:, kept] / np.sqrt(values[kept])
+        original, masked = (np.einsum("ri,ij->rj", table, axes) for table in (original, masked))
+    original, masked = original / np.sqrt(proportion), masked / np.sqrt(proportion)
 
-    def swap(ranks: Floats) -> Floats:
-        return method.mask(ranks, generator).values
-
-    return displacement_score(part.files, simulated_displacement(swap, n_records, columns))
-
-
-def _rerun(part: MaskedPart) -> Bounds:
-    """The masked values themselves, which MDAV gives whoever runs it again; rounded ones within half a unit."""
-    again = masking_method(part.masking, part.original.shape[1]).mask(part.original, np.random.default_rng(0)).values
-    spread = part.masked.std(axis=0)
-    whole = (part.masked == np.rint(part.masked)).all(axis=0)
-    slack = np.where(whole, 0.5, 0.0) + _ROUNDING * spread
-    bounds = Bounds(again - slack, again + slack)
-    outside = (part.masked < bounds.low) | (part.masked > bounds.high)
-    if outside.any():
-        raise ParameterError(
-            "the masked file was not made by MDAV",
-            where="masking",
-            expected="the group means of the method",
-            got=f"{int(outside.any(axis=1).sum())} records with others",
-            fix="give the method and the parameters that the file was masked with",
-        )
-    return bounds
-
-
-@dataclass(frozen=True)
-class _HalfSquare:
-    """Half the squared distance of standardised values, which adds up over parts as log-likelihoods do."""
-
-    distance: Score
-
-    def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
-        half: Floats = self.distance.of_pairs(records, candidates) ** 2 / 2
+    def score(records: Positions, candidates: Positions) -> Floats:
+        apart = original[records] - masked[candidates]
+        half: Floats = np.einsum("ij,ij->i", apart, apart) / 2
         return half
 
-    def credit_anywhere(self, records: Positions) -> Floats:
-        return self.distance.credit_anywhere(records)
+    return score
+
+
+def _rank_intervals(values: Floats, ordered: Floats) -> tuple[Positions, Positions]:
+    """Lowest and highest rank of each value in its sorted attribute; a value that is not there has the next one's."""
+    low, high = np.empty(values.shape, dtype=np.intp), np.empty(values.shape, dtype=np.intp)
+    for axis, column in enumerate(ordered.T):
+        low[:, axis] = np.minimum(np.searchsorted(column, values[:, axis], "left"), len(column) - 1)
+        high[:, axis] = np.maximum(np.searchsorted(column, values[:, axis], "right") - 1, low[:, axis])
+    return low, high

@@ -4,147 +4,161 @@ What an intruder knows of the method says of each attribute between which masked
 candidates of a record are the masked records within all its bounds; among several, a score chooses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distinct import DistinctRows, distinct_rows
+from tasks.assessments.linkage.distance import distinct_rows, tie_limit
 from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, common_scale
-from tasks.assessments.linkage.nearest import nearest_credit, tie_limit
+from tasks.assessments.linkage.files import Files, Positions, common_scale
 from tasks.core.errors import ParameterError, row_positions
+from tasks.masking.method import MaskedRange
+from tasks.masking.rank_swapping import window_bounds
+
+PairScore = Callable[[Positions, Positions], Floats]
+"""Mismatch of pairs (intruder's record, masked record), by position; the smaller, the better they fit."""
 
 _BLOCK_PAIRS = 2**21
 _SPARSE = 0.05
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Least and greatest masked value that a record's own can have, shape (n_known_records, n_known_attributes)."""
+def distance_score(files: Files) -> PairScore:
+    """Euclidean distance between standardised records, as in DLD."""
+    original, masked = common_scale(files)
 
-    low: Floats
-    """−∞ where nothing is known."""
-    high: Floats
-    """+∞ where nothing is known."""
-
-
-class Score(Protocol):
-    """Mismatch between an intruder's record and a masked one."""
-
-    def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
-        """Score of pairs (intruder's record, masked record) by position; the smaller, the better they fit."""
-
-    def credit_anywhere(self, records: Positions) -> Floats:
-        """Credit of linking each of the intruder's records to the best of the whole masked file."""
-
-
-@dataclass(frozen=True)
-class DistanceScore:
-    """Euclidean distance between standardised records."""
-
-    original: Floats
-    masked: Floats
-    truth: Positions
-
-    def of_pairs(self, records: Positions, candidates: Positions) -> Floats:
-        """Distance of each pair, in standard deviations."""
-        apart = self.original[records] - self.masked[candidates]
+    def score(records: Positions, candidates: Positions) -> Floats:
+        apart = original[records] - masked[candidates]
         distances: Floats = np.sqrt(np.einsum("ij,ij->i", apart, apart))
         return distances
 
-    def credit_anywhere(self, records: Positions) -> Floats:
-        """Credit of the nearest masked record."""
-        return nearest_credit(self.original[records], self.masked, self.truth[records])
+    return score
 
 
-def distance_score(files: Files, scale: Scale | None = None) -> DistanceScore:
-    """The score of DLD; ``scale`` as in ``common_scale``."""
-    original, masked = common_scale(files, scale)
-    return DistanceScore(original, masked, files.truth)
+def rank_swap_linkage(files: Files, window: int, *, guaranteed: bool = True) -> Linkage:
+    """Intersection attack on rank swapping (RSLD); the nearest of several candidates.
+
+    Rank swapping moves no value by more than k ranks and leaves each attribute's values as they were. So the masked
+    record of x is, in each attribute j, among B_j(x): the masked records whose value has a rank within k of the rank of
+    x's. It is then in the intersection of all B_j; where that holds one record, the match is certain (Torra 2016,
+    slides 52 to 60).
+
+    Parameters
+    ----------
+    files : Files
+    window : int
+        k, in ranks; ``RankSwapping(p).ranks(n)``.
+    guaranteed : bool
+        Whether the masking moves no value beyond the window: so for pair, skip and literal swapping, not for p-buckets
+        and p-distribution. Then the truth is a candidate of every record, which is checked.
+
+    Raises
+    ------
+    ParameterError
+        If the window is not from 1 to the number of records, or the truth is not a candidate although guaranteed.
+    """
+    n_records, whole = len(files.masked), isinstance(window, int | np.integer) and not isinstance(window, bool)
+    if not whole or not 1 <= window <= n_records:
+        raise ParameterError(
+            "a parameter of rank swapping is out of range",
+            where="window k",
+            expected=f"a whole number of ranks from 1 to {n_records}",
+            got=str(window) if whole else type(window).__name__,
+            fix="give the method's own window",
+        )
+    bounds = window_bounds(files.original, files.masked, window)
+    outside = np.flatnonzero(~truth_inside(files, bounds))
+    if guaranteed and len(outside):
+        raise ParameterError(
+            f"the masked file was not made by rank swapping within {window} ranks",
+            where=f"the intruder's {row_positions(outside)}",
+            expected="every masked value within the bounds that the method guarantees",
+            got=f"{len(outside)} records with a value beyond",
+            fix="give the method and the parameters that the file was masked with",
+        )
+    return linkage_within(files, bounds, distance_score(files))
 
 
-def linkage_within(files: Files, bounds: Bounds, score: Score) -> Linkage:
+def linkage_within(files: Files, bounds: MaskedRange, score: PairScore) -> Linkage:
     """Link each record to the best of its candidates; a record with one candidate is linked without a score.
 
     Parameters
     ----------
     files : Files
-    bounds : Bounds
-    score : Score
-        Ties are shared as ``nearest.tie_limit`` says. Where a record has no candidate, the intruder sees
-        that the bounds are wrong and takes the best of the whole file.
+    bounds : MaskedRange
+        Masked values that each record's own may have.
+    score : callable
+        Ties are shared as ``tie_limit`` says. Where a record has no candidate, the intruder sees that the bounds are
+        wrong and takes the best of the whole file.
     """
     n_known, n_masked = len(files.original), len(files.masked)
     if np.isinf(bounds.low).all() and np.isinf(bounds.high).all():
-        return linkage(score.credit_anywhere(np.arange(n_known)), n_masked, np.full(n_known, n_masked))
+        return linkage(_best_anywhere(files, score, np.arange(n_known)), n_masked, np.full(n_known, n_masked))
     points = distinct_rows(files.masked)
     asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
-    best, tied, size = _best_candidates(points, asked, Bounds(bounds.low[asked.first], bounds.high[asked.first]), score)
+    best, n_asked = np.full(len(asked.rows), np.inf), len(asked.rows)
+    tied, size = np.zeros(n_asked, dtype=np.int64), np.zeros(n_asked, dtype=np.int64)
+    for row, point in candidate_pairs(points.rows, MaskedRange(bounds.low[asked.first], bounds.high[asked.first])):
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        held, counts = row[starts], points.counts[point]
+        scores = score(asked.first[row], points.first[point])
+        best[held] = np.minimum.reduceat(scores, starts)
+        size[held] = np.add.reduceat(counts, starts)
+        tied[held] = np.add.reduceat(counts * (scores <= tie_limit(best)[row]), starts)
     inside = np.flatnonzero(truth_inside(files, bounds))
-    own = score.of_pairs(asked.first[asked.of[inside]], points.first[points.of[files.truth[inside]]])
+    own = score(asked.first[asked.of[inside]], points.first[points.of[files.truth[inside]]])
     hit = inside[own <= tie_limit(best)[asked.of[inside]]]
     credit, sizes = np.zeros(n_known), size[asked.of]
     credit[hit] = 1 / tied[asked.of[hit]]
     lost = np.flatnonzero(sizes == 0)
-    if len(lost):
-        credit[lost] = score.credit_anywhere(lost)
+    credit[lost] = _best_anywhere(files, score, lost)
     return linkage(credit, n_masked, sizes)
 
 
-def truth_inside(files: Files, bounds: Bounds) -> Flags:
+def truth_inside(files: Files, bounds: MaskedRange) -> Flags:
     """Whether each record's own masked record is among its candidates, shape (n_known_records,)."""
     own = files.masked[files.truth]
     inside: Flags = np.all((own >= bounds.low) & (own <= bounds.high), axis=1)
     return inside
 
 
-def check_truth_inside(files: Files, bounds: Bounds, method: str) -> None:
-    """Refuse bounds that a method is said to guarantee and does not.
-
-    Raises
-    ------
-    ParameterError
-        If some record's own masked record is not among its candidates.
-    """
-    outside = np.flatnonzero(~truth_inside(files, bounds))
-    if len(outside):
-        raise ParameterError(
-            f"the masked file was not made by {method}",
-            where=f"the intruder's {row_positions(outside)}",
-            expected="every masked value within the bounds that the method guarantees",
-            got=f"{len(outside)} records with a value beyond",
-            fix="give the method and the parameters that the file was masked with",
-        )
+def _best_anywhere(files: Files, score: PairScore, records: Positions) -> Floats:
+    """Credit of linking some of the intruder's records to the best of the whole masked file."""
+    points, credit = distinct_rows(files.masked), np.empty(len(records))
+    step = max(1, _BLOCK_PAIRS // len(points.first))
+    for start in range(0, len(records), step):
+        block = records[start : start + step]
+        scores = score(np.repeat(block, len(points.first)), np.tile(points.first, len(block)))
+        scores = scores.reshape(len(block), -1)
+        tie = scores <= tie_limit(scores.min(axis=1))[:, None]
+        own = tie[np.arange(len(block)), points.of[files.truth[block]]]
+        credit[start : start + step] = np.where(own, 1 / (tie @ points.counts), 0.0)
+    return credit
 
 
-def _best_candidates(
-    points: DistinctRows, asked: DistinctRows, bounds: Bounds, score: Score
-) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Best score among the candidates of each row asked for, records in its tie, and all candidates."""
-    n_asked = len(asked.rows)
-    best, tied, size = np.full(n_asked, np.inf), np.zeros(n_asked, np.int64), np.zeros(n_asked, np.int64)
-    for row, point in candidate_pairs(points.rows, bounds):
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        held, counts = row[starts], points.counts[point]
-        scores = score.of_pairs(asked.first[row], points.first[point])
-        best[held] = np.minimum.reduceat(scores, starts)
-        size[held] = np.add.reduceat(counts, starts)
-        tied[held] = np.add.reduceat(counts * (scores <= tie_limit(best)[row]), starts)
-    return best, tied, size
-
-
-def candidate_pairs(points: Floats, bounds: Bounds) -> Iterator[tuple[Positions, Positions]]:
+def candidate_pairs(points: Floats, bounds: MaskedRange) -> Iterator[tuple[Positions, Positions]]:
     """All pairs (row of the bounds, point within them), in blocks; the pairs of a row are together.
 
     Parameters
     ----------
     points : array of shape (n_points, n_attributes)
-    bounds : Bounds
+    bounds : MaskedRange
     """
-    yield from _candidates(_boxes(points, bounds))
+    boxes = _boxes(points, bounds)
+    start = np.searchsorted(boxes.codes[0], boxes.low[0], "left")
+    stop = np.searchsorted(boxes.codes[0], boxes.high[0], "right")
+    rows = np.flatnonzero((boxes.low <= boxes.high).all(axis=0))
+    rows = rows[np.argsort(start[rows], kind="stable")]
+    begin, starts = 0, start[rows]
+    while begin < len(rows):
+        width = max(int(stop[rows[begin]] - starts[begin]), 1)
+        end = min(begin + max(_BLOCK_PAIRS // (2 * width), 1), int(np.searchsorted(starts, starts[begin] + width)))
+        block = rows[begin : max(end, begin + 1)]
+        row, point = _inside(boxes, block, slice(int(starts[begin]), int(stop[block].max())))
+        if len(row):
+            yield row, point
+        begin += len(block)
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,7 @@ class _Boxes:
     high: NDArray[np.int32]
 
 
-def _boxes(points: Floats, bounds: Bounds) -> _Boxes:
+def _boxes(points: Floats, bounds: MaskedRange) -> _Boxes:
     codes = np.empty(points.T.shape, dtype=np.int32)
     low, high = (np.empty(side.T.shape, dtype=np.int32) for side in (bounds.low, bounds.high))
     held = np.empty(len(codes))
@@ -173,23 +187,6 @@ def _boxes(points: Floats, bounds: Bounds) -> _Boxes:
     axes = np.argsort(held, kind="stable")
     order = np.argsort(codes[axes[0]], kind="stable")
     return _Boxes(codes[axes][:, order], order, low[axes], high[axes])
-
-
-def _candidates(boxes: _Boxes) -> Iterator[tuple[Positions, Positions]]:
-    """All pairs of a row and a point in its box, in blocks; the pairs of a row are together."""
-    start = np.searchsorted(boxes.codes[0], boxes.low[0], "left")
-    stop = np.searchsorted(boxes.codes[0], boxes.high[0], "right")
-    rows = np.flatnonzero((boxes.low <= boxes.high).all(axis=0))
-    rows = rows[np.argsort(start[rows], kind="stable")]
-    begin, starts = 0, start[rows]
-    while begin < len(rows):
-        width = max(int(stop[rows[begin]] - starts[begin]), 1)
-        end = min(begin + max(_BLOCK_PAIRS // (2 * width), 1), int(np.searchsorted(starts, starts[begin] + width)))
-        block = rows[begin : max(end, begin + 1)]
-        row, point = _inside(boxes, block, slice(int(starts[begin]), int(stop[block].max())))
-        if len(row):
-            yield row, point
-        begin += len(block)
 
 
 def _inside(boxes: _Boxes, rows: Positions, window: slice) -> tuple[Positions, Positions]:

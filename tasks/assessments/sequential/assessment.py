@@ -1,10 +1,19 @@
 """The sequential adversary: what a recipient re-identifies who tries one candidate after another while it pays."""
 
+from collections.abc import Mapping
+
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.sequential.facts import SequentialFact
-from tasks.assessments.sequential.sequential import external_fact, plan, sequential_by_coalition
+from tasks.assessments.sequential.sequential import (
+    beliefs,
+    external_fact,
+    gate_figures,
+    plan,
+    sequential_by_coalition,
+)
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import worst
+from tasks.request.model import Measure
 
 
 class SequentialAssessment(Assessment[SequentialFact]):
@@ -27,3 +36,9 @@ class SequentialAssessment(Assessment[SequentialFact]):
         alone = plan(candidate.index, candidate.generalization, candidate.released, derived, external)
         pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
         return Finding(alone.fact, worst(alone.figures, pooled))
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone."""
+        alone = gate_figures(beliefs(candidate.adversary.profile, candidate.groups))
+        pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
+        return worst(alone, pooled)

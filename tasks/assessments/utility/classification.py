@@ -1,29 +1,29 @@
 """Whether classifiers trained on the released file predict as well as those trained on the original.
 
 One stratified split, the same records for both files. A classifier learns from the training records of a file and is
-tested on the held-out records of the same file; where both files hold the same numeric features, also on the held-out
-records of the original, which is what an analyst meets who applies to the world what was learned from the release.
-(Torra 2016, slide 69: decision tree, naive Bayes, k nearest neighbours, support vector machine.)
+tested on the held-out records of the same file (Torra 2016, slide 69: decision tree, naive Bayes, k nearest neighbours,
+support vector machine).
 """
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from tasks.assessments.linkage.figure import wilson
-from tasks.assessments.utility.checks import Floats, Ints, check_features, checked_codes, refused
+from tasks.assessments.utility.facts import ClassificationFact, ClassifierFact
 from tasks.assessments.utility.features import Features
-from tasks.assessments.utility.naive_bayes import MixedNaiveBayes
-from tasks.core.one_thread import one_thread
+from tasks.assessments.utility.numeric_change import Floats
+from tasks.core.errors import ParameterError
+from tasks.core.seed import one_thread
+
+Ints = NDArray[np.int64]
 
 HELD_OUT = 0.3
 """Share of the records that is held out."""
@@ -31,112 +31,22 @@ CLASSES = 20
 """Classes of the target at most, the one for all other values included."""
 SMALLEST_CLASS = 10
 """Records that a class needs of its own; smaller ones are pooled, and left out where the pool is smaller still."""
+MOST_TRAINING = {
+    "decision tree": 20_000,
+    "naive Bayes": 20_000,
+    "nearest neighbours": 10_000,
+    "support vector machine": 4_000,
+}
+"""Records that each method learns from at most; time grows faster than the records for some."""
 
 _NEIGHBOURS = 15
 _LEAF = 5
 _SVM_ITERATIONS = 100_000
 
 
-class _Classifier(Protocol):
-    def fit(self, matrix: Floats, classes: Ints) -> object: ...
-
-    def predict(self, matrix: Floats) -> Ints: ...
-
-
-@dataclass(frozen=True)
-class _Method:
-    name: str
-    most_training: int
-    """Records it learns from at most; time grows faster than the records for some."""
-    make: Callable[[int, int, int], _Classifier]
-    """From the seed, the number of numeric features and the number of training records."""
-
-
-_METHODS = (
-    _Method(
-        "decision tree",
-        20_000,
-        lambda seed, _numeric, _training: DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed),
-    ),
-    _Method("naive Bayes", 20_000, lambda _seed, numeric, _training: MixedNaiveBayes(numeric)),
-    _Method(
-        "nearest neighbours",
-        10_000,
-        lambda _seed, _numeric, training: KNeighborsClassifier(n_neighbors=min(_NEIGHBOURS, training)),
-    ),
-    _Method("support vector machine", 4_000, lambda _seed, _numeric, _training: SVC(max_iter=_SVM_ITERATIONS)),
-)
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """Records that a classifier got right."""
-
-    correct: int
-    held_out: int
-    """Records it was tested on."""
-
-    @property
-    def share(self) -> float:
-        """Accuracy, 0 to 1."""
-        return self.correct / self.held_out
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson score interval of the accuracy, 95 %."""
-        return wilson(self.correct, self.held_out)
-
-
-@dataclass(frozen=True)
-class MethodAccuracy:
-    """Accuracy of one method."""
-
-    method: str
-    training_records: int
-    """Records it learned from."""
-    original: Accuracy
-    """Learned from the original, tested on the original."""
-    released: Accuracy
-    """Learned from the release, tested on the release."""
-    transferred: Accuracy | None
-    """Learned from the release, tested on the original; None where the features are not the same."""
-    converged: bool
-    """Whether training came to its end everywhere; False where the iterations of the SVM ran out."""
-
-    @property
-    def loss(self) -> float:
-        """Accuracy on the original less that on the release, −1 to 1."""
-        return self.original.share - self.released.share
-
-
-@dataclass(frozen=True)
-class Classification:
-    """Accuracy of all methods for one target."""
-
-    target: str
-    classes: int
-    """Classes to tell apart, the pool included."""
-    pooled_values: int
-    """Values of the target that share one class because they are rare."""
-    pooled_records: int
-    left_out_records: int
-    """Records whose value is rare, where all rare values together are still too few for a class."""
-    training_records: int
-    """Records to learn from; methods that are slow learn from fewer."""
-    majority: Accuracy
-    """Baseline: always the most frequent class of the training records."""
-    methods: tuple[MethodAccuracy, ...]
-
-
 def classification_accuracy(
-    original: Features,
-    released: Features,
-    target: ArrayLike,
-    name: str,
-    generator: np.random.Generator,
-    *,
-    transfer: bool = False,
-) -> Classification:
+    original: Features, released: Features, target: ArrayLike, name: str, generator: np.random.Generator
+) -> ClassificationFact:
     """Train all methods on both files and test them on held-out records.
 
     Parameters
@@ -149,69 +59,56 @@ def classification_accuracy(
         Name of the target.
     generator : numpy.random.Generator
         Gives the split and the tree's order of ties.
-    transfer : bool
-        Also test on the original what was learned from the release; needs the same numeric features, on one scale
-        (``features`` with ``scaled_as``).
 
     Raises
     ------
     ParameterError
-        If the files and the target do not fit one another, a feature is beyond ±1e15, fewer than two classes are large
-        enough, or ``transfer`` is asked of features that are not numeric or differ in number.
+        If fewer than two classes are large enough.
     """
-    check_features(original.matrix, released.matrix)
-    codes = checked_codes(target, len(original.matrix), name)
-    if transfer:
-        _check_transfer(original, released)
-    kept, classes, pooled_values, pooled_records = _classes(codes, name)
+    kept, classes = _classes(np.asarray(target), name)
     seed = int(generator.integers(2**31))
     training, held_out = train_test_split(kept, test_size=HELD_OUT, stratify=classes[kept], random_state=seed)
     values, counts = np.unique(classes[training], return_counts=True)
-    with one_thread():
-        methods = tuple(
-            _accuracy(method, (original, released), classes, (training, held_out), seed=seed, transfer=transfer)
-            for method in _METHODS
-        )
-    return Classification(
+    classifiers = []
+    for method, most in MOST_TRAINING.items():
+        chosen = _proportional(training, classes, most)
+        figures: dict[str, float] = {}
+        for version, file in (("original", original), ("released", released)):
+            predicted = _predicted(method, seed, file, classes, (chosen, held_out))
+            right = int((predicted == classes[held_out]).sum())
+            low, high = wilson(right, len(held_out))
+            figures |= {version: right / len(held_out), f"{version}_low": low, f"{version}_high": high}
+        classifiers.append(ClassifierFact(name=method, trained=len(chosen), **figures))
+    return ClassificationFact(
         target=name,
         classes=len(values),
-        pooled_values=pooled_values,
-        pooled_records=pooled_records,
-        left_out_records=len(codes) - len(kept),
-        training_records=len(training),
-        majority=Accuracy(int((classes[held_out] == values[counts.argmax()]).sum()), len(held_out)),
-        methods=methods,
+        tested=len(held_out),
+        majority=int((classes[held_out] == values[counts.argmax()]).sum()) / len(held_out),
+        classifiers=tuple(classifiers),
     )
 
 
-def _accuracy(
-    method: _Method,
-    files: tuple[Features, Features],
-    classes: Ints,
-    split: tuple[NDArray[np.intp], NDArray[np.intp]],
-    *,
-    seed: int,
-    transfer: bool,
-) -> MethodAccuracy:
-    training, held_out = _proportional(split[0], classes, method.most_training), split[1]
-    truth = classes[held_out]
-    figures, converged = [], True
-    for file in files:
-        model = method.make(seed, file.n_numeric, len(training))
-        with warnings.catch_warnings():
-            # The SVM warns when its iterations run out; the result reports it.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(file.matrix[training], classes[training])
-        converged &= getattr(model, "fit_status_", 0) == 0
-        figures.append(Accuracy(int((model.predict(file.matrix[held_out]) == truth).sum()), len(truth)))
-    transferred = None
-    if transfer:
-        transferred = Accuracy(int((model.predict(files[0].matrix[held_out]) == truth).sum()), len(truth))
-    return MethodAccuracy(method.name, len(training), figures[0], figures[1], transferred, converged)
+def _predicted(
+    method: str, seed: int, file: Features, classes: Ints, split: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> Ints:
+    """Class that a method gives each held-out record, learned from the training records."""
+    training, held_out = split
+    model = {
+        "decision tree": DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed),
+        "naive Bayes": MixedNaiveBayes(file.n_numeric),
+        "nearest neighbours": KNeighborsClassifier(n_neighbors=min(_NEIGHBOURS, len(training))),
+        "support vector machine": SVC(max_iter=_SVM_ITERATIONS),
+    }[method]
+    with one_thread(), warnings.catch_warnings():
+        # Where the iterations of the SVM run out, its accuracy shows it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(file.matrix[training], classes[training])
+        predicted: Ints = model.predict(file.matrix[held_out])
+    return predicted
 
 
-def _classes(codes: Ints, name: str) -> tuple[NDArray[np.intp], Ints, int, int]:
-    """Positions that take part, class of each record (the pool has the last number), values and records pooled."""
+def _classes(codes: Ints, name: str) -> tuple[NDArray[np.intp], Ints]:
+    """Positions that take part, and class of each record; rare values share the last class."""
     values, value, counts = np.unique(codes, return_inverse=True, return_counts=True)
     by_size = np.argsort(-counts, kind="stable")
     large = by_size[counts[by_size] >= SMALLEST_CLASS]
@@ -219,18 +116,17 @@ def _classes(codes: Ints, name: str) -> tuple[NDArray[np.intp], Ints, int, int]:
         large = large[: CLASSES - 1]
     own = np.zeros(len(values), dtype=bool)
     own[large] = True
-    rare_records = int(counts[~own].sum())
-    pooled = rare_records >= SMALLEST_CLASS
-    if int(own.sum()) + pooled < 2:
-        raise refused(
+    pooled = int(counts[~own].sum()) >= SMALLEST_CLASS
+    if len(large) + pooled < 2:
+        raise ParameterError(
             "there are no two classes to tell apart",
-            f"target {name}",
-            f"two values or more with at least {SMALLEST_CLASS} records each",
-            f"{int(own.sum())} such values of {len(values)}",
+            where=f"target {name}",
+            expected=f"two values or more with at least {SMALLEST_CLASS} records each",
+            got=f"{len(large)} such values of {len(values)}",
+            fix="name another attribute in policy.utility.target",
         )
-    classes = np.where(own, np.arange(len(values)), len(values))[value]
     kept = np.arange(len(codes)) if pooled else np.flatnonzero(own[value])
-    return kept, classes.astype(np.int64), int((~own).sum()) if pooled else 0, rare_records if pooled else 0
+    return kept, np.where(own, np.arange(len(values)), len(values))[value].astype(np.int64)
 
 
 def _proportional(training: NDArray[np.intp], classes: Ints, most: int) -> NDArray[np.intp]:
@@ -244,13 +140,33 @@ def _proportional(training: NDArray[np.intp], classes: Ints, most: int) -> NDArr
     return training[np.argsort(place, kind="stable")[:most]]
 
 
-def _check_transfer(original: Features, released: Features) -> None:
-    widths = {original.matrix.shape[1], released.matrix.shape[1], original.n_numeric, released.n_numeric}
-    if len(widths) > 1:
-        raise refused(
-            "what is learned from the release cannot be applied to the original",
-            "transfer",
-            "the same numeric features in both files and no others",
-            f"{original.n_numeric} numeric of {original.matrix.shape[1]} features, and "
-            f"{released.n_numeric} of {released.matrix.shape[1]}",
-        )
+class MixedNaiveBayes:
+    """Naive Bayes on numbers and 0/1 indicators: normal densities for the one, Bernoulli shares for the other.
+
+    The two models' log likelihoods are added, the prior counted once; within a class all features are independent.
+
+    Parameters
+    ----------
+    n_numeric : int
+        Leading columns with a normal density; those that do not vary in training are passed over. All others are 0/1.
+    """
+
+    def __init__(self, n_numeric: int) -> None:
+        self._n_numeric = n_numeric
+
+    def fit(self, matrix: Floats, classes: Ints) -> "MixedNaiveBayes":
+        """Estimate from records of shape (n_records, n_features) and their classes."""
+        self._classes, counts = np.unique(classes, return_counts=True)
+        self._log_prior = np.log(counts / len(classes))
+        varying = np.flatnonzero(np.ptp(matrix[:, : self._n_numeric], axis=0) > 0)
+        parts = ((GaussianNB(), varying), (BernoulliNB(), np.arange(self._n_numeric, matrix.shape[1])))
+        self._models = [(model.fit(matrix[:, part], classes), part) for model, part in parts if len(part)]
+        return self
+
+    def predict(self, matrix: Floats) -> Ints:
+        """Most likely class of each record."""
+        joint = np.tile(self._log_prior, (len(matrix), 1))
+        for model, part in self._models:
+            joint += model.predict_joint_log_proba(matrix[:, part]) - self._log_prior
+        predicted: Ints = self._classes[joint.argmax(axis=1)]
+        return predicted

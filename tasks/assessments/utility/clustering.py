@@ -7,53 +7,25 @@ for.
 """
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
-from tasks.assessments.utility.checks import Floats, check_features, refused
-from tasks.core.one_thread import one_thread
+from tasks.assessments.utility.facts import ClusteringFact
+from tasks.assessments.utility.numeric_change import Floats
+from tasks.core.errors import ParameterError
+from tasks.core.seed import one_thread
 
 _RESTARTS = 10
 _ITERATIONS = 300
 
 
-@dataclass(frozen=True)
-class PairAgreement:
-    """Agreement of two partitions of the same records, by pairs of records; 1 is the same partition."""
-
-    rand: float
-    """Share of pairs on which both say the same (Rand 1971), 0 to 1; high by chance where clusters are many."""
-    jaccard: float
-    """Pairs together in both over pairs together in either, 0 to 1."""
-    f1: float
-    """Harmonic mean of precision and recall of pairs together, 0 to 1."""
-    adjusted_rand: float
-    """Rand less what chance reaches (Hubert & Arabie 1985): 0 by chance, at least −0.5."""
-
-
-@dataclass(frozen=True)
-class ClusterAgreement:
-    """Agreement of k-means on the original and on the released file."""
-
-    clusters: int
-    records: int
-    released: PairAgreement
-    """Original against released."""
-    repeated: PairAgreement
-    """Original against original, from another start: the yardstick."""
-    converged: bool
-    """Whether all three runs came to rest within their iterations, with every cluster used."""
-
-
 def cluster_agreement(
     original: Floats, released: Floats, clusters: int, generator: np.random.Generator
-) -> ClusterAgreement:
+) -> ClusteringFact:
     """Cluster both files alike and compare.
 
     Parameters
@@ -68,69 +40,65 @@ def cluster_agreement(
     Raises
     ------
     ParameterError
-        If the files cannot be paired or hold values beyond ±1e15, or if the number of clusters is outside its
-        range.
+        If the number of clusters is outside its range.
     """
-    check_features(original, released)
     for where, matrix in (("original features", original), ("released features", released)):
-        _check_clusters(matrix, clusters, where)
+        distinct = len(np.unique(matrix, axis=0))
+        if not 2 <= clusters <= distinct:
+            raise ParameterError(
+                "the number of clusters is outside its range",
+                where=f"clusters, {where}",
+                expected=f"from 2 to the {distinct} distinct points",
+                got=str(clusters),
+                fix="correct policy.utility.clusters",
+            )
     start, other_start = (int(seed) for seed in generator.integers(2**31, size=2))
     with one_thread():
-        first, rest_first = _labels(original, clusters, start)
-        second, rest_second = _labels(released, clusters, start)
-        again, rest_again = _labels(original, clusters, other_start)
-    return ClusterAgreement(
+        first, second, again = (
+            _labels(matrix, clusters, seed)
+            for matrix, seed in ((original, start), (released, start), (original, other_start))
+        )
+    rand, jaccard, f_measure = pair_agreement(first, second)
+    repeated_rand, _, repeated_f_measure = pair_agreement(first, again)
+    return ClusteringFact(
         clusters=clusters,
         records=len(original),
-        released=pair_agreement(first, second),
-        repeated=pair_agreement(first, again),
-        converged=rest_first and rest_second and rest_again,
+        rand=rand,
+        jaccard=jaccard,
+        f_measure=f_measure,
+        repeated_rand=repeated_rand,
+        repeated_f_measure=repeated_f_measure,
     )
 
 
-def pair_agreement(first: NDArray[np.integer], second: NDArray[np.integer]) -> PairAgreement:
-    """Agreement of two partitions.
+def pair_agreement(first: NDArray[np.integer], second: NDArray[np.integer]) -> tuple[float, float, float]:
+    """Agreement of two partitions of the same records, by pairs of records; each 0 to 1, 1 for the same partition.
 
     Parameters
     ----------
     first, second : array of int, shape (n_records,)
-        Cluster of each record, at least 2 records; how clusters are numbered is of no matter.
+        Cluster of each record; how clusters are numbered is of no matter.
 
-    Raises
-    ------
-    ParameterError
-        If the partitions are not of the same 2 records or more.
+    Returns
+    -------
+    rand : float
+        Share of pairs on which both say the same (Rand 1971); high by chance where clusters are many.
+    jaccard : float
+        Pairs together in both over pairs together in either.
+    f1 : float
+        Harmonic mean of precision and recall of pairs together.
     """
-    if first.ndim != 1 or first.shape != second.shape or len(first) < 2:
-        raise refused(
-            "the partitions cannot be compared", "partitions", "the same 2 records or more", f"{len(first)} records"
-        )
     (apart, only_second), (only_first, together) = pair_confusion_matrix(first, second).astype(float).tolist()
     either = together + only_first + only_second
-    return PairAgreement(
-        rand=(apart + together) / (apart + either),
-        jaccard=together / either if either else 1.0,
-        f1=2 * together / (together + either) if either else 1.0,
-        adjusted_rand=float(adjusted_rand_score(first, second)),
-    )
+    rand = (apart + together) / (apart + either)
+    return (rand, together / either, 2 * together / (together + either)) if either else (rand, 1.0, 1.0)
 
 
-def _labels(matrix: Floats, clusters: int, seed: int) -> tuple[NDArray[np.int32], bool]:
-    """Cluster of each record, and whether the search came to rest with every cluster used."""
-    model = KMeans(n_clusters=clusters, n_init=_RESTARTS, max_iter=_ITERATIONS, random_state=seed)
+def _labels(matrix: Floats, clusters: int, seed: int) -> NDArray[np.int32]:
+    """Cluster of each record."""
     with warnings.catch_warnings():
-        # The warning reports empty clusters; the result reports them below.
+        # Where k-means leaves clusters empty, the two partitions say so themselves.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KMeans(n_clusters=clusters, n_init=_RESTARTS, max_iter=_ITERATIONS, random_state=seed)
         labels: NDArray[np.int32] = model.fit_predict(matrix)
-    return labels, bool(model.n_iter_ < _ITERATIONS and len(np.unique(labels)) == clusters)
-
-
-def _check_clusters(matrix: Floats, clusters: int, where: str) -> None:
-    distinct = len(np.unique(matrix, axis=0))
-    if not 2 <= clusters <= distinct:
-        raise refused(
-            "the number of clusters is outside its range",
-            f"clusters, {where}",
-            f"from 2 to the {distinct} distinct points",
-            str(clusters),
-        )
+    return labels

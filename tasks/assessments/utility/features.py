@@ -1,25 +1,21 @@
-"""Columns as a feature matrix for clusterings and classifiers, and a sample of the records where they are many."""
+"""Records as feature matrices for clusterings and classifiers, and a sample of the records where they are many."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 
-from tasks.assessments.utility.checks import Floats, Ints, checked_codes, checked_numbers, refused, varies
+from tasks.assessments.utility.numeric_change import Floats, check_squarable, varies
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import ParameterError
+from tasks.request.model import ValueType
 
 CATEGORIES = 12
 """Indicator columns that a categorical attribute takes at most, the one for all other values included."""
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """Values of an attribute too rare for an indicator of their own."""
-
-    name: str
-    values: int
-    records: int
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -30,8 +26,6 @@ class Features:
     """Array of shape (n_records, n_features)."""
     n_numeric: int
     """Leading columns that are numeric."""
-    pooled: tuple[Pooled, ...] = ()
-    """Attributes with values that share the indicator “other”."""
 
 
 def features(
@@ -58,73 +52,81 @@ def features(
     Raises
     ------
     ParameterError
-        If there are no columns or no records, columns differ in length, a number is missing or not finite, codes are
-        not whole numbers, ``scaled_as`` lacks a column, or ``categories`` is below 2.
+        If there are no columns or no records, a number is missing, infinite or too large to be squared, or a number of
+        the one version is more than 1e15 standard deviations of the other away.
     """
-    if categories < 2:
-        raise refused("the number of indicators is outside its range", "categories", "from 2", str(categories))
-    n_records = len(next(iter({**numeric, **categorical}.values()), ()))
-    if n_records == 0:
-        raise refused("there is nothing to make features of", "columns", "at least one column with a record", "none")
-    parts = [_standardised(name, column, n_records, scaled_as) for name, column in numeric.items()]
-    pooled = []
-    for name, column in categorical.items():
-        codes = checked_codes(column, n_records, name)
-        indicators, rare = _indicators(name, codes, categories)
-        parts.append(indicators)
-        # The encoder calls the rarest of exactly as many codes as allowed infrequent too; alone, it shares nothing.
-        pooled += [rare] if rare.values > 1 else []
-    return Features(np.column_stack(parts), len(numeric), tuple(pooled))
+    if not any(len(column) for column in (*numeric.values(), *categorical.values())):
+        raise ParameterError(
+            "there is nothing to make features of",
+            where="columns",
+            expected="at least one column with a record",
+            got="none",
+            fix="release more attributes or records",
+        )
+    parts = []
+    for name, column in numeric.items():
+        scale = np.asarray((scaled_as or numeric)[name], dtype=np.float64)
+        check_squarable(name, np.asarray(column, dtype=np.float64))
+        check_squarable(name, scale)
+        part = (column - scale.mean()) / scale.std() if varies(scale) else np.zeros(len(column))
+        if not (np.abs(part) <= _LARGEST).all():
+            raise ParameterError(
+                "a number is too far from those it is compared with",
+                where=name,
+                expected="numbers within 1e15 standard deviations",
+                got="others",
+                fix="mask the attribute less",
+            )
+        parts.append(part)
+    encoder = OneHotEncoder(max_categories=categories, sparse_output=False, dtype=np.float64)
+    parts += [encoder.fit_transform(codes[:, None]) for codes in categorical.values()]
+    return Features(np.column_stack(parts), len(numeric))
+
+
+def both_versions(
+    candidate: Candidate, rows: NDArray[np.intp], without: str | None = None
+) -> tuple[Features, Features]:
+    """Some records as features, original and released: groups and values as categories, numbers as they are.
+
+    Raises
+    ------
+    ParameterError
+        Where ``features`` does.
+    """
+    request, columns = candidate.request, candidate.masked
+    tuples = candidate.prepared.tuple_of_record[rows]
+    numbers: dict[str, tuple[Floats, Floats]] = {}
+    codes: dict[str, tuple[NDArray[np.integer], NDArray[np.integer]]] = {}
+    for name in request.outbound:
+        if name == without:
+            continue
+        if name in columns.names:
+            place = columns.names.index(name)
+            numbers[name] = columns.original[rows, place], columns.masked[rows, place]
+        elif name in request.quasi_identifiers:
+            axis = request.quasi_identifiers.index(name)
+            codes[name] = candidate.prepared.data.codes[tuples, axis], candidate.generalization.cells[tuples, axis]
+        else:
+            text = candidate.frame[name].iloc[rows]
+            if request.attributes[name].type in (ValueType.INTEGER, ValueType.NUMBER):
+                values = pd.to_numeric(text, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+                if np.isfinite(values).all():
+                    numbers[name] = values, values
+                    continue
+            found = pd.factorize(text)[0].astype(np.int64) + 1
+            codes[name] = found, found
+    before, after = ({name: pair[side] for name, pair in numbers.items()} for side in (0, 1))
+    return (
+        features(before, {name: pair[0] for name, pair in codes.items()}),
+        features(after, {name: pair[1] for name, pair in codes.items()}, scaled_as=before),
+    )
 
 
 def sample(n_records: int, at_most: int, generator: np.random.Generator) -> NDArray[np.intp]:
     """Positions of a simple random sample of the records, growing; all of them where they are few enough.
 
-    Parameters
-    ----------
-    n_records : int
-    at_most : int
-        Records to draw, from 1.
-    generator : numpy.random.Generator
-        Not used where all records are taken.
-
-    Raises
-    ------
-    ParameterError
-        If there are no records or none is to be drawn.
+    Nothing is drawn where all records are taken.
     """
-    if n_records < 1 or at_most < 1:
-        raise refused(
-            "there is nothing to draw", "sample", "records and a size from 1", f"{at_most} of {n_records} records"
-        )
     if n_records <= at_most:
         return np.arange(n_records)
     return np.sort(generator.choice(n_records, size=at_most, replace=False, shuffle=False))
-
-
-def _standardised(
-    name: str, column: NDArray[np.number], n_records: int, scaled_as: Mapping[str, NDArray[np.number]] | None
-) -> Floats:
-    values = _column(name, column)
-    if len(values) != n_records:
-        raise refused("a column does not fit the others", name, f"{n_records} records", f"{len(values)}")
-    if scaled_as is not None and name not in scaled_as:
-        raise refused("a column has no scale", name, "a column of that name in scaled_as", "none")
-    scale = values if scaled_as is None else _column(name, scaled_as[name])
-    if not varies(scale):
-        return np.zeros(n_records)
-    standardised: Floats = (values - scale.mean()) / scale.std()
-    return standardised
-
-
-def _column(name: str, column: NDArray[np.number]) -> Floats:
-    values = np.asarray(column)
-    return checked_numbers(values[:, None] if values.ndim == 1 else values, (name,), "numeric columns")[:, 0]
-
-
-def _indicators(name: str, codes: Ints, categories: int) -> tuple[Floats, Pooled]:
-    encoder = OneHotEncoder(max_categories=categories, sparse_output=False, dtype=np.float64)
-    indicators: Floats = encoder.fit_transform(codes[:, None])
-    rare = encoder.infrequent_categories_[0]
-    values = np.empty(0, dtype=np.int64) if rare is None else rare
-    return indicators, Pooled(name, len(values), int(np.isin(codes, values).sum()))

@@ -1,24 +1,31 @@
 """Risk against utility of a masking, as its one parameter varies: what a little more or less of it would do."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.informed import Release, candidate_linkage
+from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.method_knowledge import MaskedPart
 from tasks.assessments.utility.facts import CurvePointFact, MaskingCurve
+from tasks.assessments.utility.features import sample
 from tasks.assessments.utility.numeric_change import numeric_change
+from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
-from tasks.masking.masked_columns import masking_method
+from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking
 
-STRENGTHS: dict[str, tuple[float, ...]] = {
-    "p": (1, 2, 4, 6, 8, 10, 14, 20, 30),
-    "buckets": (2, 5, 10, 20, 50, 100),
-    "k": (2, 3, 5, 10, 25, 50, 100),
-    "noise": (0.01, 0.05, 0.1, 0.25, 0.5, 1.0),
-}
-"""Values of each parameter that are tried in addition to the chosen one."""
+_RECORDS = 1000
+
+
+def masking_curves(candidate: Candidate, generator: np.random.Generator) -> Iterator[MaskingCurve]:
+    """The curve of each masking whose attributes all vary in a sample of the released records."""
+    drawn = candidate.rows[sample(len(candidate.rows), _RECORDS, generator)]
+    for masking in candidate.request.masking:
+        values = candidate.masked.original[drawn][:, candidate.masked.columns(masking.attributes)]
+        if (values.min(axis=0) < values.max(axis=0)).all():
+            yield masking_curve(masking, values, generator)
 
 
 def masking_curve(masking: Masking, values: Floats, generator: np.random.Generator) -> MaskingCurve:
@@ -38,12 +45,15 @@ def masking_curve(masking: Masking, values: Floats, generator: np.random.Generat
     sample attacked; it is larger than in the whole file, where more records are alike. Strengths that the method cannot
     be applied with to so many records are left out. Utility is IL1s, the mean over the attributes.
     """
-    parameter = PARAMETER_OF[masking.method]
-    points = []
-    for strength in sorted({*STRENGTHS[parameter], masking.strength}):
-        point = _point(masking, parameter, strength, values, generator)
+    parameter, points = PARAMETER_OF[masking.method], []
+    for strength in sorted({*METHODS[masking.method].strengths.tried, masking.strength}):
+        tried = masking.model_copy(update={parameter: strength})
+        try:
+            point = _point(tried, values, generator)
+        except ParameterError:
+            continue
         if point is not None:
-            points.append(point)
+            points.append(point.model_copy(update={"chosen": strength == masking.strength}))
     return MaskingCurve(
         attributes=masking.attributes,
         method=masking.method.value,
@@ -53,28 +63,22 @@ def masking_curve(masking: Masking, values: Floats, generator: np.random.Generat
     )
 
 
-def _point(
-    masking: Masking, parameter: str, strength: float, values: Floats, generator: np.random.Generator
-) -> CurvePointFact | None:
-    tried = masking.model_copy(update={parameter: strength})
+def _point(masking: Masking, values: Floats, generator: np.random.Generator) -> CurvePointFact | None:
+    """The point of a masking; None where it leaves no attribute that varies."""
     n_records, n_attributes = values.shape
-    try:
-        masked = masking_method(tried, n_attributes).mask(values, generator).values
-        varying = np.flatnonzero(masked.min(axis=0) < masked.max(axis=0))
-        if not len(varying):
-            return None
-        part = MaskedPart(tried, values[:, varying], masked[:, varying], len(varying) == n_attributes)
-        nothing = np.empty((n_records, 0), dtype=np.int64)
-        everybody = np.arange(n_records)
-        informed = candidate_linkage(Release(everybody, nothing, (part,)), everybody)
-        uninformed = distance_linkage(part.files, workers=1)
-        change = numeric_change(values, masked, masking.attributes)
-    except ParameterError:
+    masked = METHODS[masking.method].of(masking).mask(values, generator).values
+    varying = np.flatnonzero(masked.min(axis=0) < masked.max(axis=0))
+    if not len(varying):
         return None
+    part = MaskedPart(masking, values[:, varying], masked[:, varying], len(varying) == n_attributes)
+    everybody = np.arange(n_records)
+    view = InformedView(everybody, np.empty((n_records, 0), dtype=np.int64), (part,))
+    informed = view.candidate_linkage(everybody)
+    uninformed = distance_linkage(part.files).share_correct
+    moved = [one.displacement or 0.0 for one in map(numeric_change, masking.attributes, values.T, masked.T)]
     return CurvePointFact(
-        strength=strength,
-        uninformed=uninformed.share_correct,
-        informed=max(informed.share_correct, uninformed.share_correct),
-        displacement=change.il1s or 0.0,
-        chosen=strength == masking.strength,
+        strength=masking.strength,
+        uninformed=uninformed,
+        informed=max(informed.share_correct, uninformed),
+        displacement=sum(moved) / len(moved),
     )

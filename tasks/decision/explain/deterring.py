@@ -6,22 +6,21 @@ penalties are limited; nobody would make it less likely in order to be allowed a
 """
 
 from tasks.adversary.profile import derive_profile
+from tasks.assessments.registry import SEQUENTIAL
 from tasks.core.errors import ParameterError
-from tasks.decision.explain import terms
-from tasks.decision.explain.deterrents import Deterrent, deterrents, tried_around, tried_beyond
-from tasks.decision.explain.measuring import SEQUENTIAL
-from tasks.decision.explain.resolve import Judgement
-from tasks.decision.explain.result import Flip, NoFlip
+from tasks.decision.explain.levers import Deterrent, apply, deterrents, tried_around, tried_beyond
+from tasks.decision.explain.result import Flip, Judgement, NoFlip
 from tasks.decision.explain.trial import Trial, unsearched
 from tasks.request.model import Measure
 
+_GATES = SEQUENTIAL.gate_measures | {Measure.PASSING_PROBABILITY}
 
-def trial_deterrents(trial: Trial) -> tuple[Deterrent, ...]:
+
+def deterrents_of(trial: Trial) -> tuple[Deterrent, ...]:
     """The terms that deter, where a gate judges the sequential adversary; else none."""
-    if not any(gate.measure in SEQUENTIAL for gate in trial.request.policy.gates):
+    if not any(gate.measure in SEQUENTIAL.gate_measures for gate in trial.request.policy.gates):
         return ()
-    profile = derive_profile(trial.recipient).profile
-    return deterrents(trial.request, trial.recipient, profile)
+    return deterrents(trial.request, trial.recipient, derive_profile(trial.recipient).profile)
 
 
 def search_deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
@@ -34,48 +33,44 @@ def search_deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
         On the terms as they stand, the agreement renewed where it has expired.
     """
     results: list[Flip | NoFlip] = []
-    beyond = _beyond_deterrence(now)
-    for lever in trial_deterrents(trial):
-        why = beyond or lever.unable
-        results += [unsearched(lever.term, why)] if why else _searched(trial, lever)
+    blocked_anyway = _blocked_anyway(now)
+    for deterrent in deterrents_of(trial):
+        why = blocked_anyway or deterrent.unable
+        results += [unsearched(deterrent.lever, why)] if why else _searched(trial, deterrent)
     return results
 
 
-def _beyond_deterrence(now: Judgement) -> str:
+def _blocked_anyway(now: Judgement) -> str:
     """Why the release stays blocked whatever the recipient does; empty where it need not."""
     if not now.figures:
         return "Nothing can be released under these terms."
-    names = {measure.value for measure in (*SEQUENTIAL, Measure.PASSING_PROBABILITY)}
-    shut = [gate for gate in now.gates if not gate.passed and gate.measured is not None]
-    return "Other gates are closed as well." if any(gate.id not in names for gate in shut) else ""
+    closed = [gate for gate in now.gates if not gate.passed and gate.measured is not None]
+    return "Other gates are closed as well." if any(gate.id not in _GATES for gate in closed) else ""
 
 
-def _searched(trial: Trial, lever: Deterrent) -> list[Flip | NoFlip]:
-    if trial.passes and lever.term.current == 0:
-        return [unsearched(lever.term, "There is none that could be lowered.")]
-    least = _least_deterring(trial, lever)
+def _searched(trial: Trial, deterrent: Deterrent) -> list[Flip | NoFlip]:
+    lever = deterrent.lever
+    if trial.passes and lever.current == 0:
+        return [unsearched(lever, "There is none that could be lowered.")]
+    least = _least_deterring(trial, deterrent)
     if trial.passes:
         why = "The gates stay open without it."
     elif least is None:
         why = "No value of it alone was found that deters the recipient."
-    elif least > lever.term.highest:
-        why = "What would deter is more than a request may state."
     else:
-        why = ""
-    deterred = not trial.passes and least is not None and least <= lever.term.current
-    term = tried_beyond(lever.term) if deterred else tried_around(lever.term, least)
-    return trial.searched(term, (not trial.passes,), deterrent=True, why=why) or [unsearched(term, why)]
+        why = "What would deter is more than a request may state." if least > lever.highest else ""
+    deterred = not trial.passes and least is not None and least <= lever.current
+    tried = tried_beyond(lever) if deterred else tried_around(lever, least)
+    return trial.searched(tried, (not trial.passes,), deterrent=True, why=why) or [unsearched(tried, why)]
 
 
-def _least_deterring(trial: Trial, lever: Deterrent) -> float | None:
+def _least_deterring(trial: Trial, deterrent: Deterrent) -> float | None:
     """The least value that deters the recipient from the whole file; None where none does, or none can be found."""
-    trial.progress(f"{lever.term.lever}, the least that deters")
-    request = trial.request
-    if lever.term.stated:
-        request = terms.apply(request, lever.term.changes(lever.term.current))
-    recipient = request.recipient(trial.recipient.id)
+    lever = deterrent.lever
+    trial.progress(f"{lever.name}, the least that deters")
+    request = apply(trial.request, lever.changes(lever.current)) if lever.stated else trial.request
     try:
-        played = trial.plays.outcome(request, recipient)
-        return trial.plays.measurements.deterring(request, recipient, played)[lever.moved]
+        candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
+        return trial.candidates.deterring(candidate)[deterrent.moved]
     except ParameterError:
         return None

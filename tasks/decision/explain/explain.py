@@ -14,28 +14,26 @@ from datetime import date
 
 from tasks.assessments.measures import MEASURES
 from tasks.core.errors import ParameterError, RequestError, StageFailed
-from tasks.decision.explain import terms
-from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake
-from tasks.decision.explain.deterring import search_deterrents, trial_deterrents
-from tasks.decision.explain.linking import TooManyAttacks
+from tasks.decision.explain import levers
+from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
+from tasks.decision.explain.candidates import Candidates
+from tasks.decision.explain.deterring import deterrents_of, search_deterrents
+from tasks.decision.explain.estimates import RANDOM, TooManyAttacks
 from tasks.decision.explain.masking import search_masking
-from tasks.decision.explain.measuring import REMEMBERED
-from tasks.decision.explain.reasons import strongest_reasons
-from tasks.decision.explain.resolve import Judgement, Plays
-from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip, NotByClass, Switch
-from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, flip, unsearched
-from tasks.decision.gates import VALIDATION_PASSED
-from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.generalization.play import CountIndex
-from tasks.request.model import (
-    BUDGETED,
-    PARTITIONS,
-    Gate,
-    Measure,
-    Method,
-    Recipient,
-    ReleaseRequest,
+from tasks.decision.explain.result import (
+    Change,
+    Explanation,
+    Flip,
+    Judgement,
+    NoFlip,
+    NotByClass,
+    Switch,
+    strongest_reasons,
 )
+from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, unsearched
+from tasks.decision.gates import VALIDATION_PASSED
+from tasks.decision.record import GateResult, Verdict
+from tasks.request.model import BUDGETED, PARTITIONS, Gate, Measure, Method, Recipient, ReleaseRequest
 
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
@@ -46,6 +44,10 @@ _WITHOUT_DECOYS = (
 _OPEN_BY_DECOYS = (
     "It passes as the copy was made; with the classes that it misses for others' decoys a gate would close. Which "
     "these are is sealed, so that no change of terms can be tried."
+)
+_NOT_BY_TERMS = (
+    "Every gate that depends on a term of the request is open; what blocked the release is among its reasons and has "
+    "to be remedied there."
 )
 
 
@@ -58,16 +60,11 @@ class Decided:
     reasons: tuple[str, ...]
     decided_on: date
 
-    @classmethod
-    def of(cls, record: DecisionRecord) -> "Decided":
-        """From a decision record."""
-        return cls(record.decision, record.gates, record.reasons, record.decided_at.date())
-
 
 def explain(
     request: ReleaseRequest,
     recipient: Recipient,
-    plays: Plays | CountIndex,
+    candidates: Candidates,
     decided: Decided,
     progress: Progress = lambda _: None,
 ) -> Explanation:
@@ -75,13 +72,13 @@ def explain(
 
     1. Solve the recorded terms again; the figures must be the recorded ones, but where the release has decoys: which
        classes a copy misses for them is sealed, so that they count here. What the attacks of record linkage gave is
-       taken from the record; under other terms it is estimated (``linking``), with a bound on the work. So is the
-       probability under uncertain terms (``passing``).
+       taken from the record; under other terms it is estimated, with a bound on the work. So is the probability under
+       uncertain terms (``estimates``).
     2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term can
        change the verdict, and the explanation says so.
     3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
     4. Stakes, minimum class size and the k of k-anonymity are searched outwards, up and down, each alone
-       (``search.nearest_flip``).
+       (``trial.nearest_flip``).
     5. Where a gate judges the sequential adversary: the terms that deter it are searched upwards if the release is
        blocked and downwards if not, each term alone, around the least value that deters it from the whole file
        (``planning.deterrence``). The game is not solved again for this.
@@ -89,7 +86,7 @@ def explain(
     7. Where a gate judges record linkage: each masking is made stronger if the release is blocked, weaker if not.
     8. The data are generalized by every other method that the policy has terms for; where then only gates on the
        sequential adversary stay closed, step 5 for it.
-    9. The strongest reasons are ranked (``reasons``), and the records that keep each closed gate on risk closed are
+    9. The strongest reasons are ranked, and the records that keep each closed gate on risk closed are
        counted by class (``at_stake``).
 
     Parameters
@@ -98,9 +95,8 @@ def explain(
         As it was decided on.
     recipient : Recipient
         One of its recipients.
-    plays : Plays or CountIndex
-        Data and population; ``Plays`` to share games among recipients, and for gates on the combined score and on
-        record linkage, which need the records.
+    candidates : Candidates
+        Of data and population; shared by all recipients, so that no game is solved twice.
     decided : Decided
         The decision.
     progress : callable
@@ -117,235 +113,184 @@ def explain(
         If the recorded terms now give other figures or another verdict than recorded: data, population or program are
         then not those of the decision.
     """
-    if isinstance(plays, CountIndex):
-        plays = Plays(plays)
-    return _Inquiry(request, recipient, plays, decided, progress).explanation()
-
-
-class _Inquiry:
-    """One recipient's verdict, and everything that is tried on it."""
-
-    def __init__(
-        self, request: ReleaseRequest, recipient: Recipient, plays: Plays, decided: Decided, progress: Progress
-    ) -> None:
-        self.request, self.recipient, self.plays = request, recipient, plays
-        self.decided, self.progress = decided, progress
-        self.passes = decided.verdict is not Verdict.BLOCKED
-        self.trial = Trial(request, recipient, plays, decided.decided_on, self.passes, progress)
-        self.renewal = self.trial.renewal
-        self.decoyed = bool(request.continues) or any(one.decoys for one in request.recipients)
-
-    def explanation(self) -> Explanation:
-        """All of it."""
-        played_before = self.plays.count
-        if self._failed(VALIDATION_PASSED):
-            return self._fixed("The data did not pass validation; a change of terms does not make them pass.")
-        overridden = [gate for gate in self.decided.gates if gate.overridden is not None]
-        if overridden and self.passes:
-            return self._fixed(_overridden(overridden))
-        self.progress("solving the recorded terms again")
-        self._remember()
-        now = self.trial.judge(())
-        if not self.decoyed:
-            _check_figures(self.decided.gates, now)
-        if now.passes and not self.passes:
-            return self._fixed(
-                "Every gate that depends on a term of the request is open; what blocked the release is among its "
-                "reasons and has to be remedied there."
-            )
-        if self.passes and not now.passes:
-            if self.decoyed:
-                return self._fixed(_OPEN_BY_DECOYS)
-            raise _contradiction("the verdict of the recorded terms")
-        renewed = self.trial.judge(self.renewal) if self.renewal else now
-        agreement = self._agreement(renewed)
-        alone = self._hopeless() if renewed.passes != self.passes else []
+    trial = Trial(request, recipient, candidates, decided.decided_on, decided.verdict is not Verdict.BLOCKED, progress)
+    gates, games_before = decided.gates, candidates.games_solved
+    decoyed = bool(request.continues) or any(one.decoys for one in request.recipients)
+    unchanging = Explanation(recipient.id, decided.verdict, decided.reasons, strongest_reasons(gates), {})
+    if any(gate.id == VALIDATION_PASSED and not gate.passed for gate in gates):
+        return replace(unchanging, fixed="The data did not pass validation; a change of terms does not make them pass.")
+    overridden = [gate for gate in gates if gate.overridden is not None]
+    if overridden and trial.passes:
+        return replace(unchanging, fixed=_overridden(overridden))
+    progress("solving the recorded terms again")
+    _remember(trial, gates)
+    now = trial.judge(())
+    if not decoyed:
+        _check_figures(gates, now)
+    if now.passes and not trial.passes:
+        return replace(unchanging, fixed=_NOT_BY_TERMS)
+    if trial.passes and not now.passes:
+        if decoyed:
+            return replace(unchanging, fixed=_OPEN_BY_DECOYS)
+        raise _contradiction("the verdict of the recorded terms")
+    renewed = trial.judge(trial.renewal) if trial.renewal else now
+    results: list[Flip | NoFlip] = []
+    if trial.reversed(renewed):
+        results += _expired_alone(trial)
+        switches, untried = _switches(trial)
+    else:
         # What is likeliest to help comes first: the work that attacks may take is bounded.
-        maskings = [] if alone else search_masking(self.trial, renewed)
-        switches, untried = self._switches()
-        searched: list[Flip | NoFlip] = []
-        if not alone:
-            searched = [*self._stakes(), *self._class_sizes(), *search_deterrents(self.trial, renewed)]
-            searched += [*maskings, *self._thresholds(renewed)]
-        results = [*alone, *searched, *untried]
-        flips = [result for result in results if isinstance(result, Flip)]
-        return Explanation(
-            recipient=self.recipient.id,
-            verdict=self.decided.verdict,
-            reasons=self.decided.reasons,
-            strongest=strongest_reasons(self.decided.gates),
-            figures=now.figures,
-            flips=tuple(sorted(flips, key=_size)),
-            no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
-            switches=switches,
-            agreement=agreement,
-            fixed="",
-            games_played=self.plays.count - played_before,
-            note=_WITHOUT_DECOYS if self.decoyed else "",
-            at_stake=self._at_stake(),
-        )
+        maskings = search_masking(trial, renewed)
+        switches, untried = _switches(trial)
+        results += [*_numbers(trial), *search_deterrents(trial, renewed), *maskings, *_thresholds(trial, renewed)]
+    results += untried
+    return replace(
+        unchanging,
+        figures=now.figures,
+        flips=tuple(sorted((result for result in results if isinstance(result, Flip)), key=_size)),
+        no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
+        switches=tuple(switches),
+        agreement=_agreement(trial, renewed),
+        games_played=candidates.games_solved - games_before,
+        note=_WITHOUT_DECOYS if decoyed else "",
+        at_stake=_at_stake(trial, gates),
+    )
 
-    def _remember(self) -> None:
-        """Keep what draws and attacks gave at the decision, so that none are made again on the same outcome."""
-        gates = {gate.id: gate.measured for gate in self.decided.gates}
-        recorded = {measure: gates.get(measure.value) for measure in REMEMBERED}
-        figures = {measure: figure for measure, figure in recorded.items() if figure is not None}
-        measurements = self.plays.measurements
-        measurements.linking.renew()
-        if figures:
-            with suppress(StageFailed):  # reported when the recorded terms are judged
-                played = self.plays.outcome(self.request, self.recipient)
-                measurements.remember(self.request, self.recipient, played, figures)
 
-    def _failed(self, identifier: str) -> bool:
-        return any(gate.id == identifier and not gate.passed for gate in self.decided.gates)
+def _remember(trial: Trial, gates: Sequence[GateResult]) -> None:
+    """Keep what draws and attacks gave at the decision, so that none are made again on the same outcome."""
+    trial.candidates.estimates.start()
+    figures = {Measure(gate.id): gate.measured for gate in gates if gate.id in RANDOM and gate.measured is not None}
+    if figures:
+        with suppress(StageFailed):  # reported when the recorded terms are judged
+            trial.candidates.estimates.record(trial.candidate, figures)
 
-    def _fixed(self, why: str) -> Explanation:
-        decided = self.decided
-        strongest = strongest_reasons(decided.gates)
-        return Explanation(self.recipient.id, decided.verdict, decided.reasons, strongest, {}, (), (), (), None, why, 0)
 
-    # Records at stake
+def _at_stake(trial: Trial, gates: Sequence[GateResult]) -> tuple[AtStake | NotByClass, ...]:
+    """Records at stake of each closed gate on risk, the strongest reason first."""
+    closed = [one.gate for one in strongest_reasons(gates, len(gates)) if one.failed]
+    return tuple(_at_stake_of(trial, gate) for gate in closed if gate.id in RISKS)
 
-    def _at_stake(self) -> tuple[AtStake | NotByClass, ...]:
-        """Records at stake of each closed gate on risk, the strongest reason first."""
-        names = {measure.value: measure for measure in RISKS}
-        closed = [one.gate for one in strongest_reasons(self.decided.gates, len(self.decided.gates)) if one.failed]
-        return tuple(self._of_gate(names[gate.id], gate) for gate in closed if gate.id in names)
 
-    def _of_gate(self, measure: Measure, gate: GateResult) -> AtStake | NotByClass:
-        self.progress(f"records at stake: {gate.title[0].lower()}{gate.title[1:]}")
-        if measure not in BY_CLASS:
-            return NotByClass(measure, "The attack goes by masked numbers alone, whatever the class of a record.")
+def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
+    trial.progress(f"records at stake: {gate.title[0].lower()}{gate.title[1:]}")
+    if gate.id not in BY_CLASS:
+        return NotByClass(Measure(gate.id), "The attack goes by masked numbers alone, whatever the class of a record.")
+    try:
+        return at_stake(trial.candidate, gate)
+    except (StageFailed, ParameterError) as failure:
+        return NotByClass(Measure(gate.id), f"{failure.what[0].upper()}{failure.what[1:]}.")
+
+
+def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
+    if not trial.renewal:
+        return None
+    change, lever = trial.renewal[0], "expiry of the agreement"
+    if trial.reversed(renewed):
+        return Flip(lever, trial.renewal, renewed)
+    why = "Other gates are closed as well."
+    return NoFlip(lever, change.where, change.current, change.current, "any later date", why)
+
+
+def _expired_alone(trial: Trial) -> list[NoFlip]:
+    """The numbers, where the agreement alone blocks."""
+    numbers = *levers.stakes(trial.request, trial.recipient), *levers.class_sizes(trial.request)
+    deterring = (one.lever for one in deterrents_of(trial))
+    why = "The expired agreement blocks, whatever the other terms are."
+    return [unsearched(lever, why) for lever in (*numbers, *deterring)]
+
+
+def _numbers(trial: Trial) -> list[Flip | NoFlip]:
+    """Results of stakes and class sizes."""
+    results: list[Flip | NoFlip] = []
+    for lever in levers.stakes(trial.request, trial.recipient):
+        results += trial.searched(lever)
+    sizes, budget = levers.class_sizes(trial.request), trial.request.policy.generalization.budget
+    if budget is not None and (budget.suppression is not None or budget.utility_floor):
+        return [*results, unsearched(sizes[0], "The budget says how many records may be left out.")]
+    for lever in sizes:
+        results += trial.searched(lever)
+    return results
+
+
+def _thresholds(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
+    """Results of the thresholds: of each where the release passes, else of all that fail together."""
+    trial.progress("thresholds")
+    gates = trial.request.policy.gates
+    if trial.passes:
+        closed = [_threshold(trial, gate, levers.closed_threshold(gate, now.figures[gate.measure])) for gate in gates]
+        return [_tried(trial, _threshold_name(gate), gate, [one]) for gate, one in zip(gates, closed, strict=True)]
+    shut = {gate.id for gate in now.gates if not gate.passed}
+    failing = [gate for gate in gates if gate.measure in shut]
+    if any(gate.measure not in now.figures for gate in failing):
+        why = now.failure if now.figures else "nothing can be released under these terms"
+        return [_unchanged(trial, gate, f"Its figure was not measured: {why}.") for gate in failing]
+    needed = [_threshold(trial, gate, levers.open_threshold(gate, now.figures[gate.measure])) for gate in failing]
+    if len(failing) == 1:
+        return [_tried(trial, _threshold_name(failing[0]), failing[0], needed)]
+    together = _tried(trial, "all failing thresholds together", failing[0], needed)
+    return [together, *(_unchanged(trial, gate, "Other gates are closed as well.") for gate in failing)]
+
+
+def _tried(trial: Trial, lever: str, gate: Gate, thresholds: Sequence[Change]) -> Flip | NoFlip:
+    changes = (*trial.renewal, *thresholds)
+    try:
+        judgement = trial.judge(changes)
+    except RequestError:
+        return _unchanged(trial, gate, "No threshold that a policy may have lies beyond the figure.")
+    if trial.reversed(judgement):
+        return Flip(lever, changes, judgement)
+    return _unchanged(trial, gate, "A threshold on the other side of the figure does not change the verdict.")
+
+
+def _threshold(trial: Trial, gate: Gate, value: float) -> Change:
+    return Change(levers.threshold_path(trial.request, gate), gate.threshold, value)
+
+
+def _unchanged(trial: Trial, gate: Gate, why: str) -> NoFlip:
+    where, present = levers.threshold_path(trial.request, gate), gate.threshold
+    return NoFlip(_threshold_name(gate), where, present, present, present, why)
+
+
+def _threshold_name(gate: Gate) -> str:
+    title = MEASURES[gate.measure].title
+    return f"threshold: {title[0].lower()}{title[1:]}"
+
+
+def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
+    """Every other method that the policy has terms for, and those that could not be tried."""
+    request, policy = trial.request, trial.request.policy.generalization
+    present, switches, untried = request.method_for(trial.recipient), list[Switch](), list[NoFlip]()
+    possible = set(Method) - {present}
+    if policy.k_anonymity is None:
+        possible.discard(Method.K_ANONYMITY)
+    if policy.budget is not None:
+        possible &= BUDGETED if policy.budget.least_records is None else PARTITIONS
+    if request.coalitions(trial.recipient):
+        possible.discard(Method.SAFE_HARBOR)
+    for method in (one for one in Method if one in possible):
         try:
-            played = self.plays.outcome(self.request, self.recipient)
-            return self.plays.measurements.at_stake(self.request, self.recipient, played, gate)
-        except (StageFailed, ParameterError) as failure:
-            return NotByClass(measure, f"{failure.what[0].upper()}{failure.what[1:]}.")
+            switches.append(_switch(trial, present, method))
+        except TooManyAttacks:
+            where, now = f"{levers.recipient_path(request, trial.recipient)}.method", present.value
+            untried.append(NoFlip(f"method {method.value}", where, now, now, now, TOO_MANY_ATTACKS))
+    return switches, untried
 
-    # The agreement
 
-    def _agreement(self, renewed: Judgement) -> Flip | NoFlip | None:
-        if not self.renewal:
-            return None
-        change, lever = self.renewal[0], "expiry of the agreement"
-        if self.trial.turned(renewed):
-            return flip(lever, self.renewal, renewed)
-        return NoFlip(
-            lever, change.where, change.current, change.current, "any later date", "Other gates are closed as well."
-        )
-
-    def _hopeless(self) -> list[Flip | NoFlip]:
-        """The numbers, where the agreement alone blocks."""
-        why = "The expired agreement blocks, whatever the other terms are."
-        sizes = terms.class_size(self.request), *terms.least_k(self.request)
-        numbers = (*terms.stakes(self.request, self.recipient), *sizes)
-        return [unsearched(one, why) for one in (*numbers, *(lever.term for lever in trial_deterrents(self.trial)))]
-
-    # Stakes and class size
-
-    def _stakes(self) -> list[Flip | NoFlip]:
-        results: list[Flip | NoFlip] = []
-        for term in terms.stakes(self.request, self.recipient):
-            results += self.trial.searched(term)
-        return results
-
-    def _class_sizes(self) -> list[Flip | NoFlip]:
-        if terms.size_is_the_budgets(self.request):
-            return [unsearched(terms.class_size(self.request), "The budget says how many records may be left out.")]
-        results: list[Flip | NoFlip] = []
-        for term in (terms.class_size(self.request), *terms.least_k(self.request)):
-            results += self.trial.searched(term)
-        return results
-
-    # Thresholds
-
-    def _thresholds(self, now: Judgement) -> list[Flip | NoFlip]:
-        self.progress("thresholds")
-        gates = self.request.policy.gates
-        if self.passes:
-            return [self._closed(gate, now.figures[gate.measure]) for gate in gates]
-        shut = {gate.id for gate in now.gates if not gate.passed}
-        failing = [gate for gate in gates if gate.measure.value in shut]
-        unmeasured = [gate for gate in failing if gate.measure not in now.figures]
-        if unmeasured:
-            why = now.failure if now.figures else "nothing can be released under these terms"
-            why = f"Its figure was not measured: {why}."
-            return [self._unmoved(gate, why) for gate in failing]
-        results: list[Flip | NoFlip] = []
-        needed = [self._change(gate, terms.open_threshold(gate, now.figures[gate.measure])) for gate in failing]
-        if len(failing) == 1:
-            return [self._turned(_threshold_lever(failing[0]), failing[0], tuple(needed))]
-        results.append(self._turned("all failing thresholds together", failing[0], tuple(needed)))
-        return results + [self._unmoved(gate, "Other gates are closed as well.") for gate in failing]
-
-    def _closed(self, gate: Gate, measured: float) -> Flip | NoFlip:
-        change = self._change(gate, terms.closed_threshold(gate, measured))
-        return self._turned(_threshold_lever(gate), gate, (change,))
-
-    def _turned(self, lever: str, gate: Gate, changes: tuple[Change, ...]) -> Flip | NoFlip:
-        changes = (*self.renewal, *changes)
-        try:
-            judgement = self.trial.judge(changes)
-        except RequestError:
-            return self._unmoved(gate, "No threshold that a policy may have lies beyond the figure.")
-        if not self.trial.turned(judgement):
-            return self._unmoved(gate, "A threshold on the other side of the figure does not turn the verdict.")
-        return flip(lever, changes, judgement)
-
-    def _change(self, gate: Gate, threshold: float) -> Change:
-        return Change(terms.threshold_path(self.request, gate), gate.threshold, threshold)
-
-    def _unmoved(self, gate: Gate, why: str) -> NoFlip:
-        where = terms.threshold_path(self.request, gate)
-        return NoFlip(_threshold_lever(gate), where, gate.threshold, gate.threshold, gate.threshold, why)
-
-    # Methods
-
-    def _switches(self) -> tuple[tuple[Switch, ...], list[NoFlip]]:
-        """Every other method, and those that could not be tried."""
-        present, switches, untried = self.request.method_for(self.recipient), [], []
-        possible = set(Method)
-        if self.request.policy.generalization.k_anonymity is None:
-            possible.discard(Method.K_ANONYMITY)
-        budget = self.request.policy.generalization.budget
-        if budget is not None:
-            possible &= BUDGETED if budget.least_records is None else PARTITIONS
-        if self.request.coalitions(self.recipient):
-            possible.discard(Method.SAFE_HARBOR)
-        for method in Method:
-            if method in possible and method is not present:
-                try:
-                    switches.append(self._switch(present, method))
-                except TooManyAttacks:
-                    where = f"{terms.recipient_path(self.request, self.recipient)}.method"
-                    name, now = f"method {method.value}", present.value
-                    untried.append(NoFlip(name, where, now, now, now, TOO_MANY_ATTACKS))
-        return tuple(switches), untried
-
-    def _alike(self) -> tuple[Recipient, ...]:
-        """Recipients who must have this recipient's method, this one among them."""
-        return tuple(one for one, _ in self.request.sharing(self.recipient)) or (self.recipient,)
-
-    def _switch(self, present: Method, method: Method) -> Switch:
-        self.progress(f"method {method.value}")
-        places = [f"{terms.recipient_path(self.request, one)}.method" for one in self._alike()]
-        changes = (*self.renewal, *(Change(where, present.value, method.value) for where in places))
-        judgement = self.trial.judge(changes)
-        deterred = () if self.passes or judgement.passes else self._deterred_by(changes, judgement)
-        figures, estimated = judgement.figures, judgement.estimated
-        return Switch(method, changes, judgement.verdict, figures, judgement.failure, deterred, estimated)
-
-    def _deterred_by(self, changes: tuple[Change, ...], judgement: Judgement) -> tuple[Flip, ...]:
-        """Terms that deter the recipient once the method is another."""
-        request = terms.apply(self.request, changes)
-        switched = replace(self.trial, request=request, recipient=request.recipient(self.recipient.id))
+def _switch(trial: Trial, present: Method, method: Method) -> Switch:
+    trial.progress(f"method {method.value}")
+    # Recipients who share a representation have one method.
+    alike = [one for one, _ in trial.request.sharing(trial.recipient)] or [trial.recipient]
+    places = [f"{levers.recipient_path(trial.request, one)}.method" for one in alike]
+    changes = (*trial.renewal, *(Change(where, present.value, method.value) for where in places))
+    judgement = trial.judge(changes)
+    deterred: tuple[Flip, ...] = ()
+    if not trial.passes and not judgement.passes:
+        request = levers.apply(trial.request, changes)
+        switched = replace(trial, request=request, recipient=request.recipient(trial.recipient.id))
         flips = [result for result in search_deterrents(switched, judgement) if isinstance(result, Flip)]
-        return tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
-
-
-def _threshold_lever(gate: Gate) -> str:
-    return f"threshold: {MEASURES[gate.measure].title[0].lower()}{MEASURES[gate.measure].title[1:]}"
+        deterred = tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
+    return Switch(method, changes, judgement, deterred)
 
 
 def _size(flip: Flip) -> float:
@@ -364,15 +309,11 @@ def _overridden(gates: Sequence[GateResult]) -> str:
 
 def _check_figures(recorded: Sequence[GateResult], now: Judgement) -> None:
     """Refuse to explain a decision whose figures cannot be found again."""
-    names = {measure.value: measure for measure in Measure}
     for gate in recorded:
-        if gate.id not in names or gate.measured is None:
-            continue
-        figure = now.figures.get(names[gate.id])
-        if figure is None or not math.isclose(
-            figure, gate.measured, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE
-        ):
-            raise _contradiction(gate.id)
+        if gate.id in set(Measure) and gate.measured is not None:
+            figure = now.figures.get(Measure(gate.id), math.nan)
+            if not math.isclose(figure, gate.measured, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE):
+                raise _contradiction(gate.id)
 
 
 def _contradiction(where: str) -> StageFailed:
@@ -380,6 +321,6 @@ def _contradiction(where: str) -> StageFailed:
         "solved again, the recorded terms do not give what was recorded",
         where=where,
         expected="the figures and the verdict of the decision record",
-        got="others",
+        got="other figures or another verdict",
         fix="the decision was made by another version of the program; run the release again and explain the new one",
     )

@@ -1,16 +1,50 @@
 """Results of an explanation. A lever that does not change the verdict is a type of its own, with the reason."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log1p
+
+from scipy.special import expit
 
 from tasks.decision.explain.at_stake import AtStake
-from tasks.decision.explain.reasons import Reason
-from tasks.decision.record import Verdict
+from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import Measure, Method
 
 Figures = Mapping[Measure, float]
-"""Figures that the gates judge, by measure; empty where nothing can be released."""
+"""Gate figures, by measure; empty where nothing can be released."""
+
+STRONGEST = 3
+"""Reasons that an explanation names."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Figures of one assessment, and which of them are estimates."""
+
+    figures: Figures
+    estimated: frozenset[Measure] = frozenset()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Verdict on a candidate under some terms."""
+
+    verdict: Verdict
+    """Verdict of the gates that depend on terms; a file that would be written is not read back here."""
+    gates: tuple[GateResult, ...]
+    """The agreement's gate, then those of the policy."""
+    figures: Figures
+    """Figures measured before a stage failed; empty where nothing can be released at all."""
+    failure: str = ""
+    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, the
+    adversary's plan cannot be solved, or no attack can be made."""
+    estimated: frozenset[Measure] = frozenset()
+    """Which figures are estimates (``tasks.decision.explain.estimates``)."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether no gate is closed."""
+        return self.verdict is not Verdict.BLOCKED
 
 
 @dataclass(frozen=True)
@@ -39,13 +73,7 @@ class LogOddsChange(Change):
     @property
     def relative(self) -> float | None:
         """Change over the present probability."""
-        if isinstance(self.current, str) or isinstance(self.needed, str):
-            return None
-        return _probability(self.needed) / _probability(self.current) - 1
-
-
-def _probability(log_odds: float) -> float:
-    return exp(log_odds - log1p(exp(log_odds))) if log_odds < 0 else 1 / (1 + exp(-log_odds))
+        return float(expit(float(self.needed)) / expit(float(self.current))) - 1
 
 
 @dataclass(frozen=True)
@@ -57,17 +85,10 @@ class Flip:
     changes: tuple[Change, ...]
     """All that must change together; one, but where several thresholds fail, the agreement has expired or a penalty
     needs the rate of detection beside it. The lever's own comes last."""
-    verdict: Verdict
-    """Verdict on the release after the change."""
-    figures: Figures
-    """Figures measured after the change."""
-    failure: str
-    """Why nothing can then be released; empty where something can."""
+    after: Judgement
+    """Verdict after the change."""
     deterrent: bool = False
     """Whether it acts on the recipient's reasons to attack alone, so that the file stays as it is."""
-    estimated: frozenset[Measure] = frozenset()
-    """Which of the figures are estimates: the attacks were made on other people than a release would draw, or other
-    and fewer sets of uncertain terms were judged."""
 
     @property
     def relative_change(self) -> float | None:
@@ -103,17 +124,27 @@ class Switch:
     """The other method."""
     changes: tuple[Change, ...]
     """Changes needed for it; with a new agreement date where the agreement has expired."""
-    verdict: Verdict
-    """Verdict on the release after the change."""
-    figures: Figures
-    """Figures measured after the change."""
-    failure: str
-    """Why the method cannot be used at all; empty where it can."""
+    after: Judgement
+    """Verdict after the change."""
     deterred: tuple[Flip, ...] = ()
     """Where a blocked release would still be blocked because of the sequential adversary alone: terms that deter it
     then, each with the method's own changes."""
-    estimated: frozenset[Measure] = frozenset()
-    """Estimated figures, as in ``Flip``."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A gate, and how far beyond its threshold its figure is."""
+
+    gate: GateResult
+    beyond: float
+    """(figure − threshold) / |threshold| for a gate that asks for at most, its negative for one that asks for at least:
+    0.5 is half as much again as allowed, −0.5 half of it. Infinite where no factor says it: a failed condition, a
+    figure that was not measured, one above a threshold of 0."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it keeps the release from being approved."""
+        return not self.gate.passed or self.beyond > 0
 
 
 @dataclass(frozen=True)
@@ -138,17 +169,17 @@ class Explanation:
     """The strongest of them, ranked; of a release that passed, its tightest gates."""
     figures: Figures
     """Figures of the recorded terms when solved again; empty where nothing was measured."""
-    flips: tuple[Flip, ...]
+    flips: tuple[Flip, ...] = ()
     """Levers that change the verdict, the smallest change first, those whose change has no size last."""
-    no_flips: tuple[NoFlip, ...]
+    no_flips: tuple[NoFlip, ...] = ()
     """Levers that do not."""
-    switches: tuple[Switch, ...]
+    switches: tuple[Switch, ...] = ()
     """Every other method."""
-    agreement: Flip | NoFlip | None
+    agreement: Flip | NoFlip | None = None
     """The new agreement date, where the agreement had expired on the day of the decision; else None."""
-    fixed: str
+    fixed: str = ""
     """Why no term of the request can change the verdict, such as data that failed validation; empty where one might."""
-    games_played: int
+    games_played: int = 0
     """Games solved for this explanation."""
     note: str = ""
     """Note that applies to all figures; empty for none."""
@@ -159,3 +190,35 @@ class Explanation:
     def smallest(self) -> Flip | None:
         """The smallest change that reverses the verdict; None where none was found."""
         return self.flips[0] if self.flips else None
+
+
+def strongest_reasons(gates: Sequence[GateResult], most: int = STRONGEST) -> tuple[Reason, ...]:
+    """The reasons of a verdict, the strongest first; equally strong ones in the order of the record.
+
+    Parameters
+    ----------
+    gates : sequence of GateResult
+        All gates of the decision.
+    most : int
+        Reasons to name.
+
+    Returns
+    -------
+    tuple of Reason
+        Where a gate failed, those that did, furthest beyond first. Where none did, the tightest: those whose figures
+        are nearest to their thresholds. Conditions that are fulfilled have no distance and are none.
+    """
+    reasons = [Reason(gate, _beyond(gate)) for gate in gates]
+    failed = [reason for reason in reasons if reason.failed]
+    chosen = failed or [reason for reason in reasons if math.isfinite(reason.beyond)]
+    return tuple(sorted(chosen, key=lambda reason: -reason.beyond)[:most])
+
+
+def _beyond(gate: GateResult) -> float:
+    if gate.comparison == "is" or gate.measured is None:
+        return -math.inf if gate.passed and gate.measured is not None else math.inf
+    over = gate.measured - gate.threshold
+    over = over if gate.comparison == "at most" else -over
+    if gate.threshold == 0:
+        return math.copysign(math.inf, over) if over else 0.0
+    return over / abs(gate.threshold)

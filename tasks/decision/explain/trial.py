@@ -1,17 +1,23 @@
-"""Trying changes on one recipient's verdict: judged as a release would be, each change beside nothing else."""
+"""Trying changes on one recipient's verdict: judged as a release would be, each change beside nothing else.
 
-from collections.abc import Callable, Sequence
+The verdict need not be monotone in a term: a higher cost makes fewer records worth attacking, and for that reason lets
+smaller groups be released, whose risk may be too high. So nothing is inferred from the ends of a range; a number is
+searched outwards from its present value for the first that changes the verdict.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from math import ceil, floor, sqrt
 
-from tasks.decision.explain import terms
-from tasks.decision.explain.linking import TooManyAttacks
-from tasks.decision.explain.resolve import Judgement, Plays, judge
-from tasks.decision.explain.result import Change, Flip, NoFlip
-from tasks.decision.explain.search import nearest_flip, outwards
-from tasks.decision.explain.terms import Term
+from tasks.candidate.candidate import Candidate
+from tasks.decision.explain import levers
+from tasks.decision.explain.candidates import Candidates
+from tasks.decision.explain.estimates import TooManyAttacks
+from tasks.decision.explain.levers import FACTORS, Lever, rounded
+from tasks.decision.explain.result import Change, Flip, Judgement, NoFlip
 from tasks.request.model import Recipient, ReleaseRequest
 
 Progress = Callable[[str], None]
@@ -19,20 +25,28 @@ Progress = Callable[[str], None]
 TOO_MANY_ATTACKS = (
     "Not searched to its end: each try attacks the file anew. Try values by hand with “releasegate assess linkage”."
 )
+WIDTH = 0.01
+"""Relative distance at which a change that reverses the verdict and one that does not are near enough."""
+_NEXT_TO_ZERO = 1e-6
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One recipient's terms, and the verdict on them that a change may turn."""
+    """One recipient's terms, and the verdict on them that a change may reverse."""
 
     request: ReleaseRequest
     recipient: Recipient
-    plays: Plays
+    candidates: Candidates
     decided_on: date
     passes: bool
     """Whether the release passes as it stands."""
     progress: Progress
-    """Told in words what is being tried."""
+    """Called with words on what is being tried."""
+
+    @property
+    def candidate(self) -> Candidate:
+        """The copy under the terms as they stand."""
+        return self.candidates.of(self.request, self.recipient)
 
     @property
     def renewal(self) -> tuple[Change, ...]:
@@ -40,7 +54,7 @@ class Trial:
         expires, today = self.recipient.agreement.expires, self.decided_on
         if expires >= today:
             return ()
-        where = f"{terms.recipient_path(self.request, self.recipient)}.agreement.expires"
+        where = f"{levers.recipient_path(self.request, self.recipient)}.agreement.expires"
         return (Change(where, expires.isoformat(), today.isoformat()),)
 
     def judge(self, changes: Sequence[Change], *, exact: bool = True) -> Judgement:
@@ -51,23 +65,23 @@ class Trial:
         RequestError
             If a request may not have such terms.
         TooManyAttacks
-            As ``resolve.judge``.
+            As ``Candidates.judge``.
         """
-        request = terms.apply(self.request, changes) if changes else self.request
-        return judge(request, self.recipient.id, self.plays, self.decided_on, exact=exact)
+        request = levers.apply(self.request, changes) if changes else self.request
+        return self.candidates.judge(request, self.recipient.id, self.decided_on, exact=exact)
 
-    def turned(self, judgement: Judgement) -> bool:
+    def reversed(self, judgement: Judgement) -> bool:
         """Whether the verdict is another."""
         return judgement.passes != self.passes
 
     def searched(
-        self, term: Term, directions: Sequence[bool] = (True, False), *, deterrent: bool = False, why: str = ""
+        self, lever: Lever, directions: Sequence[bool] = (True, False), *, deterrent: bool = False, why: str = ""
     ) -> list[Flip | NoFlip]:
-        """A term's result in each direction, or one for all where none changes the verdict.
+        """A lever's result in each direction, or one for all where none changes the verdict.
 
         Parameters
         ----------
-        term : Term
+        lever : Lever
         directions : sequence of bool
             True is up.
         deterrent : bool
@@ -78,42 +92,79 @@ class Trial:
         found: dict[bool, Flip | None] = {}
         with suppress(TooManyAttacks):
             for up in directions:
-                found[up] = self._nearest(term, up=up, deterrent=deterrent)
+                found[up] = self._nearest(lever, up=up, deterrent=deterrent)
         results: list[Flip | NoFlip] = [flip for flip in found.values() if flip is not None]
         if len(found) < len(directions):
-            return [*results, unsearched(term, TOO_MANY_ATTACKS)]
-        kept = {term.current}.union(*(outwards(term, up=up) for up, flip in found.items() if flip is None))
-        lowest, highest = min(kept), max(kept)
-        if lowest < highest:
-            present, first, last = (term.written(value) for value in (term.current, lowest, highest))
-            reason = why or "Nothing tried in this range turns it."
-            results.append(NoFlip(term.lever, term.where, present, first, last, reason))
+            return [*results, unsearched(lever, TOO_MANY_ATTACKS)]
+        unchanged = {lever.current}.union(*(outwards(lever, up=up) for up, flip in found.items() if flip is None))
+        if len(unchanged) > 1:
+            present, first, last = map(lever.written, (lever.current, min(unchanged), max(unchanged)))
+            reason = why or "Nothing tried in this range changes the verdict."
+            results.append(NoFlip(lever.name, lever.where, present, first, last, reason))
         return results
 
-    def _nearest(self, term: Term, *, up: bool, deterrent: bool) -> Flip | None:
+    def _nearest(self, lever: Lever, *, up: bool, deterrent: bool) -> Flip | None:
         """The nearest change that reverses the verdict, solved as it stands."""
-        self.progress(f"{term.lever}, {'upwards' if up else 'downwards'}")
+        self.progress(f"{lever.name}, {'upwards' if up else 'downwards'}")
         for exact in (False, True):
-            value = nearest_flip(term, partial(self._turns, term, exact=exact), up=up)
+            value = nearest_flip(lever, partial(self._is_reversed_by, lever, exact=exact), up=up)
             if value is None:
                 return None
-            changes = (*self.renewal, *term.changes(value))
+            changes = (*self.renewal, *lever.changes(value))
             judgement = self.judge(changes)
-            if self.turned(judgement):
-                return flip(term.lever, changes, judgement, deterrent=deterrent)
+            if self.reversed(judgement):
+                return Flip(lever.name, changes, judgement, deterrent)
         return None
 
-    def _turns(self, term: Term, value: float, *, exact: bool) -> bool:
-        return self.turned(self.judge((*self.renewal, *term.changes(value)), exact=exact))
+    def _is_reversed_by(self, lever: Lever, value: float, *, exact: bool) -> bool:
+        return self.reversed(self.judge((*self.renewal, *lever.changes(value)), exact=exact))
 
 
-def flip(lever: str, changes: tuple[Change, ...], judgement: Judgement, *, deterrent: bool = False) -> Flip:
-    """A lever that changes the verdict."""
-    figures, estimated = judgement.figures, judgement.estimated
-    return Flip(lever, changes, judgement.verdict, figures, judgement.failure, deterrent, estimated)
+def unsearched(lever: Lever, why: str) -> NoFlip:
+    """A lever that was not changed, with the reason."""
+    present = lever.written(lever.current)
+    return NoFlip(lever.name, lever.where, present, present, present, why)
 
 
-def unsearched(term: Term, why: str) -> NoFlip:
-    """A term that was not changed, with the reason."""
-    present = term.written(term.current)
-    return NoFlip(term.lever, term.where, present, present, present, why)
+def outwards(lever: Lever, *, up: bool) -> Iterator[float]:
+    """Values of the grid and those to try beside, from the present one outwards and within the lever's range."""
+    present, least, most = lever.current, lever.lowest, lever.highest
+    steps = (present * factor if up else present / factor for factor in FACTORS)
+    grid = {min(max(_written(lever, step, up=up), least), most) for step in steps} - {0}
+    values = grid | {value for value in lever.also if least <= value <= most}
+    yield from sorted((value for value in values if (value > present if up else value < present)), reverse=not up)
+
+
+def nearest_flip(lever: Lever, flips: Callable[[float], bool], *, up: bool) -> float | None:
+    """The value nearest to the present one that is found to change the verdict; None where none that is tried does.
+
+    Between the first value that changes the verdict and the last before it that does not, the distance is halved (on a
+    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and changes the verdict. Next to 0
+    tenths are tried first. A change that is undone between two neighbouring values is not seen.
+    """
+    unchanged = lever.current
+    for value in outwards(lever, up=up):
+        if flips(value):
+            return _narrowed(lever, unchanged, value, flips)
+        unchanged = value
+    return None
+
+
+def _narrowed(lever: Lever, unchanged: float, flipped: float, flips: Callable[[float], bool]) -> float:
+    while min(unchanged, flipped) == 0 and max(unchanged, flipped) > _NEXT_TO_ZERO:
+        tenth = rounded(max(unchanged, flipped) / 10)
+        unchanged, flipped = (unchanged, tenth) if flips(tenth) else (tenth, flipped)
+    while max(unchanged, flipped) > min(unchanged, flipped) * (1 + WIDTH):
+        halves = (_written(lever, sqrt(unchanged) * sqrt(flipped), up=up) for up in (True, False))
+        middle = next((half for half in halves if half not in (unchanged, flipped)), None)
+        if middle is None:
+            break
+        unchanged, flipped = (unchanged, middle) if flips(middle) else (middle, flipped)
+    return flipped
+
+
+def _written(lever: Lever, value: float, *, up: bool) -> float:
+    if lever.whole:
+        # 1e-9: a product such as 10 * 1.1 must not be lifted to 12.
+        return ceil(value - 1e-9) if up else floor(value + 1e-9)
+    return rounded(value)

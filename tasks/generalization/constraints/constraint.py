@@ -1,11 +1,11 @@
 """Constraints on a class beyond its size, and what the registry lists of a privacy model.
 
-**What holds when classes are merged.** To join any records to a class that satisfies k-map or distinct ℓ-diversity keeps
-it satisfied, so the records that such a constraint suppresses grow fewer at every more general node: these constraints
-are *firm*. Others are kept when two classes that both satisfy them are merged, but not when one joins a class that
-violates them. With suppression a more general node may therefore suppress more, and no node may be ruled out because a
-more specific or a more general one failed. Such a constraint may imply a weaker one that is firm (``relaxed``). The
-search prunes with those and judges by the constraints themselves.
+**What holds when classes are merged.** To join any records to a class that satisfies k-map or distinct ℓ-diversity
+keeps it satisfied, so the records that such a constraint suppresses grow fewer at every more general node: these
+constraints are *firm*. Others are kept when two classes that both satisfy them are merged, but not when one joins a
+class that violates them. With suppression a more general node may therefore suppress more, and no node may be ruled
+out because a more specific or a more general one failed. Such a constraint may imply a weaker one that is firm
+(``relaxed``). The search prunes with those and judges by the constraints themselves.
 
 A file's distribution of values counts all its records, suppressed ones included.
 """

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import StageFailed
-from tasks.core.one_thread import one_thread
+from tasks.core.seed import one_thread
 from tasks.generalization.constraints.constraint import Constraint
 from tasks.generalization.kanonymity.checks import (
     Ints,

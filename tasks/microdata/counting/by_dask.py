@@ -7,8 +7,9 @@ A Dask scheduler runs what it is sent: whoever can reach it can run programs on 
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tasks.core.errors import BadInput, DataError, StageFailed
-from tasks.microdata.counting.wire import Order, Refusal, pack_answer, pack_order, unpack_answer, unpack_order
-from tasks.microdata.parts import Part, code_part
-from tasks.microdata.row_groups import piece_sha256, read_piece
+from tasks.core.errors import BadInput, StageFailed
+from tasks.microdata.parts import FilePart
+from tasks.microdata.row_groups import PartCoder, Piece, piece_sha256
 
 _TO_CONNECT = "15s"
 _SOURCES = Path(__file__).resolve().parents[1]
@@ -36,18 +36,31 @@ def program() -> str:
     return hasher.hexdigest()
 
 
-def code_by_dask(address: str, orders: Sequence[Order]) -> list[Part] | None:
+@dataclass(frozen=True)
+class PieceOrder:
+    """One piece to be coded by a worker, with the bytes and the program that are meant."""
+
+    coder: PartCoder
+    piece: Piece
+    sha256: str
+    """Of the piece's bytes and the footer, as they are here."""
+    program: str
+    """Digest of the program that is to code them."""
+
+
+def code_by_dask(address: str, coder: PartCoder, cut: Sequence[Piece]) -> list[FilePart] | None:
     """Have pieces coded by the workers of a cluster.
 
     Parameters
     ----------
     address : str
         Of a running scheduler, such as ``tcp://10.0.0.5:8786``.
-    orders : sequence of Order
+    coder : PartCoder
+    cut : sequence of Piece
 
     Returns
     -------
-    list of Part, or None
+    list of FilePart, or None
         In the order of the pieces; None where some record has a quasi-identifier that is missing or outside its
         hierarchy.
 
@@ -56,55 +69,62 @@ def code_by_dask(address: str, orders: Sequence[Order]) -> list[Part] | None:
     BadInput
         If Dask is not installed, or no scheduler or worker answers there.
     StageFailed
-        If a worker sees other bytes, has another program, or fails.
+        If a worker sees other bytes, has another program, fails, or gives back other records.
     """
-    with _client(address) as client:
-        failure = ""
-        answers: list[object] = []
+    orders = [PieceOrder(coder, piece, piece_sha256(coder.path, piece), program()) for piece in cut]
+    failure = ""
+    answers: list[object] = []
+    with closing(connect(address)) as client:
         try:
-            sent = client.map(code_order, [pack_order(order) for order in orders], pure=False)
-            answers = list(client.gather(sent))
+            answers = list(client.gather(client.map(code_order, orders, pure=False)))
         except Exception as error:
             failure = type(error).__name__
+    # Raised out here so that the library's exception, which may quote a value, is not attached as context.
     if failure:
-        # Raised out here so that the library's exception, which may quote a value, is not attached as context.
-        raise _not_coded(address, failure)
-    found = [unpack_answer(answer) for answer in answers]
-    refusals = {one.why for one in found if isinstance(one, Refusal)}
-    if refusals == {"values"}:
+        raise _failed(address, "the Dask cluster did not finish its work", "every piece of the file coded", failure)
+    for answer in answers:
+        if isinstance(answer, str):
+            what, got = _REASONS.get(answer, ("every piece of the file coded", answer))
+            raise _failed(address, "a worker could not take its part of the file", what, got)
+    if None in answers:
         return None
-    if refusals:
-        raise _refused(address, sorted(refusals - {"values"})[0])
-    return [one for one in found if isinstance(one, Part)]
+    parts = [answer for answer in answers if isinstance(answer, FilePart)]
+    if len(parts) != len(cut) or not all(map(coder.is_whole, parts, cut)):
+        what = "a worker gave back other records than it was to code"
+        raise _failed(address, what, "every record of its piece of the file, once", "more or fewer")
+    return parts
 
 
-def code_order(content: bytes) -> bytes:
-    """Code one piece, on a worker. Any failure is reported in one word: an exception may quote a value."""
+_REASONS = {
+    "bytes": ("the file that the release is named by, under the same path on every worker", "another, or none"),
+    "program": ("the same version of releasegate and its libraries on every worker", "another"),
+}
+
+
+def code_order(order: PieceOrder) -> FilePart | str | None:
+    """Code one piece, on a worker; None as for ``PartCoder.code``.
+
+    Any failure is reported in one word: an exception may quote a value.
+    """
+    path = order.coder.path
     try:
-        return pack_answer(_coded(unpack_order(content)))
-    except DataError:
-        return pack_answer(Refusal("values"))
+        if order.program != program():
+            return "program"
+        if not path.is_file() or piece_sha256(path, order.piece) != order.sha256:
+            return "bytes"
+        return order.coder.code(order.piece)
     except Exception as error:
-        return pack_answer(Refusal(type(error).__name__))
+        return type(error).__name__
 
 
-def _coded(order: Order) -> Part | Refusal:
-    path = Path(order.path)
-    if order.program != program():
-        return Refusal("program")
-    if not path.is_file() or piece_sha256(path, order.start, order.end) != order.sha256:
-        return Refusal("bytes")
-    frame = read_piece(path, order.groups, order.names, order.missing)
-    return code_part(frame, order.hierarchies, order.by_record, path.name)
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Any]:
-    client = connect(address)
-    try:
-        yield client
-    finally:
-        client.close()
+def _failed(address: str, what: str, expected: str, got: str) -> StageFailed:
+    return StageFailed(
+        what,
+        where=f"--dask {address}",
+        expected=expected,
+        got=got,
+        fix="look at the workers, their memory and the network; or leave --dask out, for the same result",
+    )
 
 
 def connect(address: str) -> Any:
@@ -118,6 +138,11 @@ def connect(address: str) -> Any:
     client, failure = None, "no worker"
     try:
         import distributed  # noqa: PLC0415  an extra
+
+        make: Any = distributed.Client
+        client = make(address, timeout=_TO_CONNECT, set_as_default=False)
+        if client.scheduler_info(n_workers=-1)["workers"]:
+            return client
     except ImportError:
         raise BadInput(
             "counting on several machines needs Dask, which is not installed",
@@ -126,11 +151,6 @@ def connect(address: str) -> Any:
             got="neither dask nor distributed",
             fix="install it with: pip install 'releasegate[dask]'; or leave --dask out, for the same result",
         ) from None
-    try:
-        make: Any = distributed.Client
-        client = make(address, timeout=_TO_CONNECT, set_as_default=False)
-        if client.scheduler_info(n_workers=-1)["workers"]:
-            return client
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         failure = type(error).__name__
     if client is not None:
@@ -147,39 +167,3 @@ def connect(address: str) -> Any:
 def check_cluster(address: str) -> None:
     """Make sure that a cluster answers, before anything else is begun; raises as ``connect``."""
     connect(address).close()
-
-
-def _refused(address: str, why: str) -> StageFailed:
-    reasons = {
-        "bytes": ("the file that the release is named by, under the same path on every worker", "another, or none"),
-        "program": ("the same version of releasegate and its libraries on every worker", "another"),
-    }
-    expected, got = reasons.get(why, ("every piece of the file coded", why))
-    return StageFailed(
-        "a worker could not take its part of the file",
-        where=f"--dask {address}",
-        expected=expected,
-        got=got,
-        fix="put the workers right, or leave --dask out, for the same result",
-    )
-
-
-def not_whole(address: str) -> StageFailed:
-    """The error for answers that do not have all the records that were asked for."""
-    return StageFailed(
-        "a worker gave back other records than it was to code",
-        where=f"--dask {address}",
-        expected="every record of its piece of the file, once",
-        got="more or fewer",
-        fix="put the workers right, or leave --dask out, for the same result",
-    )
-
-
-def _not_coded(address: str, failure: str) -> StageFailed:
-    return StageFailed(
-        "the Dask cluster did not finish its work",
-        where=f"--dask {address}",
-        expected="every piece of the file coded",
-        got=failure,
-        fix="look at the workers' memory and at the network, and run the release again",
-    )

@@ -5,8 +5,7 @@ Nothing that DuckDB says in words is passed on; its messages may quote a value.
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 
 from tasks.core.errors import StageFailed
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.row_groups import PartCoder
 from tasks.microdata.tuples import Tuples, leaf_codes, radix_strides
 
 _PATTERN_MARKS = frozenset("*?[]{}")
@@ -38,18 +38,13 @@ def can_count(path: Path, names: Sequence[str]) -> bool:
         return False
 
 
-def count_by_duckdb(
-    path: Path, hierarchies: Mapping[str, Hierarchy], missing: Sequence[str], *, memory_limit_mb: int, folder: Path
-) -> Tuples | None:
+def count_by_duckdb(coder: PartCoder, *, memory_limit_mb: int, folder: Path) -> Tuples | None:
     """Distinct tuples of a Parquet file.
 
     Parameters
     ----------
-    path : Path
-    hierarchies : mapping of str to Hierarchy
-        By column.
-    missing : sequence of str
-        Texts that mean “no value”.
+    coder : PartCoder
+        The file, and the hierarchies of its quasi-identifiers.
     memory_limit_mb : int
         What DuckDB may take.
     folder : Path
@@ -64,27 +59,36 @@ def count_by_duckdb(
     StageFailed
         If DuckDB cannot count, for want of room or because the file cannot be read.
     """
-    trees = list(hierarchies.values())
+    trees = list(coder.hierarchies.values())
     strides = radix_strides([tree.n_leaves for tree in trees]).tolist()
     failure = ""
     import duckdb  # noqa: PLC0415  only large files need it
 
-    with _private(folder), duckdb.connect(config=_settings(folder, memory_limit_mb)) as connection:
-        try:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    try:
+        with duckdb.connect(config=_settings(folder, memory_limit_mb)) as connection:
             for axis, tree in enumerate(trees):
-                connection.register(f"h{axis}", _leaves(tree, missing))
-            found = connection.execute(_query(list(hierarchies), strides), [str(path)]).fetchnumpy()
-        except (duckdb.Error, MemoryError) as error:
-            failure = type(error).__name__
+                connection.register(f"h{axis}", _leaves(tree, coder.missing))
+            found = connection.execute(_query(list(coder.hierarchies), strides), [str(coder.path)]).fetchnumpy()
+    except (duckdb.Error, MemoryError) as error:
+        failure = type(error).__name__
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     if failure:
         # Raised out here so that the library's exception, which may quote a value, is not attached as context.
-        raise _not_counted(path, failure, memory_limit_mb)
-    keys, counts = found["key"], found["records"]
-    if np.ma.is_masked(keys):
+        raise StageFailed(
+            "the records could not be counted",
+            where=coder.path.name,
+            expected=f"a readable Parquet file, {memory_limit_mb} MB of memory, and room on the disk of the workspace",
+            got=failure,
+            fix="free memory or disk space and run the same command again",
+        )
+    if np.ma.is_masked(found["key"]):
         return None
-    order = np.argsort(keys)
-    numbers = np.asarray(keys)[order].astype(np.int64)
-    return Tuples(leaf_codes(numbers, trees), np.asarray(counts)[order].astype(np.int64), numbers)
+    order = np.argsort(found["key"])
+    keys, counts = (np.asarray(found[name])[order].astype(np.int64) for name in ("key", "records"))
+    return Tuples(leaf_codes(keys, trees), counts, keys)
 
 
 def _settings(folder: Path, memory_limit_mb: int) -> dict[str, Any]:
@@ -104,7 +108,8 @@ def _query(names: Sequence[str], strides: Sequence[int]) -> str:
 
     Columns are whole numbers or text, of which no two are written alike: no key comes twice.
     """
-    columns = ", ".join(f"{_quoted(name)} AS v{axis}" for axis, name in enumerate(names))
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    columns = ", ".join(f"{name} AS v{axis}" for axis, name in enumerate(quoted))
     key = " + ".join(f"h{axis}.leaf * {stride}" for axis, stride in enumerate(strides))
     joins = " ".join(
         f"LEFT JOIN h{axis} ON h{axis}.value = CAST(found.v{axis} AS VARCHAR)" for axis in range(len(names))
@@ -130,27 +135,3 @@ def _plain(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-@contextmanager
-def _private(folder: Path) -> Iterator[None]:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700, parents=True)
-    try:
-        yield
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _not_counted(path: Path, failure: str, memory_limit_mb: int) -> StageFailed:
-    return StageFailed(
-        "the records could not be counted",
-        where=path.name,
-        expected=f"a readable Parquet file, {memory_limit_mb} MB of memory, and room on the disk of the workspace",
-        got=failure,
-        fix="free memory or disk space and run the same command again",
-    )

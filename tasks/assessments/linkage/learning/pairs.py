@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distinct import DistinctRows, distinct_rows
+from tasks.assessments.linkage.distance import DistinctRows, distinct_rows
 from tasks.assessments.linkage.figure import Floats
 from tasks.assessments.linkage.files import Files, Positions, Scale, common_scale
 from tasks.assessments.linkage.learning.components import Components

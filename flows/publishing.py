@@ -1,0 +1,162 @@
+"""Publishing what a run has made: lay out and seal the bundle, record it in one transaction, move it to its place."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flows.actor import actor
+from flows.cases import pending_key
+from flows.earlier import check_still_apart
+from flows.overriding import check_unused
+from flows.superseding import forget_superseded, supersede
+from flows.workspace import Workspace
+from reports.validation_page import render_validation_page
+from tasks.core.canonical import digest
+from tasks.core.errors import StageFailed
+from tasks.core.files import checked, file_sha256, written
+from tasks.decision import bodies
+from tasks.decision.assemble import DecisionContext
+from tasks.decision.changes import Author, change
+from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.standing import Standing
+from tasks.delivery.bundle import publish, seal
+from tasks.delivery.pending import seal_folder
+from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
+from tasks.delivery.verification import verify_bundle
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.prepared import load
+from tasks.request.model import ReleaseRequest
+
+
+def publish_release(
+    workspace: Workspace, ledger: Ledger, request: ReleaseRequest, finished: Mapping[str, Any], context: DecisionContext
+) -> tuple[tuple[DecisionRecord, ...], dict[str, Standing], Path | None]:
+    """Publish a bundle with the decisions of a run.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    ledger : Ledger
+    request : ReleaseRequest
+    finished : mapping
+        Result of the pipeline.
+    context : DecisionContext
+
+    Returns
+    -------
+    records : tuple of DecisionRecord
+    standings : dict of str to Standing
+        By recipient.
+    positions : Path or None
+        Row positions of validation failures, for the steward alone.
+
+    Raises
+    ------
+    StageFailed
+        If a file is not the one that was decided on, or what the decision rests on has changed meanwhile; nothing is
+        recorded then.
+    """
+    name, at = context.release_id, context.decided_at
+    staged = workspace.staging / name / name
+    recipients = [_recipient_files(files) for files in finished["recipients"].values()]
+    records = tuple(files.record for files in recipients)
+    page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)
+    hierarchies = load(checked(finished["prepared"])).hierarchies
+    with _fresh(staged):
+        lay_out(staged, request, recipients, hierarchies, page)
+        for files in recipients:
+            if files.record.decision is not Verdict.BLOCKED:
+                _keep(workspace, request, files, hierarchies, finished["recipients"][files.record.recipient.id]["kept"])
+        positions = _keep_positions(workspace.positions(name), checked(finished["validation"]["positions"]))
+        manifest = seal(staged)
+        verify_bundle(staged, None)
+    standings = {}
+    author = Author(actor(), at)
+    with ledger.transaction():
+        check_unused(ledger, context.overrides, at)
+        for record in records:
+            decided = [(Event.DECIDED, bodies.decided(record))]
+            standings[record.recipient.id] = change(ledger, record, digest(record), decided, author)
+        for record in records:
+            if record.decision is Verdict.APPROVED:
+                body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
+                released = change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
+                standings[record.recipient.id] = released
+                check_still_apart(ledger, name)
+                supersede(workspace, ledger, record, at)
+        body = bodies.published(manifest.sha256)
+        ledger.append(Event.PUBLISHED, release_id=name, recipient=None, actor=actor(), body=body, at=at)
+    publish(staged, workspace.bundle(name))
+    workspace.clear(name)
+    forget_superseded(workspace, {one.recipient.id: one for one in records if one.decision is Verdict.APPROVED})
+    return records, standings, positions
+
+
+def _keep(
+    workspace: Workspace,
+    request: ReleaseRequest,
+    files: RecipientFiles,
+    hierarchies: dict[str, Hierarchy],
+    kept: Any,
+) -> None:
+    """Keep what it takes to assess a copy again and, encrypted, the delivery that reviewers may still approve."""
+    record = files.record
+    name, who = record.release_id, record.recipient.id
+    if (
+        files.released is None
+        or kept is None
+        or record.dataset.output_sha256 is None
+        or file_sha256(files.released) != record.delivered_sha256
+    ):
+        raise StageFailed(
+            "a release that may be delivered has no file, or a different one from the one decided on",
+            where=who,
+            expected="the file that was written and scored again, and what was sealed with it",
+            got="none" if files.released is None or kept is None else "other bytes",
+            fix="nothing is released; run the release again",
+        )
+    if record.decision is Verdict.AWAITING_REVIEW:
+        delivery = workspace.run(name) / f"delivery-{who}"
+        with _fresh(delivery):
+            lay_out_delivery(delivery, request, record, hierarchies, files.released)
+            seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
+        shutil.rmtree(delivery)
+    with written(workspace.kept(name, who)) as partial:
+        shutil.copyfile(checked(kept), partial)
+        partial.chmod(0o600)
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[None]:
+    """A folder that is not there at the beginning, nor after an error."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
+    record_file = checked(files["record"])
+    return RecipientFiles(
+        record=DecisionRecord.model_validate_json(record_file.read_bytes()),
+        record_file=record_file,
+        report=checked(files["report"]),
+        certificate=checked(files["certificate"]) if files["certificate"] else None,
+        released=checked(files["released"]) if files["released"] else None,
+    )
+
+
+def _keep_positions(target: Path, source: Path) -> Path | None:
+    """Row positions stay with the steward: in the private folder, never in the bundle."""
+    if not any(json.loads(source.read_bytes()).values()):
+        return None
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    shutil.copyfile(source, target)
+    return target

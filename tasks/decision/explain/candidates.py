@@ -1,0 +1,266 @@
+"""Candidates of one data set under changed terms: no game is solved twice, nothing is measured twice.
+
+What a game's outcome depends on
+--------------------------------
+Cost c and gain G enter a method only through ``Payoffs.attacked(n)``: is a group of n people worth attacking. That is
+monotone in n, so one number determines it, the smallest group n* that is not attacked, and of that only whether it is
+within the population. Terms with equal n* give the same outcome to the last bit; raising the cost by a factor and
+lowering the gain by it are one game.
+
+No single number stands for a sequential adversary, nor for several who share a representation: all their terms are
+compared. Safe Harbor and k-anonymity solve no game and depend on no stakes at all. Where k-anonymity follows a method,
+what it makes of equal outcomes under equal demands is equal.
+
+Under the two No-Attack rules a strategy that is attacked is never chosen, and one that is not loses nothing, so its
+payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V multiplies every payoff that is
+compared, so it changes no choice, but for payoffs within the tolerance of ties: a billionth of the benefit or less,
+once that is 1 or more. This last step alone is not exact to the bit; it is used to look for changes of such a benefit
+(``exact=False``), and what is found is solved as it stands.
+"""
+
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from tasks.adversary.planning.terms import Term
+from tasks.assessments.assessment import Assessment
+from tasks.assessments.registry import COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
+from tasks.assessments.sequential.sequential import deterrents
+from tasks.candidate.candidate import Candidate
+from tasks.candidate.coalition import Coalition
+from tasks.core.errors import ParameterError, StageFailed
+from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
+from tasks.decision.explain.result import Figures, Judgement, Measured
+from tasks.decision.gates import agreement_gate, judge_gates
+from tasks.decision.record import Verdict
+from tasks.generalization.game import Payoffs
+from tasks.generalization.methods.registry import METHODS
+from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.setting import follower_of, played_against, table_under
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
+from tasks.microdata.coded import Prepared
+from tasks.request.model import Measure, Recipient, ReleaseRequest
+
+_LEAST_SHARED_BENEFIT = 1.0
+_FEWEST_GAMES = 4
+
+Key = tuple[object, ...]
+
+_DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
+    (IDENTITY, lambda candidate: candidate.payoffs),
+    (SEQUENTIAL, lambda candidate: candidate.adversary.profile),
+    (COMBINED, lambda candidate: tuple(one.model_dump_json() for one in candidate.request.masking)),
+    (UTILITY, lambda _candidate: None),
+)
+"""Assessments that draw nothing, and what each depends on beside the outcome of the game."""
+
+
+class Candidates:
+    """Candidates of one data set; the oldest games are dropped past a bound on memory.
+
+    Parameters
+    ----------
+    index : CountIndex
+    prepared : Prepared
+    masked_for : callable, optional
+        Gives the masked columns of a request.
+    memory : int
+        The bound, bytes.
+    """
+
+    def __init__(
+        self,
+        index: CountIndex,
+        prepared: Prepared,
+        masked_for: Callable[[ReleaseRequest], MaskedColumns] = lambda _request: NOTHING_MASKED,
+        *,
+        memory: int = 256 * 2**20,
+    ) -> None:
+        self.index, self.prepared, self.masked_for = index, prepared, masked_for
+        self.estimates = Estimates()
+        self.games_solved = 0
+        bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
+        self._most_games = max(_FEWEST_GAMES, memory // max(1, bytes_each))
+        self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
+        self._alike: dict[Key, Key] = {}
+        self._figures: dict[Key, Figures] = {}
+        self._deterring: dict[Key, dict[Term, float | None]] = {}
+        self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
+
+    def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
+        """The recipient's copy under the terms of a request.
+
+        Parameters
+        ----------
+        request : ReleaseRequest
+        recipient : Recipient
+            Of that request.
+        exact : bool
+            Whether a game that differs in the benefit alone must be solved anew under the No-Attack rules.
+
+        Raises
+        ------
+        StageFailed
+            If the method leaves some record no strategy, or nothing is left to release.
+        """
+        made = Candidate(
+            request=request,
+            recipient=recipient,
+            prepared=self.prepared,
+            index=table_under(self.index, request),
+            generalization=self._generalization(request, recipient, exact=exact),
+            masked=self.masked_for(request),
+        )
+        pooled = pooled_key(made)
+        if pooled:
+            key = (made.digest, *pooled)
+            if key not in self._coalitions:
+                self._coalitions = {key: made.coalitions}
+            vars(made)["coalitions"] = self._coalitions[key]
+        return made
+
+    def measured(self, candidate: Candidate, *, exact: bool = True) -> Iterator[Measured]:
+        """Figures that gates judge, assessment by assessment.
+
+        Identity is always measured, the others where a gate judges them. Attacks come last, before them the draws of
+        uncertain terms; both only if no gate is closed by then.
+
+        Parameters
+        ----------
+        candidate : Candidate
+        exact : bool
+            Whether attacks must be thorough where quick ones leave the gates open.
+
+        Raises
+        ------
+        StageFailed
+            If nothing is left to release, or no attack can be made on it.
+        ParameterError
+            If the plan of the recipient cannot be solved.
+        TooManyAttacks
+            If it would take more attacks than may be made for one explanation.
+        """
+        request, figures = candidate.request, dict[Measure, float]()
+        judged = {gate.measure for gate in request.policy.gates}
+        for assessment, terms in _DEPENDS:
+            if assessment is IDENTITY or judged & assessment.gate_measures:
+                key = (assessment.id, candidate.digest, terms(candidate), *pooled_key(candidate))
+                if key not in self._figures:
+                    self._figures[key] = assessment.measures(candidate)
+                figures |= self._figures[key]
+                yield Measured(self._figures[key])
+        if Measure.PASSING_PROBABILITY in judged:
+            passing = self.estimates.passing(candidate, anew=not is_closed(request, figures))
+            if passing is not None:
+                figures |= passing.figures
+                yield passing
+        if judged & LINKAGE.gate_measures:
+            yield self.estimates.linked(candidate, anew=not is_closed(request, figures), exact=exact)
+
+    def judge(self, request: ReleaseRequest, recipient_id: str, decided_on: date, *, exact: bool = True) -> Judgement:
+        """Solve, measure and judge one recipient's release.
+
+        Parameters
+        ----------
+        request : ReleaseRequest
+            With the terms to judge.
+        recipient_id : str
+        decided_on : date
+            Day of the decision.
+        exact : bool
+            As of ``of`` and ``measured``. If not, the first gate that is closed ends the measurements, and the others
+            are taken as closed as well: enough to know whether the release passes.
+
+        Raises
+        ------
+        TooManyAttacks
+            If it would take more attacks than may be made for one explanation.
+        """
+        recipient, failure = request.recipient(recipient_id), ""
+        figures, estimated = dict[Measure, float](), frozenset[Measure]()
+        try:
+            for part in self.measured(self.of(request, recipient, exact=exact), exact=exact):
+                figures |= part.figures
+                estimated |= part.estimated
+                if not exact and is_closed(request, part.figures):
+                    break
+        except (StageFailed, ParameterError) as error:
+            failure = error.what
+        gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
+        verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
+        if failure or not all(gate.passed for gate in gates):
+            verdict = Verdict.BLOCKED
+        return Judgement(verdict, gates, figures, failure, estimated)
+
+    def deterring(self, candidate: Candidate) -> Mapping[Term, float | None]:
+        """The least value of each term, the others as they are, at which no record is attacked; None where none is.
+
+        It deters from what coalitions see as well.
+
+        Raises
+        ------
+        StageFailed, ParameterError
+            As ``measured``.
+        """
+        key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate))
+        if key not in self._deterring:
+            views = (candidate, *map(candidate.seen_by, candidate.coalitions))
+            needed = [deterrents(seen.adversary.profile, seen.groups.distinct()) for seen in views]
+            for facts in zip(*needed, strict=True):
+                values = [fact.needed for fact in facts]
+                most = None if None in values else max(value for value in values if value is not None)
+                self._deterring.setdefault(key, {})[Term(facts[0].term)] = most
+        return self._deterring[key]
+
+    def _generalization(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool) -> Generalization:
+        follower = follower_of(request, recipient, self.index.population.total)
+        alike, key = self._game_keys(request, recipient, follower)
+        if not exact and self._alike.get(alike) in self._games:
+            key = self._alike[alike]
+        if key not in self._games:
+            self.games_solved += 1
+            try:
+                found: Generalization | StageFailed = played_against(
+                    table_under(self.index, request), request, recipient, follower
+                )
+            except StageFailed as failure:
+                found = failure
+            self._games[key], self._alike[alike] = found, key
+            while len(self._games) > self._most_games:
+                self._games.popitem(last=False)
+        self._games.move_to_end(key)
+        if isinstance(found := self._games[key], StageFailed):
+            raise found.with_traceback(None)
+        return found
+
+    def _game_keys(self, request: ReleaseRequest, recipient: Recipient, follower: object) -> tuple[Key, Key]:
+        """Keys of the terms that determine the outcome up to ties, and to the last bit."""
+        method, demands = request.method_for(recipient), request.policy.generalization.k_anonymity
+        game: Key = (method, demands and demands.k)
+        if METHODS[method].stakes == "none":
+            return game, game
+        if not isinstance(follower, Payoffs):
+            return (*game, follower), (*game, follower)
+        safe = safe_people(follower, self.index.population.total)
+        if METHODS[method].stakes == "loss":
+            exact = (*game, safe, follower.benefit)
+            return (*game, safe) if follower.benefit >= _LEAST_SHARED_BENEFIT else exact, exact
+        exact = (*game, safe, follower.benefit, follower.loss)
+        return exact, exact
+
+
+def safe_people(payoffs: Payoffs, population: int) -> int:
+    """Smallest group n* that is not worth attacking; one more than the population where every group is.
+
+    Parameters
+    ----------
+    payoffs : Payoffs
+    population : int
+        People in all; no group is larger.
+    """
+    sizes = range(1, population + 1)
+    return 1 + bisect_left(sizes, True, key=lambda people: not payoffs.attacked(np.array([people]))[0])

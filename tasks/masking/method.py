@@ -1,0 +1,232 @@
+"""Interface of every masking method, and the checks that methods share.
+
+A method is a frozen dataclass of its parameters with ``mask(values, generator)``. All its random choices come from that
+generator, so the same values and the same state of the generator give the same bytes. Files, column names and keys are
+not known here; attributes and records are named by position, counted from 1. ``tasks.masking.registry`` lists the
+methods; ``docs/extending.md`` shows how to add one.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tasks.core.errors import ParameterError, row_positions
+from tasks.request.model import Masking, MaskingName
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Described = Mapping[str, str | int | float]
+
+_LARGEST_TO_SQUARE = 1e140
+
+
+class Effect(Enum):
+    """Relation of masked values to original ones: how values stay valid, and how an intruder weighs a pair."""
+
+    EXCHANGED = "exchanged"
+    """Each is the value of another record; how likely a move of ranks is, is seen by running the method."""
+    NOISE = "noise"
+    """Normal noise was added to each attribute by itself, its variance a published share of the attribute's."""
+    JOINT_NOISE = "joint noise"
+    """Normal noise was added to all attributes together, with their covariances."""
+    DERIVED = "derived"
+    """Something else was made of them; near values are more likely than far ones."""
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """Values of a method's parameter that are worth trying."""
+
+    tried: tuple[float, ...]
+    """For the curve of risk against utility."""
+    least: float
+    most: float
+    whole: bool = False
+    """Whether only whole numbers are allowed."""
+    stronger_below: bool = False
+    """Whether smaller values mask more."""
+
+
+@dataclass(frozen=True)
+class MaskedRange:
+    """Least and greatest masked value that each record's own can have, shape (n_records, n_attributes)."""
+
+    low: Floats
+    """−∞ where nothing is known."""
+    high: Floats
+    """+∞ where nothing is known."""
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A masked file."""
+
+    values: Floats
+    """Array of shape (n_records, n_attributes); row i is the masked record i."""
+    described: Described
+    """Facts that an informed reader may know: the method and its parameters, no random choice and no original value."""
+
+
+class MaskingMethod(ABC):
+    """A masking method with its parameters."""
+
+    name: ClassVar[MaskingName]
+    title: ClassVar[str]
+    """Name in print."""
+    derived: ClassVar[str]
+    """What an informed reader may derive, as the end of a sentence."""
+    strengths: ClassVar[Strengths]
+    effect: ClassVar[Effect] = Effect.DERIVED
+    k_unit: ClassVar[str] = ""
+    """Unit that a parameter k counts."""
+
+    @classmethod
+    def of(cls, masking: Masking) -> Self:
+        """The method with the parameter that a request gives it.
+
+        Raises
+        ------
+        ParameterError
+            If the parameter is outside its range.
+        """
+        return cls(int(masking.strength) if cls.strengths.whole else masking.strength)  # type: ignore[call-arg]
+
+    @abstractmethod
+    def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
+        """Mask an array of shape (n_records, n_attributes).
+
+        Raises
+        ------
+        ParameterError
+            If the values are not a table of finite numbers, or the method cannot be applied to them.
+        """
+
+    def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:  # noqa: ARG002
+        """Bounds that the method sets to each record's masked values; None where it sets none.
+
+        This is the attack by whoever knows the method and its parameters and holds the original file.
+
+        Parameters
+        ----------
+        original, masked : array of shape (n_records, n_attributes)
+            The file in the attributes that the intruder knows.
+        complete : bool
+            Whether these are all attributes that were masked together.
+
+        Raises
+        ------
+        ParameterError
+            If the masked file is not one that the method makes.
+        """
+        return None
+
+
+def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False, varying: bool = False) -> Floats:
+    """The values as a new float64 array, or a refusal.
+
+    Parameters
+    ----------
+    values : array of shape (n_records, n_attributes)
+        Integers or floating-point numbers.
+    fewest : int
+        Records the method needs.
+    squared : bool
+        Whether the method squares or adds the values up, which those beyond ±1e140 do not bear.
+    varying : bool
+        Whether the method needs every attribute to vary.
+
+    Raises
+    ------
+    ParameterError
+        If the array is empty, not two-dimensional, not numeric, has a missing or infinite value or too few records, or
+        fails what ``squared`` and ``varying`` ask for.
+    """
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError):
+        raise refused(
+            "the values are not a table", "values", "records by attributes", "rows of several kinds"
+        ) from None
+    if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
+        raise refused("the values are not numbers", "values", "integers or double-precision numbers", str(given.dtype))
+    if given.ndim != 2:
+        raise refused("the values are not a table", "values", "records by attributes", f"{given.ndim} dimensions")
+    if 0 in given.shape:
+        shape = f"{given.shape[0]} records, {given.shape[1]} attributes"
+        raise refused("there is nothing to mask", "values", "at least one record and one attribute", shape)
+    numbers = np.array(given, dtype=np.float64, order="C")
+    if given.dtype.kind in "iu":
+        _refuse_at(np.abs(numbers) > 2**53, "a whole number is too large", "whole numbers up to ±2⁵³")
+    _refuse_at(~np.isfinite(numbers), "a value is missing or infinite", "finite numbers only")
+    if len(numbers) < fewest:
+        raise refused("there are too few records", "values", f"at least {fewest} records", f"{len(numbers)}")
+    if squared:
+        _refuse_at(np.abs(numbers) > _LARGEST_TO_SQUARE, "a value is too large to be squared", "values up to ±1e140")
+    if varying:
+        _refuse_constant(numbers)
+    return numbers
+
+
+def checked_whole(name: str, value: object, smallest: int) -> int:
+    """A whole number from ``smallest``, or a refusal."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
+        raise refused("a parameter is outside its range", name, f"a whole number from {smallest}", str(value))
+    return int(value)
+
+
+def checked_positive(name: str, value: object, largest: float = np.inf) -> float:
+    """A finite number greater than 0 and at most ``largest``, or a refusal."""
+    expected = "a finite number greater than 0" + ("" if largest == np.inf else f" and at most {largest:g}")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise refused("a parameter is not a number", name, expected, type(value).__name__)
+    if not (0 < value <= largest and value < np.inf):
+        raise refused("a parameter is outside its range", name, expected, str(value))
+    return float(value)
+
+
+def ranks_of_percent(p: float, n_records: int) -> Fraction:
+    """Number of ranks p·n/100, exact for p as it is written in decimal."""
+    ranks = Fraction(repr(p)) * n_records / 100
+    if ranks < 1:
+        raise refused("p percent of the records are less than one", "p", f"at least {100 / n_records:.3g}", f"{p:g}")
+    return ranks
+
+
+def random_order(column: Floats, generator: np.random.Generator) -> Ints:
+    """Records in increasing order of their values; the order within a tie is drawn."""
+    shuffled = generator.permutation(len(column))
+    order: Ints = shuffled[np.argsort(column[shuffled], kind="stable")]
+    return order
+
+
+def refused(what: str, where: str, expected: str, got: str) -> ParameterError:
+    """The error of a masking method that cannot be applied."""
+    return ParameterError(what, where=where, expected=expected, got=got, fix="correct the parameters or the data")
+
+
+def _refuse_at(wrong: NDArray[np.bool_], what: str, expected: str) -> None:
+    attributes = np.flatnonzero(wrong.any(axis=0))
+    if len(attributes):
+        rows = np.flatnonzero(wrong[:, attributes[0]])
+        place = f"attribute {attributes[0] + 1}, {row_positions(rows)}"
+        raise refused(what, place, expected, f"{int(wrong.sum())} such values in {len(attributes)} attributes")
+
+
+def _refuse_constant(numbers: Floats) -> None:
+    """Refuse attributes whose variance is 0, also where it only underflows."""
+    with np.errstate(under="ignore"):
+        constant = (numbers.min(axis=0) == numbers.max(axis=0)) | (numbers.var(axis=0) == 0)
+    if constant.any():
+        positions = ", ".join(str(position + 1) for position in np.flatnonzero(constant))
+        raise refused(
+            "an attribute does not vary",
+            f"attribute {positions}",
+            "values that differ, and by enough to be squared",
+            "one value",
+        )
