@@ -181,7 +181,11 @@ def test_a_gate_without_a_figure_fails() -> None:
 
 def test_a_plan_that_cannot_be_solved_does_not_pass() -> None:
     lenient = {**SEQUENTIAL, "at_most": 1.0}
-    found = judged({Term.GAIN: points((100, 1e308), (1, 1))}, draws=64, gates=(lenient,))
+    found = judged(
+        {Term.GAIN: UncertainTerm.model_construct(kind="points", values=(100.0, 1e308), weights=(1.0, 1.0))},
+        draws=64,
+        gates=(lenient,),
+    )
     assert 0 < found.unsolved < 64
     assert found.approved.count == 64 - found.unsolved
     assert found.figures[0].expectation is None
