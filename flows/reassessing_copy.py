@@ -35,13 +35,12 @@ from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import read_microdata
 from tasks.reassessment import compare, dates
-from tasks.reassessment.coalitions import MEASURED_TOGETHER, copy_of, held_together
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
+from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, copy_of, held_together
 from tasks.reassessment.population import ground_of
 from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, InputsAgain, Reassessment, RequestFrom
 from tasks.reassessment.request import Wanted, asked_today, kind_of, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
-from tasks.reassessment.together import LaidCopy
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 

@@ -25,48 +25,26 @@ def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[L
     today : date
         In UTC.
     """
-    found = [
-        _lapse(
-            "agreement",
-            agreement.id,
-            agreement.expires,
-            today,
-            "The copy is to be destroyed, or the agreement renewed.",
-        ),
-        _lapse(
+    ends = [
+        ("agreement", agreement.id, agreement.expires, "The copy is to be destroyed, or the agreement renewed."),
+        (
             "determination",
             record.release_id,
             record.valid_until,
-            today,
             "Nothing more is delivered under it; what was delivered is not condemned.",
         ),
     ]
     if record.risk is not None and record.risk.zip_table is not None:
-        found.append(
-            _lapse(
-                "ZIP code table",
-                record.risk.zip_table.census,
-                NEXT_CENSUS_PUBLISHED,
-                today,
-                "Safe Harbor asks for the current public census data; those of 2020 are out since this day.",
-            )
-        )
-    return tuple(sorted((one for one in found if one.within or one.days_left < 0), key=lambda one: one.last_day))
-
-
-def _lapse(what: str, name: str, last_day: date, today: date, explained: str) -> LapseAgain:
-    left = (last_day - today).days
-    within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
-    return LapseAgain.model_validate(
-        {
-            "what": what,
-            "name": name,
-            "last_day": last_day,
-            "days_left": left,
-            "within": within,
-            "explained": explained,
-        }
-    )
+        why = "Safe Harbor asks for the current public census data; those of 2020 are out since this day."
+        ends.append(("ZIP code table", record.risk.zip_table.census, NEXT_CENSUS_PUBLISHED, why))
+    found = []
+    for what, name, last_day, explained in sorted(ends, key=lambda end: end[2]):
+        left = (last_day - today).days
+        within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
+        if within or left < 0:
+            fields = {"what": what, "name": name, "last_day": last_day, "days_left": left, "within": within}
+            found.append(LapseAgain.model_validate({**fields, "explained": explained}))
+    return tuple(found)
 
 
 def named(found: Sequence[LapseAgain]) -> tuple[str, ...]:
