@@ -20,7 +20,7 @@ from tasks.core.canonical import canonical_json
 from tasks.decision.measures import OF_ALL_RECORDS, write_result
 from tasks.decision.record import GateResult
 from tasks.reassessment.compare import chances
-from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, Reassessment
+from tasks.reassessment.record import GateComparison, PooledCopies, Reassessment, TodaysVerdict
 from tasks.request.model import Measure
 
 RECORD_NAME = "reassessment.json"
@@ -99,14 +99,14 @@ def reassessment_html(record: Reassessment) -> str:
 def verdict_text(record: Reassessment) -> VerdictText:
     """Verdict on the copy, for the box on the first page."""
     who = record.organisation
-    if record.verdict is Again.HOLDS:
+    if record.verdict is TodaysVerdict.HOLDS:
         return VerdictText(
             "✓",
             "The decision holds",
             "approved",
             f"The file that {who} has would be released today: every gate that was open then is open today.",
         )
-    if record.verdict is Again.BLOCKED:
+    if record.verdict is TodaysVerdict.BLOCKED:
         return VerdictText(
             "✗",
             "It would be blocked today",
@@ -182,7 +182,7 @@ def thresholds_figure(record: Reassessment) -> Figure | None:
     )
 
 
-def _part(gate: GateAgain, *, then: bool) -> float | None:
+def _part(gate: GateComparison, *, then: bool) -> float | None:
     """Part of a threshold that is used; None of one that is 0, or asks for a least value."""
     measured, threshold = (gate.measured_then, gate.threshold_then) if then else (gate.measured, gate.threshold)
     if gate.comparison != "at most" or measured is None or not threshold or threshold < 0 or measured < 0:
@@ -190,7 +190,7 @@ def _part(gate: GateAgain, *, then: bool) -> float | None:
     return measured / threshold
 
 
-def _line(gate: GateAgain, record: Reassessment, *, judged: bool = True) -> GateLine:
+def _line(gate: GateComparison, record: Reassessment, *, judged: bool = True) -> GateLine:
     """A line of a table; where nothing is judged, the gate is not said to open or to close."""
     then, before = _written(gate, gate.measured_then, gate.threshold_then, record)
     today, allowed = _written(gate, gate.measured, gate.threshold, record)
@@ -217,7 +217,9 @@ def _line(gate: GateAgain, record: Reassessment, *, judged: bool = True) -> Gate
     )
 
 
-def _written(gate: GateAgain, measured: float | None, threshold: float | None, record: Reassessment) -> tuple[str, str]:
+def _written(
+    gate: GateComparison, measured: float | None, threshold: float | None, record: Reassessment
+) -> tuple[str, str]:
     if threshold is None:
         return "–", "–"
     result = GateResult(
@@ -235,7 +237,7 @@ def _written(gate: GateAgain, measured: float | None, threshold: float | None, r
     return ("–" if measured is None else figure), asked
 
 
-def _coalition(found: CoalitionAgain, record: Reassessment, cells: SmallCellRule) -> CoalitionText:
+def _coalition(found: PooledCopies, record: Reassessment, cells: SmallCellRule) -> CoalitionText:
     number = f"{len(found.releases)} {'release' if len(found.releases) == 1 else 'releases'}"
     text = f"They could not be pooled: {found.cannot}."
     if not found.cannot and found.shared is not None and found.narrowed is not None:

@@ -14,7 +14,7 @@ from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.cli.tables import titled_table, untitled_table
 from flows.progress import listening
 from flows.reassessing import Reassessed
-from flows.reassessing_copy import Options
+from flows.reassessing_copy import TodaysFiles
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
 from tasks.core.canonical import digest
@@ -22,9 +22,13 @@ from tasks.core.errors import BadInput
 from tasks.core.files import written
 from tasks.core.guard import guarded
 from tasks.reassessment import compare
-from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, Reassessment
+from tasks.reassessment.record import GateComparison, PooledCopies, Reassessment, TodaysVerdict
 
-_STYLES = {Again.HOLDS: "bold green", Again.BLOCKED: "bold red", Again.CANNOT: "bold yellow"}
+_STYLES = {
+    TodaysVerdict.HOLDS: "bold green",
+    TodaysVerdict.BLOCKED: "bold red",
+    TodaysVerdict.CANNOT: "bold yellow",
+}
 _WORDS: Mapping[bool | None, str] = {True: "open", False: "closed", None: "–"}
 _KINDS = {"same recipient": "given to it", "declared": "taken to share", "compared": "compared, not judged"}
 
@@ -74,7 +78,7 @@ def reassess(
     if report is not None:
         with guarded("the folder of reports"):
             report.mkdir(parents=True, exist_ok=True)
-    options = Options.of(under or (), tuple(one.resolve() for one in root or ()))
+    options = TodaysFiles.of(under or (), tuple(one.resolve() for one in root or ()))
     with listening((lambda _: None) if as_json else lambda name: notices.print(f"… {name}", style="dim")):
         if release is not None:
             made = reassessing.reassess(release, home, options)
@@ -169,7 +173,7 @@ def _tables(record: Reassessment) -> Iterator[RenderableType]:
 
 def _gates(
     title: str,
-    gates: Sequence[GateAgain],
+    gates: Sequence[GateComparison],
     record: Reassessment,
     words: Mapping[bool | None, str] = _WORDS,
     caption: str = "",
@@ -180,7 +184,7 @@ def _gates(
     return table
 
 
-def _narrowed(coalition: CoalitionAgain, record: Reassessment) -> str:
+def _narrowed(coalition: PooledCopies, record: Reassessment) -> str:
     """How many records other copies reveal more of, where that is no small number of people."""
     if coalition.shared is None or coalition.narrowed is None:
         return ""
@@ -195,7 +199,7 @@ def _narrowed(coalition: CoalitionAgain, record: Reassessment) -> str:
     return f"{coalition.shared:,} records are in other copies too, which narrow {narrowed} of them to fewer people."
 
 
-def _written(gate: GateAgain, record: Reassessment) -> tuple[str, str, str]:
+def _written(gate: GateComparison, record: Reassessment) -> tuple[str, str, str]:
     """Figure then, figure today and the threshold of today, as they may be shown."""
     if gate.comparison == "is":
         words = {None: "–", 1.0: "yes", 0.0: "no"}

@@ -6,7 +6,7 @@ from typing import get_args
 
 from tasks.decision.record import DecisionRecord
 from tasks.decision.verdict import is_over
-from tasks.reassessment.record import LapseAgain, Within
+from tasks.reassessment.record import Expiry, Within
 from tasks.request.model import Agreement
 
 NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
@@ -14,7 +14,7 @@ NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
 WITHIN: tuple[Within, ...] = get_args(Within)
 
 
-def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[LapseAgain, ...]:
+def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[Expiry, ...]:
     """Terms of a release that end within 90 days or have ended, the first to end first.
 
     Parameters
@@ -43,11 +43,11 @@ def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[L
         within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
         if within or left < 0:
             fields = {"what": what, "name": name, "last_day": last_day, "days_left": left, "within": within}
-            found.append(LapseAgain.model_validate({**fields, "explained": explained}))
+            found.append(Expiry.model_validate({**fields, "explained": explained}))
     return tuple(found)
 
 
-def named(found: Sequence[LapseAgain]) -> tuple[str, ...]:
+def named(found: Sequence[Expiry]) -> tuple[str, ...]:
     """Names of what ends and how soon, without the days that are left: the same until there is news to report."""
     return tuple(
         f"{one.what} {one.name}: {'ended' if one.within is None else f'within {one.within} days'}" for one in found

@@ -26,7 +26,7 @@ from tasks.delivery.released_file import cells_by_labels, keyed_order
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.reassessment.population import Ground, found_in, leaves_in, rule_of, table_of
+from tasks.reassessment.population import TodaysPopulation, found_in, leaves_in, rule_of, table_of
 from tasks.reassessment.scoring import Delivered, Today
 from tasks.request.model import Measure, Recipient
 
@@ -217,13 +217,13 @@ def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[l
     return held, codes, np.bincount(place.ravel(), weights=people, minlength=len(codes)).astype(np.int64)
 
 
-def copy_of(delivered: Delivered, ground: Ground, memory_limit: int = 2**30) -> LaidCopy:
+def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 2**30) -> LaidCopy:
     """A delivered copy on the population of another one.
 
     Parameters
     ----------
     delivered : Delivered
-    ground : Ground
+    ground : TodaysPopulation
     memory_limit : int
         Bytes that the values of an attribute's groups may take.
 

@@ -40,7 +40,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.reassessment.population import Ground, positions_today, prepared_on, ruled, table_of
+from tasks.reassessment.population import TodaysPopulation, positions_today, prepared_on, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]
@@ -76,7 +76,7 @@ class Today:
     request: ReleaseRequest
     """How it was made, as then; policy and terms of today. Its recipient first, and the others only
     where some share one representation."""
-    ground: Ground
+    ground: TodaysPopulation
 
     @property
     def recipient(self) -> Recipient:
