@@ -1,14 +1,13 @@
-"""The papers behind the figures of a record: only those whose method was used on it."""
+"""Qualification, definitions, and the papers behind the figures of a record: only those whose method was used on it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
-from tasks.decision.record import DecisionRecord
+from reports.document import Block, Bullets, Facts, Heading, Paragraph, text
+from reports.record_view import RecordView
 from tasks.request.model import MaskingName
 
-_ADDRESS = "45 CFR 164.514. Other requirements relating to uses and disclosures of protected health information."
 _ALWAYS = (
-    _ADDRESS,
+    "45 CFR 164.514. Other requirements relating to uses and disclosures of protected health information.",
     "Article 29 Data Protection Working Party (2014). Opinion 05/2014 on Anonymisation Techniques. WP216.",
     "Centers for Medicare & Medicaid Services. CMS Cell Size Suppression Policy.",
     "Dankar FK, El Emam K (2010). A method for evaluating marketer re-identification risk. Proceedings of the 2010 "
@@ -121,72 +120,148 @@ _INDICES = (
 )
 
 
-@dataclass(frozen=True)
-class _Group:
-    used: bool
-    papers: tuple[str, ...]
+def reference(view: RecordView) -> Iterator[Block]:
+    """The section."""
+    expert = (
+        f"As stated in the request: {view.record.expert}." if view.record.expert else "The request names no expert."
+    )
+    yield Heading("Qualification of the expert")
+    yield Paragraph(
+        f"{expert} The Privacy Rule requires appropriate knowledge of and experience with generally accepted "
+        "statistical and scientific methods for rendering information not individually identifiable; no degree or "
+        "certificate is prescribed (HHS 2012). The organization keeps the evidence of the signing expert's "
+        "qualification."
+    )
+    yield Heading("Definitions")
+    yield Facts(_definitions(view))
+    yield Heading("References")
+    yield Bullets(cited(view), "references")
 
 
-def cited(record: DecisionRecord) -> tuple[str, ...]:
+def _definitions(view: RecordView) -> list[tuple[str, str]]:
+    decoys, utility = view.record.decoys, view.record.utility
+    found: list[tuple[bool, str, str]] = [
+        (True, "Direct identifier", "A column that names a person by itself; never released."),
+        (
+            True,
+            "Quasi-identifier",
+            "A column that does not name a person by itself but may in combination with others, because the values "
+            "are known elsewhere.",
+        ),
+        (
+            True,
+            "Class",
+            "The records of a file with the same values of all quasi-identifiers (equivalence class). A cell is the "
+            "same for groups of values, whether or not the file holds such a record.",
+        ),
+        (
+            True,
+            "Generalization hierarchy, level, strategy",
+            "A tree that joins the values of an attribute into ever larger groups; its levels; one level for each "
+            "quasi-identifier.",
+        ),
+        (
+            True,
+            text("n_p, n_T"),
+            "The people of the population who match a released cell; those among them whose own released cell it is "
+            "(the effective group).",
+        ),
+        (
+            True,
+            "Transparent risk",
+            text("The risk from a recipient who knows the rule, 1/n_T, in contrast to the naive claim 1/n_p."),
+        ),
+        (
+            True,
+            "Worth attacking",
+            "Said of a record whose expected gain to the recipient exceeds the cost of an attempt.",
+        ),
+        (
+            view.sequential is not None,
+            "Candidates, group size",
+            "The people in the external data whose record it may be; their number.",
+        ),
+        (
+            view.sequential is not None,
+            "Exploit",
+            "One attempt on one candidate, such as contacting that person as the record's.",
+        ),
+        (
+            view.sequential is not None,
+            "Sequential adversary",
+            "A recipient who makes repeated attempts and goes on or stops at each step as gains most.",
+        ),
+        (view.combined is not None, "Known set", "A set of attributes whose values somebody knows of a person."),
+        (
+            view.combined is not None,
+            "Combined score",
+            "The chance of finding a record by each known set, times the sensitivity of the rest.",
+        ),
+        (
+            decoys is not None,
+            "Decoy, decoy class",
+            "A record of no person of the data whose groups match people of the population; a class of such records, "
+            "which no other recipient's copy holds.",
+        ),
+        (
+            bool(decoys and decoys.kept_per_decoy),
+            "Kept class, standing alone",
+            "A class of real records that only one recipient's copy holds; said of a class without one of the same "
+            "origin in the copies that it is compared with.",
+        ),
+        (
+            view.linkage is not None,
+            "Linked, certain match",
+            "Said of a person whose own record an attack names, in parts where several are equally near; of one for "
+            "whom a single candidate is left, the right one.",
+        ),
+        (
+            bool(utility and (utility.numeric or utility.curves)),
+            "IL1s",
+            "Mean absolute change of a value over √2 standard deviations of the original.",
+        ),
+        (
+            True,
+            "Information kept",
+            "One less the information loss, relative to the loss when every quasi-identifier is removed.",
+        ),
+        (True, "Suppression", "Leaving a record out of the released file."),
+    ]
+    return [(name, meaning) for used, name, meaning in found if used]
+
+
+def cited(view: RecordView) -> list[str]:
     """The papers of the record in the order of their authors.
 
     Attacks are known by their ids: those by likelihood end in ``probabilistic``, those of everybody at once in
     ``joint``.
     """
+    record, risk = view.record, view.record.risk
     papers = {*_ALWAYS}
-    for group in (*_of_risk(record), *_of_masking(record), *_of_decoys(record), *_of_utility(record)):
-        papers |= {*group.papers} if group.used else set()
-    return tuple(sorted(papers, key=str.casefold))
-
-
-def _of_risk(record: DecisionRecord) -> tuple[_Group, ...]:
-    risk = record.risk
-    if risk is None:
-        return ()
-    attacks = [] if risk.linkage is None else [attack.id for attack in risk.linkage.attacks]
-    return (
-        _Group(risk.sequential is not None, _SEQUENTIAL),
-        _Group(risk.combined is not None, _COMBINED),
-        _Group(risk.linkage is not None, _LINKAGE),
-        _Group(any(name.endswith("probabilistic") for name in attacks), _PROBABILISTIC),
-        _Group(any(name.endswith("joint") for name in attacks), _JOINT),
-        _Group(risk.uncertainty is not None and risk.uncertainty.approved.draws > 1, _CHANCE),
-        _Group(risk.uncertainty is not None and bool(risk.uncertainty.deciding), _INDICES),
-        *_of_k_anonymity(risk.game.k_anonymity),
-    )
-
-
-def _of_k_anonymity(fact: KAnonymityFact | None) -> tuple[_Group, ...]:
-    if fact is None:
-        return ()
-    return (
-        _Group(used=True, papers=_K_ANONYMITY),
-        _Group(used=True, papers=_LOSS_BY_METRIC.get(fact.metric, ())),
-        _Group("diversity" in fact.kinds, _DIVERSITY),
-        _Group("closeness" in fact.kinds, _CLOSENESS),
-    )
-
-
-def _of_masking(record: DecisionRecord) -> tuple[_Group, ...]:
+    if risk is not None:
+        attacks = [attack.id for attack in risk.linkage.attacks] if risk.linkage else []
+        papers |= {*_SEQUENTIAL} if risk.sequential else set()
+        papers |= {*_COMBINED} if risk.combined else set()
+        papers |= {*_LINKAGE} if risk.linkage else set()
+        papers |= {*_PROBABILISTIC} if any(name.endswith("probabilistic") for name in attacks) else set()
+        papers |= {*_JOINT} if any(name.endswith("joint") for name in attacks) else set()
+        papers |= {*_CHANCE} if risk.uncertainty and risk.uncertainty.approved.draws > 1 else set()
+        papers |= {*_INDICES} if risk.uncertainty and risk.uncertainty.deciding else set()
+        fact = risk.game.k_anonymity
+        if fact is not None:
+            papers |= {*_K_ANONYMITY, *_LOSS_BY_METRIC.get(fact.metric, ())}
+            papers |= {*_DIVERSITY} if "diversity" in fact.kinds else set()
+            papers |= {*_CLOSENESS} if "closeness" in fact.kinds else set()
     methods = {fact.method for fact in record.masking}
-    averaged = methods & {MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV}
-    return (_Group(bool(methods), (_TORRA_SLIDES,)), _Group(bool(averaged), _MICROAGGREGATION))
-
-
-def _of_decoys(record: DecisionRecord) -> tuple[_Group, ...]:
-    fact = record.decoys
-    if fact is None:
-        return ()
-    return (_Group(used=True, papers=_DECOYS), _Group(fact.detectability is not None, _DETECTABILITY))
-
-
-def _of_utility(record: DecisionRecord) -> tuple[_Group, ...]:
-    fact = record.utility
-    if fact is None:
-        return ()
-    return (
-        _Group(used=True, papers=_LOSS),
-        _Group(bool(fact.numeric or fact.curves), _NUMERIC),
-        _Group(any(one.measure.startswith("Cramér") for one in fact.associations), _ASSOCIATIONS),
-        _Group(fact.clustering is not None, _CLUSTERING),
-    )
+    papers |= {_TORRA_SLIDES} if methods else set()
+    papers |= {*_MICROAGGREGATION} if methods & {MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV} else set()
+    papers |= {*_DECOYS} if record.decoys else set()
+    papers |= {*_DETECTABILITY} if record.decoys and record.decoys.detectability else set()
+    if record.utility is not None:
+        papers |= {*_LOSS}
+        papers |= {*_NUMERIC} if record.utility.numeric or record.utility.curves else set()
+        papers |= (
+            {*_ASSOCIATIONS} if any(one.measure.startswith("Cramér") for one in record.utility.associations) else set()
+        )
+        papers |= {*_CLUSTERING} if record.utility.clustering else set()
+    return sorted(papers, key=str.casefold)
