@@ -160,9 +160,7 @@ def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Pol
             for one, found in played
             if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
         }
-        yield from _paying(
-            "Made for one attempt a record, against a sequential adversary with access paid once", plans
-        )
+        yield from _paying("Made for one attempt a record, against a sequential adversary with access paid once", plans)
         yield from _paying("Made for a sequential adversary, against one attempt a record", once)
     reasons: dict[str, list[str]] = {}
     for one, found in played:

@@ -22,7 +22,7 @@ from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, wo
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
 from tasks.delivery.kept import Kept
-from tasks.delivery.released_file import cells_by_labels, keyed_order
+from tasks.delivery.released_file import keyed_order, read_cells
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
@@ -246,7 +246,7 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
     if kept.played.counted is not None:
         there[there] = kept.played.counted[place[there]]
     rule = rule_of(kept)
-    cells = cells_by_labels(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
+    cells = read_cells(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
     held, people = _real(delivered, len(cells))
     members, released, own = [], np.empty_like(cells[held]), np.full((len(codes), cells.shape[1]), -1, dtype=np.int32)
     for axis, name in enumerate(kept.hierarchies):

@@ -16,7 +16,7 @@ import pytest
 
 from flows.reassessing import Reassessed, reassess, reassess_all
 from flows.reassessing_copy import TodaysFiles
-from flows.schemas import reassessment_schema
+from flows.schemas import schema_files
 from flows.workspace import Workspace
 from reports.reassessment import reassessment_html, render_reassessment
 from tasks.core.canonical import canonical_json
@@ -252,7 +252,7 @@ def test_once_more_nothing_is_written_but_that_nothing_has_changed(bare: Out) ->
     ]
     stored = Reassessment.model_validate_json(first.path.read_bytes())
     assert canonical_json(stored) == first.path.read_bytes()
-    jsonschema.validate(json.loads(first.path.read_bytes()), reassessment_schema())
+    jsonschema.validate(json.loads(first.path.read_bytes()), json.loads(schema_files()["reassessment.schema.json"]))
 
 
 def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(bare: Out) -> None:
