@@ -187,7 +187,7 @@ def _check(options: Options) -> None:
             where=str(options.population),
             expected="a table of counts, as CSV or Parquet",
             got="no such file",
-            fix="correct --population",
+            fix="name a file with --under that exists",
         )
 
 
@@ -220,15 +220,15 @@ def _reassessed(  # noqa: PLR0917
             record, path, repeated = keep_record(workspace, ledger, record.model_copy(update={"before": before}))
             decided, verdict, because = record.inputs.record_sha256, record.verdict, record.because
             changed, days = [gate.id for gate in record.gates if gate.changed], record.every_days
-        body = bodies.reassessed(
-            decided,
-            verdict,
-            before,
-            None if path is None else file_sha256(path),
-            changed,
-            because,
-            due,
-            dates.due_on(utc_day(now), days),
+        body = bodies.ReassessedBody(
+            record_sha256=decided,
+            verdict=verdict,
+            before=before,
+            reassessment_sha256=None if path is None else file_sha256(path),
+            gates=tuple(changed),
+            because=because,
+            due=due,
+            next_due=dates.due_on(utc_day(now), days),
             repeated=repeated,
         )
         ledger.append(
@@ -236,7 +236,7 @@ def _reassessed(  # noqa: PLR0917
             release_id=copy.release_id,
             recipient=copy.recipient,
             actor=actor(),
-            body=body,
+            body=bodies.reassessed(body),
             at=clock(),
         )
     return Reassessed(

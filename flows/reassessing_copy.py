@@ -39,7 +39,7 @@ from tasks.reassessment.coalitions import MEASURED_TOGETHER, copy_of, held_toget
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
 from tasks.reassessment.population import ground_of
 from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, InputsAgain, Reassessment, RequestFrom
-from tasks.reassessment.request import Wanted, asked_today, policy_from
+from tasks.reassessment.request import Wanted, asked_today, kind_of, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
 from tasks.reassessment.together import LaidCopy
 from tasks.request.load import LoadedRequest, load_request
@@ -59,6 +59,11 @@ class Options:
     population: Path | None = None
     request: Path | None = None
     roots: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, files: Sequence[Path], roots: tuple[Path, ...]) -> "Options":
+        """From files of any of the three kinds, told apart by what they hold; the last of a kind counts."""
+        return cls(**{kind_of(file): file for file in files}, roots=roots)
 
 
 AS_ASKED = Options()

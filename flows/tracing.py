@@ -18,7 +18,7 @@ from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.incident import Incident, incident_of_labels
 from tasks.decoys.lineage import lineages
-from tasks.decoys.manifest import Manifest, hierarchies_digest
+from tasks.decoys.manifest import DecoyManifest, hierarchies_digest
 from tasks.decoys.tracing import Trace, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
@@ -215,7 +215,7 @@ def _population(
     return people, None
 
 
-def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequence[Hierarchy]) -> Manifest:
+def _opened(vault: Vault, release_id: str, commitment: str, hierarchies: Sequence[Hierarchy]) -> DecoyManifest:
     manifest = vault.open(release_id, commitment)
     if manifest.hierarchies != hierarchies_digest(hierarchies):
         raise TamperingFound(

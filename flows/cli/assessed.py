@@ -1,6 +1,6 @@
 """Terminal output of ``releasegate assess``, method by method."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -10,7 +10,7 @@ from scipy.special import expit
 from flows.cli.tables import titled_table
 from reports import numbers
 from tasks.assessments.combined.combined_score import RecordScore
-from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
+from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.sequential.facts import AdversaryFact, DeterrentFact, SequentialFact
 from tasks.generalization.play import KAnonymityOutcome
 
@@ -61,7 +61,17 @@ def k_anonymity_tables(recoded: Sequence[tuple[str, KAnonymityOutcome]]) -> tupl
 
 def sequential_tables(who: str, fact: SequentialFact) -> tuple[RenderableType, ...]:
     """Profile, risk before and after, thresholds, and what deters."""
-    return (_profile(who, fact), _beliefs(fact), _thresholds(fact), _deterrents(fact))
+    external = f"{fact.external.kind} of {fact.external.people:,} people listed: {fact.external.source}"
+    profile = titled_table(f"{who}: a sequential adversary", ("term",), ("value",), f"external data: {external}")
+    profile.add_column("from", overflow="fold")
+    for name, title in _TERMS.items():
+        profile.add_row(title, _term(fact.profile, name), fact.profile.origins[name])
+    deterrents = titled_table(
+        "What deters from attacking any record, each by itself", ("term",), ("now", "enough from")
+    )
+    for one in fact.deterrents:
+        deterrents.add_row(_DETERRENTS[one.term], _figure(one.current), _enough(one))
+    return (profile, _beliefs(fact), _thresholds(fact), deterrents)
 
 
 def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]) -> tuple[RenderableType, ...]:
@@ -74,23 +84,14 @@ def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]
         ("highest", f"quantile {_figure(fact.quantile)}", "mean", f"above {_figure(fact.threshold)}"),
         f"{form}, α = {_figure(fact.alpha)}, {fact.known_sets:,} known sets ({limit})",
     )
-    for name, figure in (("before", fact.initial), ("after", fact.residual)):
-        table.add_row(name, *_scores(figure))
+    for name, score in (("before", fact.initial), ("after", fact.residual)):
+        table.add_row(name, *map(_figure, (score.maximum, score.quantile, score.mean)), f"{score.share_above:.2%}")
     shares = titled_table("What makes the score after generalization", ("known", "sensitive"), ("share",), "")
     for part in fact.by_known_set[:5]:
         shares.add_row(_names(part.attributes), "", f"{part.share:.1%}")
     for part in fact.by_attribute[:5]:
         shares.add_row("", _names(part.attributes), f"{part.share:.1%}")
     return (table, shares, *_records(records))
-
-
-def _profile(who: str, fact: SequentialFact) -> Table:
-    external = f"{fact.external.kind} of {fact.external.people:,} people listed: {fact.external.source}"
-    table = titled_table(f"{who}: a recipient who plans", ("term",), ("value",), f"external data: {external}")
-    table.add_column("from", overflow="fold")
-    for name, title in _TERMS.items():
-        table.add_row(title, _term(fact.profile, name), fact.profile.origins[name])
-    return table
 
 
 def _term(profile: AdversaryFact, name: str) -> str:
@@ -138,15 +139,6 @@ def _from(size: int | None) -> str:
     return "no group is large enough" if size is None else f"groups of {size:,} or more"
 
 
-def _deterrents(fact: SequentialFact) -> Table:
-    table = titled_table(
-        "What keeps the recipient from every record, each by itself", ("term",), ("now", "enough from"), ""
-    )
-    for one in fact.deterrents:
-        table.add_row(_DETERRENTS[one.term], _figure(one.current), _enough(one))
-    return table
-
-
 def _enough(fact: DeterrentFact) -> str:
     """Value that is needed, rounded up: the printed value deters."""
     if fact.needed is None:
@@ -171,10 +163,6 @@ def _records(records: Sequence[RecordScore]) -> tuple[Table, ...]:
         )
         table.add_row(f"{record.rank:,}", f"{record.row + 1:,}", _figure(record.score), known, sensitive)
     return (table,)
-
-
-def _scores(figure: ScoreFigure) -> Iterable[str]:
-    return (*(_figure(value) for value in (figure.maximum, figure.quantile, figure.mean)), f"{figure.share_above:.2%}")
 
 
 def _names(attributes: Sequence[str]) -> str:

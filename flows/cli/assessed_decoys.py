@@ -1,7 +1,7 @@
 """Computation and output of ``releasegate assess decoys``: room, recipients, costs, and how decoys would stand."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import RenderableType
@@ -10,15 +10,13 @@ from rich.text import Text
 from flows.cli.randomness import generator_of_its_own
 from flows.cli.tables import between, listing, untitled_table
 from reports import numbers
+from tasks.candidate.candidate import Candidate
 from tasks.candidate.source import CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
-from tasks.decoys.capacity import Supported
-from tasks.decoys.feasibility import TableRow
-from tasks.decoys.planting import Asked
-from tasks.decoys.prospect import Cost, costs, room, supported
-from tasks.decoys.stage import Copies, plant
-from tasks.generalization.play import Generalization
+from tasks.decoys.planning import copies_to_mark
+from tasks.decoys.prospect import RatioCost, Room, Supported, ratio_costs, room_table, supported
+from tasks.decoys.stage import plant
 from tasks.request.model import DecoyTerms, ReleaseRequest
 
 _ASSUMED = DecoyTerms(classes=2)
@@ -48,21 +46,31 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
         If the method gives no recipient with decoys a copy.
     """
     terms_assumed = not any(recipient.decoys for recipient in source.request.recipients)
-    copies, without_copy = _copies(source, _ASSUMED if terms_assumed else None)
+    candidates, without_copy = _candidates(source, _ASSUMED if terms_assumed else None)
+    request = candidates[0].request
     chosen = [name for name in chosen if name not in without_copy]
-    with_terms = [one for one in copies.asked if one.classes]
-    table = room(copies, with_terms[0].band)
+    with_terms = [one for one in copies_to_mark(candidates) if one.classes]
     each = with_terms[0].classes
-    paid = costs(copies, generator_of_its_own)
-    facts, refused = _facts(copies)
-    able = {one.recipient: _supported(copies, one) for one in with_terms}
+    table = room_table(candidates[0], with_terms[0].band)
+    paid = ratio_costs(candidates, generator_of_its_own)
+    refused, facts = "", dict[str, DecoyFact]()
+    try:
+        facts = plant(candidates, _NO_RELEASE, None, generator_of_its_own).facts
+    except (ParameterError, StageFailed) as error:
+        refused = error.in_one_line()
+    able: dict[str, Supported | str] = {}
+    for one in with_terms:
+        try:
+            able[one.recipient] = supported(candidates, one, generator_of_its_own("offer"))
+        except ParameterError as error:
+            able[one.recipient] = error.in_one_line()
     shown = [one for one in with_terms if one.recipient in chosen]
     document = {
         "note": NOTE,
         "terms_assumed": terms_assumed,
         "refused": refused,
         "without_copy": without_copy,
-        "room": [_row_document(row, each) for row in table],
+        "room": [{**asdict(row), "recipients": row.in_band // each} for row in table],
         "costs": [asdict(cost) for cost in paid],
         "recipients": {
             one.recipient: {
@@ -74,11 +82,13 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
             for one in shown
         },
     }
-    parts: list[RenderableType] = [_room_table(table, each, copies.request), _cost_table(paid, len(with_terms))]
-    alike = [[one.recipient for one in shown if one.file == file] for file in dict.fromkeys(one.file for one in shown)]
+    parts: list[RenderableType] = [_room_table(table, each, request), _cost_table(paid, len(with_terms))]
+    alike = [
+        [one.recipient for one in shown if one.offer == offer] for offer in dict.fromkeys(one.offer for one in shown)
+    ]
     for names in alike:
         one = next(one for one in shown if one.recipient == names[0])
-        parts.append(_supported_text(", ".join(names), one.classes, able[names[0]], copies))
+        parts.append(_supported_text(", ".join(names), one.classes, able[names[0]], request))
     parts += [Text(f"{name} has no copy: {why}") for name, why in without_copy.items()]
     if refused:
         parts.append(Text(f"Decoys cannot be had on these terms: {refused}"))
@@ -89,69 +99,45 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
     if none:
         parts.append(Text(f"{', '.join(none)}: no decoys are asked for."))
     notes = [NOTE.capitalize() + "."]
-    if copies.request.continues:
+    if request.continues:
         notes.append("The request continues a release, whose decoys stay; these are those of a first version.")
     if terms_assumed:
         notes.append(f"No recipient asks for decoys; {_ASSUMED.classes} decoy classes each are assumed.")
     return document, [*parts, Text(" ".join(notes))]
 
 
-def _copies(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[Copies, dict[str, str]]:
+def _candidates(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[list[Candidate], dict[str, str]]:
     """The copies before decoys, and the reason for each recipient whom the method gives none."""
     recipients = source.request.recipients
     if assumed is not None:
         recipients = tuple(one.model_copy(update={"decoys": assumed}) for one in recipients)
     request = source.request.model_copy(update={"recipients": recipients})
-    made, failed = dict[str, Generalization](), dict[str, StageFailed]()
+    candidates, failed = list[Candidate](), dict[str, StageFailed]()
     for one in recipients:
         try:
-            candidate = source.candidate(one)
+            candidate = replace(source.candidate(one), request=request)
             _ = candidate.released
-            made[one.id] = candidate.generalization
+            candidates.append(candidate)
         except StageFailed as error:
             failed[one.id] = error
-    if not any(one.decoys for one in recipients if one.id in made):
+    if not any(candidate.recipient.decoys for candidate in candidates):
         raise next(iter(failed.values()))
-    copies = Copies(request, source.prepared, source.index, source.frame, source.masked, made)
-    return copies, {name: error.in_one_line() for name, error in failed.items()}
+    return candidates, {name: error.in_one_line() for name, error in failed.items()}
 
 
-def _facts(copies: Copies) -> tuple[dict[str, DecoyFact], str]:
-    try:
-        return plant(copies, _NO_RELEASE, None, generator_of_its_own).facts, ""
-    except (ParameterError, StageFailed) as error:
-        return {}, error.in_one_line()
-
-
-def _supported(copies: Copies, one: Asked) -> Supported | str:
-    try:
-        return supported(copies, one, generator_of_its_own("offer"))
-    except ParameterError as error:
-        return error.in_one_line()
-
-
-def _row_document(row: TableRow, each: int) -> dict[str, Any]:
-    return {
-        "k": row.setting.minimum,
-        "suppression_limit": row.setting.suppression_limit,
-        **{name: value for name, value in asdict(row.room).items() if name != "minimum"},
-        "recipients": row.room.recipients(each),
-    }
-
-
-def _room_table(table: Sequence[TableRow], each: int, request: ReleaseRequest) -> RenderableType:
+def _room_table(table: Sequence[Room], each: int, request: ReleaseRequest) -> RenderableType:
     shown = untitled_table((), ("k", "limit", "levels", "classes", "near k", "minLink", "paper's", "strict", "band"))
     shown.add_column("recipients", justify="right")
     for row in table:
-        figures = (row.room.classes, row.room.close_to_minimum, row.room.least_linked, row.room.published)
+        figures = (row.classes, row.close_to_minimum, row.least_linked, row.published)
         shown.add_row(
-            str(row.setting.minimum),
-            numbers.percent(row.setting.suppression_limit),
-            "".join(map(str, row.room.levels)) if max(row.room.levels) < 10 else " ".join(map(str, row.room.levels)),
+            str(row.k),
+            numbers.percent(row.suppression_limit),
+            "".join(map(str, row.levels)) if max(row.levels) < 10 else " ".join(map(str, row.levels)),
             *("–" if figure is None else f"{figure:,}" for figure in figures),
-            f"{row.room.riskier:,}",
-            f"{row.room.in_band:,}",
-            f"{row.room.recipients(each):,}",
+            f"{row.riskier:,}",
+            f"{row.in_band:,}",
+            f"{row.in_band // each:,}",
         )
     return between(
         "Room that k-anonymous releases leave for decoys",
@@ -162,7 +148,7 @@ def _room_table(table: Sequence[TableRow], each: int, request: ReleaseRequest) -
     )
 
 
-def _cost_table(paid: Sequence[Cost], recipients: int) -> RenderableType:
+def _cost_table(paid: Sequence[RatioCost], recipients: int) -> RenderableType:
     rows = (
         (
             str(cost.ratio),
@@ -181,12 +167,12 @@ def _cost_table(paid: Sequence[Cost], recipients: int) -> RenderableType:
     )
 
 
-def _supported_text(who: str, classes: int, found: Supported | str, copies: Copies) -> Text:
+def _supported_text(who: str, classes: int, found: Supported | str, request: ReleaseRequest) -> Text:
     if isinstance(found, str):
         return Text(f"{who}: no decoys can be offered. {found}")
     return Text(
         f"{who}: {found.recipients:,} recipients of this generalization could have {classes} decoy classes each at "
-        f"t = {copies.request.policy.decoys.kept_per_decoy} (what limits: {found.limit})."
+        f"t = {request.policy.decoys.kept_per_decoy} (what limits: {found.limit})."
     )
 
 

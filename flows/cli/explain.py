@@ -1,4 +1,4 @@
-"""``releasegate explain``: why this verdict, and the smallest change that would turn it."""
+"""``releasegate explain``: why this verdict, and the smallest change that would reverse it."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

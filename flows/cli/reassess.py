@@ -17,23 +17,16 @@ if TYPE_CHECKING:
     from flows.reassessing import Reassessed
 
 
-def reassess(  # noqa: PLR0917
+def reassess(
     release: Annotated[
         str | None,
         typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False),
     ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="Policy of today, or a request that has one, in place of the request's.", show_default=False),
-    ] = None,
-    population: Annotated[
-        Path | None, typer.Option(help="Population of today, in place of the request's.", show_default=False)
-    ] = None,
-    request: Annotated[
-        Path | None,
+    under: Annotated[
+        list[Path] | None,
         typer.Option(
-            help="Request of today: policy, terms, population and register, in place of the one that lies where it "
-            "lay then.",
+            help="A request, policy or population of today (YAML, or a table as CSV or Parquet), in place of what lies "
+            "where the request lay then. May be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -43,8 +36,12 @@ def reassess(  # noqa: PLR0917
     root: RootsOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Every copy that has left.")] = False,
-    due: Annotated[bool, typer.Option("--due", help="Of all copies, those that are due by the policy.")] = False,
+    every: Annotated[
+        bool | None,
+        typer.Option(
+            "--all/--due", help="Every copy that was released; or, of these, those that are due.", show_default=False
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Assess earlier releases again: the same bytes under today's population, policy, prices and program.
@@ -53,12 +50,12 @@ def reassess(  # noqa: PLR0917
     entry of the ledger; nothing of a release is changed. Exit code 3 if one copy would not be released today, or cannot
     be re-assessed.
     """
-    if sum((release is not None, every, due)) != 1:
+    if (release is None) is (every is None):
         raise BadInput(
-            "it is not said what is to be assessed again",
+            "no release is named" if release is None else "a release is named besides --all or --due",
             where="releasegate reassess",
             expected="a release, --all or --due",
-            got="several of them" if release or every else "none",
+            got="none" if release is None else "two of them",
             fix="name one of them",
         )
     from flows.progress import listening  # noqa: PLC0415  quicker help
@@ -70,12 +67,12 @@ def reassess(  # noqa: PLR0917
     if report is not None:
         with guarded("the folder of reports"):
             report.mkdir(parents=True, exist_ok=True)
-    options = Options(policy, population, request, tuple(one.resolve() for one in root or ()))
+    options = Options.of(under or (), tuple(one.resolve() for one in root or ()))
     with listening((lambda _: None) if as_json else lambda name: notices.print(f"… {name}", style="dim")):
         if release is not None:
             made = reassess_one(release, home, options)
         else:
-            made = reassess_all(home, options=options, due_only=due)
+            made = reassess_all(home, options=options, due_only=every is False)
     reports = [None if report is None else _report(one, report) for one in made]
     code = ExitCode.APPROVED if all(one.verdict == "holds" for one in made) else ExitCode.BLOCKED
     if as_json:
@@ -95,7 +92,7 @@ def reassess(  # noqa: PLR0917
     for path in filter(None, reports):
         console.print(f"report: {path}", soft_wrap=True)
     if not made:
-        console.print("nothing is due" if due else "nothing has left")
+        console.print("nothing is due" if every is False else "nothing has been released")
     return code
 
 

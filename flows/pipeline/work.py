@@ -20,7 +20,7 @@ from flows.pipeline.workbench import Workbench
 from tasks.assessments.combined.combined_score import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
-from tasks.candidate.released import released_tuples
+from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageCrashed, StageFailed
 from tasks.core.files import Artifact, artifact, checked, written
@@ -31,7 +31,6 @@ from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
-from tasks.generalization.play import Generalization
 from tasks.generalization.setting import follower_of, played_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.masking.masked_file import save_masked
@@ -47,15 +46,8 @@ def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Art
     return artifact(target)
 
 
-def _json(document: object) -> Callable[[Path], object]:
-    return _bytes(canonical_json(document))
-
-
-def _bytes(content: bytes) -> Callable[[Path], object]:
-    def write_bytes(path: Path) -> int:
-        return path.write_bytes(content)
-
-    return write_bytes
+def _stored_bytes(bench: Workbench, name: str, content: bytes) -> Artifact:
+    return _stored(bench, name, lambda path: path.write_bytes(content))
 
 
 def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
@@ -72,7 +64,9 @@ def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[s
     outcome = run_suite(bench.frame(), bench.request, bench.prepared(inputs["prepared"]).covered)
     rows = {name: [row + 1 for row in positions] for name, positions in outcome.positions.items()}
     documents = {"fact": outcome.fact, "positions": rows}
-    stored = {name: _stored(bench, f"validation-{name}.json", _json(one)) for name, one in documents.items()}
+    stored = {
+        name: _stored_bytes(bench, f"validation-{name}.json", canonical_json(one)) for name, one in documents.items()
+    }
     return {"passed": outcome.fact.passed, **stored}
 
 
@@ -107,56 +101,42 @@ def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> di
     them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
     from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
-    from tasks.decoys.stage import Copies, plant, without  # noqa: PLC0415
+    from tasks.decoys.stage import plant, withheld_with  # noqa: PLC0415
     from tasks.decoys.vault import Vault  # noqa: PLC0415
 
-    run, table, continues = bench.run, bench.index(inputs["prepared"]), inputs["continues"]
-    outcomes = {name: bench.generalization(one) for name, one in inputs["generalizations"].items()}
-    releasing = {name: one for name, one in outcomes.items() if _releases(bench, inputs["prepared"], one)}
-    copies = Copies(
-        request=bench.request,
-        prepared=bench.prepared(inputs["prepared"]),
-        table=table,
-        frame=bench.frame(),
-        masked=bench.masked(inputs["masked"]),
-        played=releasing,
-    )
+    run, continues = bench.run, inputs["continues"]
+    generalizations = inputs["generalizations"]
+    made: dict[str, Any] = {name: {"generalization": one, "fact": None} for name, one in generalizations.items()}
+    candidates = {name: bench.candidate(name, {**inputs, **one}) for name, one in made.items()}
+    releasing = {name: one for name, one in candidates.items() if _releases(one)}
     vault = Vault.beside(run.key)
     try:
         before = vault.open(continues["release"], continues["commitment"]) if continues else None
-        planted = plant(copies, run.release_id, before, _system_generators())
+        planted = plant(list(releasing.values()), run.release_id, before, _system_generators())
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
-    sealed = seal(planted.manifest, vault.keys(), secrets.token_bytes(NONCE_BYTES))
-    manifest = artifact(vault.write(run.release_id, sealed.content))
-    made: dict[str, Any] = {
-        name: {"generalization": one, "fact": None}
-        for name, one in inputs["generalizations"].items()
-        if name not in releasing
-    }
-    for name, outcome in releasing.items():
-        withheld = replace(outcome, withheld=without(outcome, planted.missing[name]))
-        fact = planted.facts.get(name)
-        told = None if fact is None else fact.model_copy(update={"commitment_sha256": sealed.commitment})
-        made[name] = {
-            "generalization": _stored(
-                bench, f"generalization-{name}-with-decoys.npz", partial(save_generalization, withheld)
-            ),
-            "fact": None if told is None else _stored(bench, f"decoys-{name}.json", partial(save_figure, told)),
-        }
+    content, commitment = seal(planted.manifest, vault.keys(), secrets.token_bytes(NONCE_BYTES))
+    manifest = artifact(vault.write(run.release_id, content))
+    for name, candidate in releasing.items():
+        withheld = withheld_with(candidate, planted.missing[name])
+        marked = replace(candidate.generalization, withheld=withheld)
+        target = f"generalization-{name}-with-decoys.npz"
+        made[name]["generalization"] = _stored(bench, target, partial(save_generalization, marked))
+        if name in planted.facts:
+            fact = planted.facts[name].model_copy(update={"commitment_sha256": commitment})
+            made[name]["fact"] = _stored(bench, f"decoys-{name}.json", partial(save_figure, fact))
     return {"manifest": manifest, "copies": made}
 
 
-def _releases(bench: Workbench, prepared: Artifact, played: Generalization) -> bool:
+def _releases(candidate: Candidate) -> bool:
     """Whether anything is left to release; where not, the assessment says so."""
     try:
-        released_tuples(bench.index(prepared), played, bench.request.policy.generalization.minimum_class_size)
+        return bool(candidate.released.any())
     except StageFailed:
         return False
-    return True
 
 
-def _system_generators() -> Callable[[str], np.random.Generator]:
+def _system_generators() -> Randomness:
     secret = secrets.token_bytes(32)
 
     def generator(purpose: str) -> np.random.Generator:
@@ -205,7 +185,7 @@ def decide(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     request = bench.request
     whom, context = request.recipient(str(recipient)), CONTEXT.validate_python(inputs["context"])
     record = assemble(request, whom, _findings(bench, inputs), context)
-    return _stored(bench, f"decision-{recipient}.json", _json(record))
+    return _stored_bytes(bench, f"decision-{recipient}.json", canonical_json(record))
 
 
 def _findings(bench: Workbench, inputs: Inputs) -> Findings:
@@ -252,5 +232,5 @@ def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str,
         pages["certificate"] = render_certificate(record)
     stored: dict[str, Artifact | None] = {"report": None, "certificate": None}
     for name, content in pages.items():
-        stored[name] = _stored(bench, f"{name}-{recipient}.pdf", _bytes(content))
+        stored[name] = _stored_bytes(bench, f"{name}-{recipient}.pdf", content)
     return stored

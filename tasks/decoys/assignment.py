@@ -1,44 +1,160 @@
 """The assignment of decoys and kept classes that costs the worst-off recipient the fewest records.
 
-Each decoy class d and each real class e is used once at most: x[d, i] says that d is recipient i's decoy, y[e, i] that
-i alone keeps e. In every bin b of classes that an attacker cannot distinguish (equal size, people linked within a
-half-octave), and for every recipient i,
+A decoy of one recipient has no same-origin class in another recipient's copy. Recipients who compare copies see that,
+unless real classes stand alone too: each recipient *keeps* some, and the classes of the same origin are *removed* from
+every other copy (Antonatos et al., *AnonTokens*, 2019, Sections 3 and 7).
 
-    Σ_{e in b} y[e, i] = t · Σ_{d in b} x[d, i]
+What every assignment holds to
+* A decoy is of the same origin as no real class of any copy, and as no other decoy: ``tasks.decoys.planning`` offers
+  only such cells. Otherwise a re-identified person or a leaked row would not name its recipient.
+* In every bin b of classes that an attacker cannot distinguish (equal size, people linked within a half-octave) each
+  recipient i keeps t classes for each decoy: Σ_{e in b} y[e, i] = t · Σ_{d in b} x[d, i]. So whoever compares copies
+  and names a class as a decoy is right with probability 1/(1+t) at most, even with the population and this method
+  known.
+* Kept classes are not of the same origin as one another.
+* Where records are generalized each by itself, a class can be of the same origin as another of its own file. What is
+  removed on account of a kept class is then removed from its keeper's copy too: nothing else stands alone there.
 
-so whoever compares copies finds t real classes for each decoy in every bin, and an attacker who names one as a decoy is
-right with probability 1/(1+t) at most, even with the population and this method known. The most records that any copy
-misses are minimised, by integer programming (CP-SAT).
-
-Classes of one bin and file that no other class restricts are all alike, so they enter as counts, one a recipient and
-bin; those of the same origin as others enter one by one. What class of a bin is used is drawn afterwards.
+All cells that are offered are used, so the records that are kept in each bin are known. What is searched by integer
+programming (CP-SAT) is who gets decoys of which size, and which real classes are kept: a class that has relatives in
+some file removes these too. What class of a bin is used by whom is drawn afterwards.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.decoys.class_table import Rows
-from tasks.decoys.removal import Assignment, Ground, Terms, Wanted, assembled, check_wanted
-from tasks.decoys.stock import Bin, Part, Stock, largest_first, least_missing, room_of_files
+from tasks.decoys.class_table import ClassTable, Flags, Rows, joined, looks
+from tasks.decoys.lineage import Lineage
+from tasks.decoys.same_origin import same_origin_pairs
 
 _SEED = 1
-Variable: TypeAlias = Any
-Expression: TypeAlias = Any
-"""A linear expression of CP-SAT, which has no types that hold in all its versions."""
+_SPARE = 2
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
 
+@dataclass(frozen=True)
+class Offer:
+    """Decoy classes that can be made in one file, no two of the same origin."""
+
+    file: int
+    classes: ClassTable = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Decoys that one recipient is to get of an offer."""
+
+    offer: int
+    decoys: int
+    """Decoy classes, from 1."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """One recipient's part of an assignment; shows none of it."""
+
+    file: int
+    decoys: Rows = field(repr=False)
+    """Classes of its offer that become its decoys."""
+    kept: Rows = field(repr=False)
+    """Real classes of its file that no other copy has a same-origin class of."""
+    removed: Rows = field(repr=False)
+    """Real classes of its file that its copy lacks."""
+    missing: int
+    """Records of the removed classes."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Decoys, kept and removed classes of all recipients."""
+
+    shares: tuple[Share, ...]
+    """In the order of the demands."""
+    bound: int
+    """No assignment misses fewer records for its worst-off recipient."""
+
+    @property
+    def worst_missing(self) -> int:
+        """Most records that any one copy misses."""
+        return max(share.missing for share in self.shares)
+
+    @property
+    def status(self) -> Literal["optimal", "feasible"]:
+        """Whether the worst missing records are proven the least possible."""
+        return "optimal" if self.worst_missing <= self.bound else "feasible"
+
+
+@dataclass(frozen=True)
+class AssignmentProblem:
+    """Real classes and decoys to assign."""
+
+    files: tuple[ClassTable, ...]
+    """Real classes, one table a generalization; no cell occurs twice in one."""
+    offers: tuple[Offer, ...]
+    axes: tuple[Lineage, ...] = field(repr=False)
+
+    @cached_property
+    def real(self) -> ClassTable:
+        """Classes of all files, one after the other."""
+        return joined(self.files)
+
+    @cached_property
+    def starts(self) -> Rows:
+        """Row of ``real`` at which each file begins, with their number last."""
+        return np.cumsum([0, *[len(table) for table in self.files]])
+
+    @cached_property
+    def file_of(self) -> Rows:
+        """File of each row of ``real``."""
+        return np.repeat(np.arange(len(self.files)), np.diff(self.starts))
+
+    @cached_property
+    def relatives(self) -> tuple[Rows, Rows]:
+        """Ordered pairs of real classes of the same origin, each with itself included, by row of ``real``."""
+        return same_origin_pairs(self.real.cells, self.real.cells, self.axes)
+
+    @cached_property
+    def alone(self) -> Flags:
+        """Whether each real class has no relative but itself."""
+        alone: Flags = np.bincount(self.relatives[0], minlength=len(self.real)) == 1
+        return alone
+
+    @cached_property
+    def bins(self) -> tuple[list[Rows], list[Rows]]:
+        """Bin of each class of each file, and of each offer's classes; numbered through over all of them."""
+        tables = [*self.files, *[offer.classes for offer in self.offers]]
+        parts = np.split(looks(joined(tables)), np.cumsum([len(table) for table in tables])[:-1])
+        return parts[: len(self.files)], parts[len(self.files) :]
+
+    def removed_for(self, kept: Rows) -> Flags:
+        """Whether each real class is of the same origin as one of some kept classes, those included."""
+        ours, theirs = self.relatives
+        removed = np.zeros(len(self.real), dtype=bool)
+        removed[theirs[np.isin(ours, kept)]] = True
+        return removed
+
+    def room(self, offer: int, ratio: int) -> int:
+        """Decoys of an offer that there are real classes for."""
+        real, decoys = self.bins[0][self.offers[offer].file], self.bins[1][offer]
+        return sum(
+            min(int(number), int((real == name).sum()) // ratio)
+            for name, number in zip(*np.unique(decoys, return_counts=True), strict=True)
+        )
+
+
 def assign(
-    place: Ground,
-    wanted: Sequence[Wanted],
+    problem: AssignmentProblem,
+    demands: Sequence[Demand],
     ratio: int,
-    rng: np.random.Generator,
+    generator: np.random.Generator,
     *,
     budget: int | None = None,
     effort: float = 10.0,
@@ -47,24 +163,18 @@ def assign(
 
     Parameters
     ----------
-    place : Ground
-    wanted : sequence of Wanted
-        One a recipient. Places for recipients who may come later are wanted now too: see
-        ``tasks.decoys.manifest.extend``.
+    problem : AssignmentProblem
+    demands : sequence of Demand
+        One a recipient, seats of later recipients included; together all that is offered.
     ratio : int
         Kept classes a decoy, t, from 1.
-    rng : Generator
+    generator : numpy.random.Generator
         Draws the classes within a bin, and only those.
     budget : int, optional
         Most records that any one copy may miss.
     effort : float
-        Work allowed to the search, in CP-SAT's deterministic units of about a second each, above 0: the same request
-        has the same outcome on every machine.
-
-    Returns
-    -------
-    Assignment
-        ``status`` says whether it is proven optimal, ``gap`` how far from optimal it may be.
+        Work allowed to the search, in CP-SAT's deterministic units of about a second each: the same request has the
+        same outcome on every machine.
 
     Raises
     ------
@@ -73,162 +183,128 @@ def assign(
     StageFailed
         If the search ended with neither an assignment nor a proof that there is none.
     """
-    check_wanted(place, wanted, ratio)
-    if not 0 < effort < float("inf"):
-        raise ParameterError(
-            "the effort of the search is outside its range",
-            where="effort",
-            expected="a finite number above 0",
-            got=f"{effort:g}",
-            fix="give the seconds or so that the search may take",
-        )
-    asked = [sum(want.decoys for want in wanted if want.generalization == file) for file in range(len(place.files))]
-    if any(room < some for room, some in zip(room_of_files(place, ratio, asked), asked, strict=True)):
-        _refuse(place, wanted, ratio)
-    stock = Stock(place, ratio, sum(asked), int(rng.integers(2**62)))
-    model, status, bound = _searched(stock, wanted, effort)
+    asked = [sum(one.decoys for one in demands if one.offer == offer) for offer in range(len(problem.offers))]
+    room = [problem.room(offer, ratio) for offer in range(len(problem.offers))]
+    if any(some < number for some, number in zip(room, asked, strict=True)):
+        raise _no_room(problem, asked, room, ratio)
+    needed = _needed(problem, ratio)
+    if any(len(rows) < number for rows, number in needed):
+        raise _no_room(problem, asked, room, ratio)
+    few = [(_cheapest(problem, rows, number, generator), number) for rows, number in needed]
+    model = _Model(problem, demands, ratio, few)
+    status, bound = model.solve(effort / 2), model.least
+    if status not in _FOUND or model.worst > bound:
+        whole = _Model(problem, demands, ratio, needed)
+        if status in _FOUND:
+            whole.start_from(model)
+        again = whole.solve(effort)
+        bound = whole.bound if again in _FOUND else bound
+        if status not in _FOUND or (again in _FOUND and whole.worst < model.worst):
+            model, status = whole, again
     if status == cp_model.INFEASIBLE:
-        _refuse(place, wanted, ratio)
+        raise _no_room(problem, asked, room, ratio)
     if status not in _FOUND:
         raise StageFailed(
             "no assignment of decoys was found in time",
-            where=f"{len(wanted)} recipients, ratio {ratio}",
+            where=f"{len(demands)} recipients, ratio {ratio}",
             expected="an assignment, or a proof that there is none",
             got=f"neither within an effort of {effort:g}",
             fix="allow more effort, or ask for fewer decoys",
         )
-    decoys, kept = model.drawn(rng)
-    return assembled(place, wanted, decoys, kept, Terms(ratio, bound, budget))
+    decoys, kept = _dealt(problem, demands, ratio, model, generator)
+    found = Assignment(_shares(problem, demands, decoys, kept), bound)
+    if budget is not None and found.worst_missing > budget:
+        raise _over_budget(found, ratio, budget)
+    return found
 
 
-def _searched(stock: Stock, wanted: Sequence[Wanted], effort: float) -> tuple["_Model", int, int]:
-    """The model with the best assignment, its status and the least that the worst-off copy must miss.
+def _needed(problem: AssignmentProblem, ratio: int) -> list[tuple[Rows, int]]:
+    """For each bin with decoys, the rows of ``real`` that could be kept, and how many must be."""
+    wanted: dict[tuple[int, int], int] = defaultdict(int)
+    for offer, names in zip(problem.offers, problem.bins[1], strict=True):
+        for name in names.tolist():
+            wanted[offer.file, name] += ratio
+    return [
+        (problem.starts[file] + np.flatnonzero(problem.bins[0][file] == name), number)
+        for (file, name), number in sorted(wanted.items())
+    ]
 
-    The least is first bounded as if only equal classes of two files were of the same origin. Then an assignment is
-    sought among the cheapest classes, among all real classes with candidates enough, and where that leaves doubt among
-    all candidates.
-    """
-    whole = Part(stock, stock.members)
-    simplest = _Model(whole, wanted, relaxed=True)
-    simplest.start_from_largest_first()
-    status = simplest.solve(effort)
-    if status not in _FOUND or whole.simple:
-        return simplest, status, simplest.bound
-    least, best = simplest.bound, None
-    for part in (Part(stock, stock.cheapest), Part(stock, stock.thinned), whole):
-        model = _Model(part, wanted)
-        if best is not None:
-            model.start_from(best)
-        status = model.solve(effort / 2)
-        if status in _FOUND and (best is None or model.worst < best.worst):
-            best = model
-        if status in _FOUND and (part is whole or (part.members is stock.thinned and stock.enough)):
-            least = max(least, model.bound)
-        if best is not None and (best.worst <= least or (part.members is stock.thinned and stock.enough)):
-            break
-    return (model, status, least) if best is None else (best, cp_model.FEASIBLE, least)
+
+def _cheapest(problem: AssignmentProblem, rows: Rows, number: int, generator: np.random.Generator) -> Rows:
+    """The classes of a bin without relatives, and of the others those that remove the fewest records."""
+    kept, other = problem.relatives
+    costs = np.bincount(kept, weights=problem.real.records[other], minlength=len(problem.real))
+    related = generator.permutation(rows[~problem.alone[rows]])
+    cheap = related[np.argsort(costs[related], kind="stable")[: _SPARE * number]]
+    return np.sort(np.concatenate([rows[problem.alone[rows]], cheap]))
 
 
 class _Model:
-    """The integer program over some members of bins, and its solution."""
+    """The integer program over some real classes of each bin, and its solution."""
 
-    def __init__(self, part: Part, wanted: Sequence[Wanted], *, relaxed: bool = False) -> None:
-        self._part, self._wanted = part, wanted
-        self._ratio, self._ground = part.stock.ratio, part.stock.place
+    def __init__(
+        self, problem: AssignmentProblem, demands: Sequence[Demand], ratio: int, bins: Sequence[tuple[Rows, int]]
+    ) -> None:
+        self.bins = bins
         self._model, self._solver = cp_model.CpModel(), cp_model.CpSolver()
-        self._picked: dict[str, dict[int, Variable]] = {"real": {}, "offered": {}}
-        self._alike: list[tuple[int, int, Variable]] = []
-        counted = relaxed or part.simple
-        room = part.room if counted else part.places
-        sizes = {name: name[1] if counted else part.size(name) for name in room}
-        self._places = [self._of_recipient(number, room) for number in range(len(wanted))]
-        self._minimise(self._by_counts(room, sizes) if counted else self._by_classes(), sizes)
+        self._solver.parameters.num_workers = 1
+        self._solver.parameters.random_seed = _SEED
+        self._dealt = self._deal(problem, demands)
+        self._kept: dict[int, Any] = {}
+        losses = self._lost(problem)
+        self.least, hands = 0, [sum(size * count for size, count in own.items()) for own in self._dealt]
+        for file in {problem.offers[one.offer].file for one in demands}:
+            mine = [one for one in demands if problem.offers[one.offer].file == file]
+            sizes = [offer.classes.records for offer in problem.offers if offer.file == file]
+            self.least = max(self.least, ratio * least_missing(np.concatenate(sizes), [one.decoys for one in mine]))
+        self._worst = self._model.new_int_var(self.least, int(problem.real.records.sum()), "worst")
+        last: dict[Demand, Any] = {}
+        for one, hand in zip(demands, hands, strict=True):
+            self._model.add(self._worst >= losses[problem.offers[one.offer].file] - ratio * hand)
+            if one in last:  # recipients who want the same are exchangeable; one order of them is searched
+                self._model.add(last[one] >= hand)
+            last[one] = hand
+        self._model.minimize(self._worst)
 
-    def _of_recipient(self, number: int, room: Mapping[Bin, int]) -> dict[Bin, Variable]:
-        """Decoys of one recipient in each bin of its file."""
-        want = self._wanted[number]
-        own = {
-            name: self._model.new_int_var(0, min(places, want.decoys), f"x{number}.{name}")
-            for name, places in room.items()
-            if name[0] == want.generalization and places
-        }
-        self._model.add(sum(own.values()) == want.decoys)
-        return own
+    def _deal(self, problem: AssignmentProblem, demands: Sequence[Demand]) -> list[dict[int, Any]]:
+        """Variables: decoys of each size that each recipient gets. The search starts at the most even dealing."""
+        hands: list[dict[int, Any]] = [{} for _ in demands]
+        for number, offer in enumerate(problem.offers):
+            mine = [place for place, one in enumerate(demands) if one.offer == number]
+            even = even_hands(offer.classes.records, [demands[place].decoys for place in mine])
+            for size, count in zip(*np.unique(offer.classes.records, return_counts=True), strict=True):
+                for place, hand in zip(mine, even, strict=True):
+                    hands[place][int(size)] = self._model.new_int_var(0, demands[place].decoys, f"x{place}.{size}")
+                    self._model.add_hint(hands[place][int(size)], hand.count(int(size)))
+                self._model.add(sum(hands[place][int(size)] for place in mine) == int(count))
+            for place in mine:
+                self._model.add(sum(hands[place].values()) == demands[place].decoys)
+        return hands
 
-    def _used(self, name: Bin) -> list[Variable]:
-        return [own[name] for own in self._places if name in own]
-
-    def _by_counts(self, room: Mapping[Bin, int], sizes: Mapping[Bin, int]) -> list[Expression]:
-        """Records that each file loses if only equal classes are of the same origin: those of the kept classes."""
-        losses: list[Expression] = [0] * len(self._ground.files)
-        for name, places in room.items():
-            used = sum(self._used(name))
-            self._model.add(used <= places)
-            losses[self._ground.form[name[0]]] += self._ratio * sizes[name] * used
-        return [losses[first] for first in self._ground.form]
-
-    def _by_classes(self) -> list[Expression]:
-        """Records that each file loses, with a variable for each class that another restricts."""
-        loose_real, loose_offered = self._part.loose
-        losses: list[Expression] = [0] * len(self._ground.files)
-        for name, (ours, theirs) in self._part.members.items():
-            used = sum(self._used(name))
-            drawn, picked_decoys = self._total(name, theirs, loose_offered, "offered")
-            held, picked = self._total(name, ours, loose_real, "real")
-            self._model.add(drawn + picked_decoys == used)
-            self._model.add(held + picked == self._ratio * used)
-            losses[name[0]] += self._part.size(name) * held
-        for first, second in zip(*self._part.rivals, strict=True):
-            self._at_most_one("offered", int(first), int(second))
-        for row, lost in self._removed().items():
-            losses[int(self._ground.file_of[row])] += int(self._ground.real.records[row]) * lost
-        return losses
-
-    def _total(self, name: Bin, rows: Rows, loose: NDArray[np.bool_], kind: str) -> tuple[Variable, Expression]:
-        """How many classes of a bin are used: of those that are all alike, and of the others."""
-        picked = {row: self._model.new_bool_var(f"{kind}{row}") for row in rows[~loose[rows]].tolist()}
-        self._picked[kind].update(picked)
-        return self._model.new_int_var(0, int(loose[rows].sum()), f"{kind}{name}"), sum(picked.values())
-
-    def _removed(self) -> dict[int, Variable]:
-        """Whether each class is removed that is of the same origin as one that can be kept."""
-        removed: dict[int, Variable] = {}
-        for kept, other in zip(*(rows.tolist() for rows in self._ground.relatives), strict=True):
-            held = self._picked["real"].get(kept)
-            if held is None:
+    def _lost(self, problem: AssignmentProblem) -> list[Any]:
+        """Records that each file loses to kept classes, with a variable for each class that has relatives."""
+        losses: list[Any] = [0] * len(problem.files)
+        for rows, number in self.bins:
+            alone, size = rows[problem.alone[rows]], int(problem.real.records[rows[0]])
+            related = [self._model.new_bool_var(f"y{row}") for row in rows[~problem.alone[rows]].tolist()]
+            self._kept.update(zip(rows[~problem.alone[rows]].tolist(), related, strict=True))
+            plain = self._model.new_int_var(0, len(alone), "")
+            self._model.add(plain + sum(related) == number)
+            losses[int(problem.file_of[rows[0]])] += size * plain
+        removed: dict[int, Any] = {}
+        for kept, other in zip(*(rows.tolist() for rows in problem.relatives), strict=True):
+            if kept not in self._kept:
                 continue
-            if kept < other:
-                self._at_most_one("real", kept, other)
+            if kept < other and other in self._kept:
+                self._model.add_at_most_one([self._kept[kept], self._kept[other]])
             if other not in removed:
                 removed[other] = self._model.new_bool_var(f"r{other}")
-            self._model.add_implication(held, removed[other])
-        return removed
-
-    def _at_most_one(self, kind: str, first: int, second: int) -> None:
-        one, two = self._picked[kind].get(first), self._picked[kind].get(second)
-        if one is not None and two is not None:
-            self._model.add_at_most_one([one, two])
-
-    def _minimise(self, losses: Sequence[Expression], sizes: Mapping[Bin, int]) -> None:
-        """Minimise what the worst-off copy misses: what its file loses, less what it keeps itself.
-
-        Recipients who want the same are exchangeable; one order of them is searched.
-        """
-        least = least_missing(self._part.room, self._wanted, self._ratio, self._ground.form)
-        worst = self._model.new_int_var(least, max(least, self._ground.real.total), "worst")
-        before: dict[Wanted, Expression] = {}
-        for want, own in zip(self._wanted, self._places, strict=True):
-            kept = sum(self._ratio * sizes[name] * count for name, count in own.items())
-            self._model.add(worst >= losses[want.generalization] - kept)
-            if want in before:
-                self._model.add(before[want] >= kept)
-            before[want] = kept
-        self._model.minimize(worst)
+                losses[int(problem.file_of[other])] += int(problem.real.records[other]) * removed[other]
+            self._model.add_implication(self._kept[kept], removed[other])
+        return losses
 
     def solve(self, effort: float) -> int:
         """Status of the search."""
-        self._solver.parameters.num_workers = 1
-        self._solver.parameters.random_seed = _SEED
         self._solver.parameters.max_deterministic_time = effort
         status: int = self._solver.solve(self._model)
         return status
@@ -240,101 +316,123 @@ class _Model:
 
     @property
     def bound(self) -> int:
-        """Least that the worst-off copy can miss, 0 where nothing was found."""
-        if self._solver.response_proto.status not in _FOUND:
-            return 0
-        return math.ceil(float(self._solver.best_objective_bound) - 1e-6)
-
-    def start_from_largest_first(self) -> None:
-        """Start the search at the smallest places, spread evenly."""
-        for own, hand in zip(self._places, largest_first(self._part.room, self._wanted), strict=True):
-            for name, count in own.items():
-                self._model.add_hint(count, hand.count(name))
+        """Least that the worst-off copy can miss with these classes."""
+        return max(self.least, math.ceil(float(self._solver.best_objective_bound) - 1e-6))
 
     def start_from(self, other: "_Model") -> None:
         """Start the search at what another model found."""
-        for own, found in zip(self._places, other._places, strict=True):
-            for name, count in own.items():
-                self._model.add_hint(count, other._solver.value(found[name]) if name in found else 0)
-        for kind, picked in self._picked.items():
-            held = other._picked[kind]
-            for row, used in picked.items():
-                self._model.add_hint(used, other._solver.value(held[row]) if row in held else 0)
+        self._model.clear_hints()
+        for own, found in zip(self._dealt, other.dealt, strict=True):
+            for size, count in own.items():
+                self._model.add_hint(count, found[size])
+        held = set(other.kept)
+        for row, kept in self._kept.items():
+            self._model.add_hint(kept, row in held)
 
-    def drawn(self, rng: np.random.Generator) -> tuple[list[Rows], list[Rows]]:
-        """Decoys and kept classes of each recipient, drawn within their bins."""
-        places = [{name: self._solver.value(count) for name, count in own.items()} for own in self._places]
-        if self._part.simple:
-            places = self._in_bins(places, rng)
-        hands = {name: self._hand(name, places, rng) for name in self._part.members}
-        decoys: list[Rows] = []
-        kept: list[Rows] = []
-        for own in places:
-            ours, theirs = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
-            for name, count in own.items():
-                held, drawn = hands[name]
-                theirs.append(drawn[:count])
-                ours.append(held[: count * self._ratio])
-                hands[name] = held[count * self._ratio :], drawn[count:]
-            decoys.append(np.concatenate(theirs))
-            kept.append(np.concatenate(ours))
-        return decoys, kept
+    @property
+    def dealt(self) -> list[dict[int, int]]:
+        """Decoys of each size that each recipient gets."""
+        return [{size: self._solver.value(count) for size, count in own.items()} for own in self._dealt]
 
-    def _in_bins(self, places: Sequence[Mapping[Bin, int]], rng: np.random.Generator) -> list[dict[Bin, int]]:
-        """Places by bin in place of places by size, each drawn among those that are free."""
-        free: dict[Bin, list[Bin]] = {}
-        for name, count in self._part.places.items():
-            free.setdefault((name[0], self._part.size(name)), []).extend([name] * count)
-        for key, names in free.items():
-            free[key] = [names[at] for at in rng.permutation(len(names))]
-        found: list[dict[Bin, int]] = []
-        for own in places:
-            here: dict[Bin, int] = {}
-            for key, count in own.items():
-                for name in (free[key].pop() for _ in range(count)):
-                    here[name] = here.get(name, 0) + 1
-            found.append(here)
-        return found
-
-    def _hand(self, name: Bin, places: Sequence[Mapping[Bin, int]], rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Classes of a bin that are used, in random order: kept ones and decoys."""
-        used = sum(own.get(name, 0) for own in places)
-        ours, theirs = self._part.members[name]
-        loose_real, loose_offered = self._part.loose
-        return (
-            self._used_rows(ours, loose_real, "real", used * self._ratio, rng),
-            self._used_rows(theirs, loose_offered, "offered", used, rng),
-        )
-
-    def _used_rows(self, rows: Rows, loose: NDArray[np.bool_], kind: str, used: int, rng: np.random.Generator) -> Rows:
-        picked = self._picked[kind]
-        chosen = [row for row in rows.tolist() if row in picked and self._solver.value(picked[row])]
-        free = rng.permutation(rows[loose[rows]])[: used - len(chosen)]
-        return rng.permutation(np.concatenate([np.array(chosen, dtype=np.intp), free]))
+    @property
+    def kept(self) -> list[int]:
+        """Kept classes among those with relatives."""
+        return [row for row, used in self._kept.items() if self._solver.value(used)]
 
 
-def _refuse(place: Ground, wanted: Sequence[Wanted], ratio: int) -> NoReturn:
-    """Say which file has too little room, or that its classes bar one another, and what would give room."""
-    asked = [sum(want.decoys for want in wanted if want.generalization == file) for file in range(len(place.files))]
-    room = room_of_files(place, ratio, asked)
-    short = [file for file, (some, all_of_them) in enumerate(zip(room, asked, strict=True)) if some < all_of_them]
-    file = short[0] if short else 0
-    lower = [t for t in range(1, ratio) if all(np.array(room_of_files(place, t, asked)) >= asked)]
-    remedies = []
-    if short and room[file]:
-        remedies.append(f"ask for {room[file]} decoy classes at most over all recipients of the file")
-    if not short:
-        remedies.append("ask for fewer decoy classes, or give all recipients the same generalization")
-    if lower:
-        remedies.append(f"lower the ratio to {lower[-1]}")
-    remedies.append("offer more candidates in the sizes of real classes, or generalize less")
-    usable, offered = place.usable[place.offered_for == file], len(place.files[file])
-    raise ParameterError(
+def even_hands(sizes: np.ndarray, decoys: Sequence[int]) -> list[list[int]]:
+    """Sizes dealt to recipients who get so many each: the largest in turn to whoever has least so far."""
+    hands: list[list[int]] = [[] for _ in decoys]
+    for size in np.sort(sizes)[::-1].tolist():
+        open_ = [place for place, hand in enumerate(hands) if len(hand) < decoys[place]]
+        if open_:
+            hands[min(open_, key=lambda place: sum(hands[place]))].append(size)
+    order = {
+        number: sorted((h for h, d in zip(hands, decoys, strict=True) if d == number), key=sum) for number in decoys
+    }
+    return [order[number].pop() for number in decoys]
+
+
+def least_missing(sizes: np.ndarray, decoys: Sequence[int]) -> int:
+    """Records of others' decoys of a file that some recipient gets at least: all of them, less the largest least hand.
+
+    Some recipient gets an even part of the records at most. Of two decoys each the largest is best dealt with the
+    smallest, which gives the least hand itself.
+    """
+    ordered = np.sort(sizes)
+    least = int(ordered.sum()) // len(decoys)
+    if set(decoys) == {1}:
+        least = int(ordered[0])
+    elif set(decoys) == {2}:
+        least = int((ordered + ordered[::-1]).min())
+    return int(ordered.sum()) - least
+
+
+def _dealt(
+    problem: AssignmentProblem, demands: Sequence[Demand], ratio: int, model: _Model, generator: np.random.Generator
+) -> tuple[list[Rows], list[Rows]]:
+    """Decoys and kept classes of each recipient, by row of its offer and of ``real``, drawn within their bins."""
+    chosen, stacks = set(model.kept), {}
+    for rows, number in model.bins:
+        fixed = [row for row in rows.tolist() if row in chosen]
+        free = generator.permutation(rows[problem.alone[rows]])[: number - len(fixed)]
+        name = int(problem.file_of[rows[0]]), int(np.concatenate(problem.bins[0])[rows[0]])
+        stacks[name] = generator.permutation(np.concatenate([np.array(fixed, dtype=np.intp), free])).tolist()
+    decks = []
+    for offer in problem.offers:
+        order = generator.permutation(len(offer.classes))
+        decks.append({size: order[offer.classes.records[order] == size].tolist() for size in offer.classes.records})
+    decoys, kept = [], []
+    for one, hand in zip(demands, model.dealt, strict=True):
+        drawn = [decks[one.offer][size].pop() for size, count in hand.items() for _ in range(count)]
+        file, names = problem.offers[one.offer].file, problem.bins[1][one.offer]
+        kept.append(np.array([stacks[file, int(names[row])].pop() for row in drawn for _ in range(ratio)]))
+        decoys.append(np.array(drawn))
+    return decoys, kept
+
+
+def _shares(
+    problem: AssignmentProblem, demands: Sequence[Demand], decoys: Sequence[Rows], kept: Sequence[Rows]
+) -> tuple[Share, ...]:
+    removed, shares = problem.removed_for(np.concatenate(kept)), []
+    for one, drawn, held in zip(demands, decoys, kept, strict=True):
+        file = problem.offers[one.offer].file
+        lost = removed & (problem.file_of == file)
+        lost[held] = False
+        start = problem.starts[file]
+        missing = int(problem.real.records[lost].sum())
+        shares.append(Share(file, np.sort(drawn), np.sort(held) - start, np.flatnonzero(lost) - start, missing))
+    return tuple(shares)
+
+
+def _no_room(problem: AssignmentProblem, asked: Sequence[int], room: Sequence[int], ratio: int) -> ParameterError:
+    """Which offer has too little room, or that its classes bar one another, and what would give room."""
+    short = [offer for offer, number in enumerate(asked) if room[offer] < number]
+    offer = short[0] if short else 0
+    fixes = ["generalize less"]
+    if ratio > 1:
+        fixes.insert(0, "lower the ratio")
+    if short and room[offer]:
+        fixes.insert(0, f"ask for {room[offer]} decoy classes at most over all recipients of this generalization")
+    elif not short:
+        fixes.insert(0, "ask for fewer decoy classes, or give all recipients the same generalization")
+    file = problem.offers[offer].file
+    return ParameterError(
         "there are not enough decoys with real classes that look alike",
-        where=f"file {file + 1} of {len(place.files)}, {len(wanted)} recipients, ratio {ratio}",
-        expected=f"{asked[file]} places, each a candidate with {ratio} real classes of its size and half-octave of "
-        "people linked",
-        got=f"at most {room[file]}{'' if short else ' that bar one another by their origin'}, from "
-        f"{int(usable.sum())} usable of {len(usable)} candidates and {offered} real classes",
-        fix=", or ".join(remedies),
+        where=f"generalization {file + 1} of {len(problem.files)}, ratio {ratio}",
+        expected=f"{asked[offer]} cells, each with {ratio} real classes of its size and half-octave of people linked",
+        got=f"at most {room[offer]}{'' if short else ' that bar one another by their origin'}, from "
+        f"{len(problem.offers[offer].classes)} cells and {len(problem.files[file])} real classes",
+        fix=", or ".join(fixes),
+    )
+
+
+def _over_budget(found: Assignment, ratio: int, budget: int) -> ParameterError:
+    least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
+    return ParameterError(
+        "the copies would miss more records than the budget allows",
+        where=f"{len(found.shares)} recipients, ratio {ratio}",
+        expected=f"at most {budget} records missing from any copy",
+        got=f"{found.worst_missing} ({least})",
+        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
     )

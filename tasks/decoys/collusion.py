@@ -19,99 +19,83 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable, looks
+from tasks.decision.decoy_facts import CollusionFact
+from tasks.decoys.class_table import ClassTable, Flags, Rows, joined, looks
 from tasks.decoys.lineage import Lineage
 from tasks.decoys.same_origin import same_origin_pairs
 
-Flags = NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
-class Copy:
+class MarkedCopy:
     """One recipient's copy as others see it; shows nothing of it."""
 
     classes: ClassTable = field(repr=False)
     decoy: Flags = field(repr=False)
-    """Whether each class is a decoy."""
-
-
-@dataclass(frozen=True)
-class Collusion:
-    """Knowledge of subsets of one size, as mean and maximum over the subsets."""
-
-    colluders: int
-    subsets: int
-    """Subsets that were tried."""
-    exhaustive: bool
-    """Whether these are all of that size."""
-    decoys: float
-    """Decoys among the suspects, n_d; mean over subsets."""
-    real: float
-    """Real classes among the suspects, n_r; mean over subsets."""
-    unsuspected: float
-    """Share of the colluders' decoys that are no suspects, 0 to 1; mean over subsets."""
-    share: float
-    """P(decoy) of a suspect picked at random, mean over subsets; 0 where there is no suspect."""
-    worst_share: float
-    """The same for the subset and the colluder's copy where it is greatest."""
-    informed: float
-    """P(decoy) of a suspect of the bin of equal size and linking where it is greatest, mean over subsets."""
-    worst_informed: float
-    """The same for the subset and the colluder's copy where it is greatest."""
-
-
-def planned_share(ratio: int) -> float:
-    """P(decoy) by the formula where each decoy has t kept classes: 1 / (1 + t)."""
-    return 1 / (1 + ratio)
+    """Whether each class is a decoy; at least one is."""
 
 
 def collusion(
-    held: Sequence[Copy], axes: Sequence[Lineage], rng: np.random.Generator, *, subsets: int = 200
-) -> tuple[Collusion, ...]:
+    held: Sequence[MarkedCopy], axes: Sequence[Lineage], generator: np.random.Generator, *, subsets: int = 200
+) -> tuple[CollusionFact, ...]:
     """Let recipients collude in subsets of every size from one to all.
 
     Parameters
     ----------
-    held : sequence of Copy
-        One a recipient, each with a decoy or more.
+    held : sequence of MarkedCopy
+        One a recipient, at least one.
     axes : sequence of Lineage
-    rng : Generator
+    generator : numpy.random.Generator
         Draws the subsets of a size that has more than ``subsets`` of them.
     subsets : int
         Most subsets of each size to try, from 1.
 
     Returns
     -------
-    tuple of Collusion
+    tuple of CollusionFact
         By number of colluders, from one.
-
-    Raises
-    ------
-    ParameterError
-        If there is no copy, a copy has no decoy, flags do not fit their classes, or ``subsets`` is below 1.
     """
-    _check(held, subsets)
-    seen = _Patterns.of(held, axes)
-    return tuple(_of_size(seen, size, rng, subsets) for size in range(1, len(held) + 1))
+    classes = _Classes.of(held, axes)
+    found = []
+    for size in range(1, len(held) + 1):
+        exhaustive = comb(len(held), size) <= subsets
+        groups = (
+            [np.array(group) for group in combinations(range(len(held)), size)]
+            if exhaustive
+            else [np.sort(generator.choice(len(held), size, replace=False)) for _ in range(subsets)]
+        )
+        learned = np.array([classes.learned(group) for group in groups])
+        mean, worst = learned.mean(axis=0), learned.max(axis=0)
+        found.append(
+            CollusionFact(
+                colluders=size,
+                sets=len(groups),
+                exhaustive=exhaustive,
+                suspects_decoys=mean[0],
+                suspects_real=mean[1],
+                probability=mean[2],
+                worst=worst[3],
+                informed=mean[4],
+                worst_informed=worst[5],
+            )
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True)
-class _Patterns:
+class _Classes:
     """Classes of all copies, folded by owner, bin, kind and the other recipients who have a class of same origin."""
 
-    owner: NDArray[np.intp]
-    look: NDArray[np.intp]
+    owner: Rows
+    look: Rows
     decoy: Flags
     shared: Flags
     """Whether each recipient has a same-origin class in its copy, shape (n_patterns, n_recipients)."""
-    classes: NDArray[np.int64]
+    number: NDArray[np.int64]
 
     @classmethod
-    def of(cls, held: Sequence[Copy], axes: Sequence[Lineage]) -> "_Patterns":
-        starts = np.cumsum([0, *[len(copy.classes) for copy in held]])
-        everything = held[0].classes.with_rows(*[copy.classes for copy in held[1:]])
-        owner = np.repeat(np.arange(len(held)), np.diff(starts))
+    def of(cls, held: Sequence[MarkedCopy], axes: Sequence[Lineage]) -> "_Classes":
+        everything = joined([copy.classes for copy in held])
+        owner = np.repeat(np.arange(len(held)), [len(copy.classes) for copy in held])
         cells, number = np.unique(everything.cells, axis=0, return_inverse=True)
         number = number.ravel()
         has = np.zeros((len(cells), len(held)), dtype=bool)
@@ -122,72 +106,19 @@ class _Patterns:
             shared[ours[has[theirs, recipient]], recipient] = True
         own = shared[number]
         own[np.arange(len(owner)), owner] = False
-        (look,) = looks([everything])
         decoy = np.concatenate([copy.decoy for copy in held])
-        table = np.column_stack([owner, look, decoy, own])
+        table = np.column_stack([owner, looks(everything), decoy, own])
         folded, counts = np.unique(table, axis=0, return_counts=True)
         return cls(folded[:, 0], folded[:, 1], folded[:, 2].astype(bool), folded[:, 3:].astype(bool), counts)
 
-
-def _of_size(seen: _Patterns, size: int, rng: np.random.Generator, most: int) -> Collusion:
-    n_recipients = seen.shared.shape[1]
-    exhaustive = comb(n_recipients, size) <= most
-    if exhaustive:
-        groups = [np.array(group) for group in combinations(range(n_recipients), size)]
-    else:
-        groups = [np.sort(rng.choice(n_recipients, size, replace=False)) for _ in range(most)]
-    learned = np.array([_learned(seen, group) for group in groups])
-    mean, worst = learned.mean(axis=0), learned.max(axis=0)
-    return Collusion(
-        colluders=size,
-        subsets=len(groups),
-        exhaustive=exhaustive,
-        decoys=float(mean[0]),
-        real=float(mean[1]),
-        unsuspected=float(mean[2]),
-        share=float(mean[3]),
-        worst_share=float(worst[4]),
-        informed=float(mean[5]),
-        worst_informed=float(worst[6]),
-    )
-
-
-def _learned(seen: _Patterns, group: NDArray[np.intp]) -> tuple[float, ...]:
-    mine = np.isin(seen.owner, group)
-    suspect = mine & ~seen.shared[:, group].any(axis=1)
-    all_decoys = seen.classes[mine & seen.decoy].sum()
-    decoys, real = seen.classes[suspect & seen.decoy].sum(), seen.classes[suspect & ~seen.decoy].sum()
-    by_owner, by_look = [seen.owner], [seen.look]
-    return (
-        float(decoys),
-        float(real),
-        float(1 - decoys / all_decoys),
-        _greatest_share(seen, suspect, []),
-        _greatest_share(seen, suspect, by_owner),
-        _greatest_share(seen, suspect, by_look),
-        _greatest_share(seen, suspect, by_owner + by_look),
-    )
-
-
-def _greatest_share(seen: _Patterns, suspect: Flags, kinds: Sequence[NDArray[np.intp]]) -> float:
-    """Greatest share of decoys among the suspects of one kind; 0 without suspects."""
-    if not suspect.any():
-        return 0.0
-    values = np.column_stack([np.zeros(int(suspect.sum()), np.intp), *[kind[suspect] for kind in kinds]])
-    _, kind = np.unique(values, axis=0, return_inverse=True)
-    counts = seen.classes[suspect]
-    everything = np.bincount(kind.ravel(), weights=counts)
-    decoys = np.bincount(kind.ravel(), weights=counts * seen.decoy[suspect])
-    return float((decoys / everything).max())
-
-
-def _check(held: Sequence[Copy], subsets: int) -> None:
-    unfit = [copy for copy in held if copy.decoy.shape != (len(copy.classes),) or not copy.decoy.any()]
-    if not held or unfit or subsets < 1:
-        raise ParameterError(
-            "collusion cannot be simulated over these copies",
-            where="copies" if subsets >= 1 else "subsets",
-            expected="at least one copy, each with a decoy and one flag a class; at least one subset a size",
-            got=f"{len(held)} copies, {len(unfit)} of them without, and {subsets} subsets",
-            fix="leave out recipients without decoys",
-        )
+    def learned(self, group: Rows) -> tuple[float, ...]:
+        """Decoys and real classes among a group's suspects; greatest P(decoy) of all, by owner, by bin, by both."""
+        suspect = np.isin(self.owner, group) & ~self.shared[:, group].any(axis=1)
+        number, decoy = self.number[suspect], self.decoy[suspect]
+        none, owner, look = np.zeros(len(number), dtype=np.intp), self.owner[suspect], self.look[suspect]
+        shares = []
+        for kinds in ([none], [owner], [look], [owner, look]):
+            kind = np.unique(np.column_stack(kinds), axis=0, return_inverse=True)[1].ravel()
+            of_kind = np.bincount(kind, weights=number)
+            shares.append(float((np.bincount(kind, weights=number * decoy) / of_kind).max(initial=0.0)))
+        return (float(number[decoy].sum()), float(number[~decoy].sum()), *shares)

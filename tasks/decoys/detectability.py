@@ -20,30 +20,29 @@ ranks within their fold. The interval is DeLong's, which takes the scores as giv
 not of the folds.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from tasks.assessments.utility.features import features
-from tasks.core.errors import ParameterError
 from tasks.core.seed import one_thread
-from tasks.decoys.area import Area, area
-from tasks.decoys.generalized_release import Classes, Flags, Floats, GeneralizedRelease
-from tasks.decoys.plausibility import seen
-from tasks.decoys.sensitive_values import Columns
-from tasks.decoys.size_test import SizeTest, size_test
-from tasks.decoys.value_features import Noticed, noticed
-from tasks.decoys.value_rules import Kinds
+from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
+from tasks.decoys.class_table import ClassTable, Flags, Rows
+from tasks.decoys.decoy_cells import boosting
+from tasks.decoys.decoy_records import ClassRecords, at_rows
+from tasks.decoys.linked_release import Floats, LinkedRelease
+from tasks.decoys.separation import area, size_p_value
+from tasks.decoys.value_features import noticed
+from tasks.decoys.value_rules import Columns, Kinds
 
 _FOLDS = 5
 LEAST_DECOYS = 2 * _FOLDS
-"""Decoy classes that a test needs, so that each fold has two."""
+"""Decoy classes, and real ones, that a test needs, so that each fold has two."""
 MOST_CLASSES = 4_000
 """Real classes that a classifier is tried on at most."""
 MOST_RECORDS = 20_000
@@ -58,113 +57,50 @@ class View(StrEnum):
     VALUES = "population and values"
 
 
-class Classifier(StrEnum):
-    """Classifier that separates decoys from real classes."""
-
-    BOOSTING = "gradient boosting"
-    LINEAR = "logistic regression"
-
-
-@dataclass(frozen=True)
-class Values:
-    """Other columns of the records of some classes."""
-
-    columns: Columns
-    """Integers are codes, floats are numbers; each of shape (n_records,)."""
-    class_of_record: NDArray[np.intp]
-    """Class of each record; every class has one at least."""
-    kinds: Kinds = field(default_factory=dict)
-    """Meaning of floats that are not plain numbers; those of real records count."""
-
-
-@dataclass(frozen=True)
-class Detection:
-    """How well one classifier does with one view."""
-
-    view: View
-    classifier: Classifier
-    area: Area
-    top_share: float
-    """Share of decoys among the most suspicious classes, as many as there are decoys; ties by chance."""
-
-
-@dataclass(frozen=True)
-class Detectability:
-    """All classifiers and views, beside what guessing would reach."""
-
-    detections: tuple[Detection, ...]
-    sizes: SizeTest
-    baseline_share: float
-    """Share of decoys among the classes that the classifiers were tried on."""
-    real_classes: int
-    """Real classes that they were tried on, drawn where there are more."""
-
-    @property
-    def worst(self) -> Detection:
-        """The detection with the largest area."""
-        return max(self.detections, key=lambda detection: detection.area.value)
-
-    def worst_of(self, view: View) -> Detection | None:
-        """The detection with the largest area of one view; None where it was not tried."""
-        own = [detection for detection in self.detections if detection.view is view]
-        return max(own, key=lambda detection: detection.area.value) if own else None
-
-
 def detectability(
-    release: GeneralizedRelease,
-    decoys: Classes,
-    generator: np.random.Generator,
-    *,
-    real_values: Values | None = None,
-    decoy_values: Values | None = None,
-) -> Detectability:
+    release: LinkedRelease, decoys: ClassRecords, real: ClassRecords, kinds: Kinds, generator: np.random.Generator
+) -> DetectabilityFact:
     """Try to distinguish the decoys of all recipients from the released classes.
 
     Parameters
     ----------
-    release : GeneralizedRelease
-    decoys : Classes
-        The more, the surer the figure; all recipients' decoys come from one mechanism and go together.
+    release : LinkedRelease
+    decoys : ClassRecords
+        At least ``LEAST_DECOYS`` classes. The more, the surer the figure; all recipients' decoys come from one
+        mechanism and go together.
+    real : ClassRecords
+        Of the released classes, as many at least; with the same columns.
+    kinds : mapping of str to ValueKind
+        Of columns of floats that are not plain numbers.
     generator : numpy.random.Generator
         Gives the folds and, where there are many, the real classes.
-    real_values, decoy_values : Values, optional
-        Records of the released classes, in the order of ``release.classes``, and of the decoys; both or neither.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer than ``LEAST_DECOYS`` decoy classes or as few real ones, or the values do not fit.
     """
-    real = release.classes
-    _check(real, decoys, real_values, decoy_values)
-    chosen = _chosen(real, real_values is not None, generator)
-    decoy = np.arange(len(decoys) + len(chosen)) < len(decoys)
-    sizes = np.concatenate([decoys.sizes, real.sizes[chosen]])
+    chosen = _chosen(real.classes, generator, with_values=bool(real.columns))
+    decoy = np.arange(len(decoys.classes) + len(chosen)) < len(decoys.classes)
+    sizes = np.log(np.concatenate([decoys.classes.records, real.classes.records[chosen]]))
     folds = np.empty(len(decoy), dtype=np.intp)
     splitter = StratifiedKFold(_FOLDS, shuffle=True, random_state=int(generator.integers(2**31)))
     for number, (_, tested) in enumerate(splitter.split(decoy[:, None], decoy)):
         folds[tested] = number
-    trial = _Trial(decoy, folds)
-    matrices = {}
-    for view, links in ((View.FILE, False), (View.POPULATION, True)):
-        own, _ = seen(release, decoys, links=links)
-        others, _ = seen(release, real, links=links)
-        matrices[view] = np.column_stack([np.vstack([own, others[chosen]]), np.log(sizes)])
-    detections = []
+    trial, tried = _Trial(decoy, folds), list[DetectionFact]()
     with one_thread():
-        for view, matrix in matrices.items():
-            named = {str(number): column for number, column in enumerate(matrix.T)}
-            detections += trial.detections(view, matrix, features(named, {}).matrix, np.arange(len(decoy)))
-        if real_values is not None and decoy_values is not None:
-            records, single = _records(decoy_values, real_values, chosen, len(decoys))
-            boosted, linear = _record_matrices(matrices[View.POPULATION], records, single)
-            detections += trial.detections(View.VALUES, boosted, linear, records.class_of_record)
-    return Detectability(
-        detections=tuple(detections),
-        sizes=size_test(decoys.sizes, real.sizes, generator),
-        baseline_share=len(decoys) / len(decoy),
+        for view, links in ((View.FILE, False), (View.POPULATION, True)):
+            own, others = (release.seen(part.classes.cells, links=links) for part in (decoys, real))
+            matrix = np.column_stack([np.vstack([own, others[chosen]]), sizes])
+            tried += trial.detections(view, matrix, _standardised(matrix), np.arange(len(decoy)))
+        if real.columns:
+            tried += trial.detections(View.VALUES, *_of_records(decoys, real, chosen, matrix, kinds))
+    return DetectabilityFact(
+        tried=tuple(tried),
+        worst=max(tried, key=lambda one: one.area),
+        decoys=len(decoys.classes),
         real_classes=len(chosen),
+        size_p_value=size_p_value(decoys.classes.records, real.classes.records, generator),
     )
+
+
+def _standardised(matrix: Floats) -> Floats:
+    return features({str(number): column for number, column in enumerate(matrix.T)}, {}).matrix
 
 
 @dataclass(frozen=True)
@@ -172,18 +108,17 @@ class _Trial:
     """Classes with labels and folds, on which classifiers are tried."""
 
     decoy: Flags
-    folds: NDArray[np.intp]
+    folds: Rows
 
-    def detections(
-        self, view: View, boosted: Floats, linear: Floats, class_of_row: NDArray[np.intp]
-    ) -> list[Detection]:
+    def detections(self, view: View, plain: Floats, standardised: Floats, class_of_row: Rows) -> list[DetectionFact]:
+        """One view by both classifiers."""
         found = []
-        for classifier, matrix in ((Classifier.BOOSTING, boosted), (Classifier.LINEAR, linear)):
-            scores = self._scores(classifier, matrix, class_of_row)
-            found.append(Detection(view, classifier, area(scores, self.decoy), _top_share(scores, self.decoy)))
+        for name, matrix in (("gradient boosting", plain), ("logistic regression", standardised)):
+            value, low, high = area(self._scores(name, matrix, class_of_row), self.decoy)
+            found.append(DetectionFact(view=view.value, classifier=name, area=value, low=low, high=high))
         return found
 
-    def _scores(self, classifier: Classifier, matrix: Floats, class_of_row: NDArray[np.intp]) -> Floats:
+    def _scores(self, classifier: str, matrix: Floats, class_of_row: Rows) -> Floats:
         """Rank within its fold of each class, 0 to 1, by a classifier that has not seen the fold."""
         rows = np.bincount(class_of_row, minlength=len(self.decoy))
         labels = self.decoy[class_of_row]
@@ -194,7 +129,7 @@ class _Trial:
         scores = np.empty(len(self.decoy))
         for number in range(_FOLDS):
             tested = self.folds[class_of_row] == number
-            model = _model(classifier)
+            model = boosting() if classifier == "gradient boosting" else LogisticRegression(max_iter=500)
             model.fit(matrix[~tested], labels[~tested], sample_weight=weights[~tested])
             suspicion = model.decision_function(matrix[tested])
             own = np.flatnonzero(self.folds == number)
@@ -203,45 +138,39 @@ class _Trial:
         return scores
 
 
-def _model(classifier: Classifier) -> HistGradientBoostingClassifier | LogisticRegression:
-    if classifier is Classifier.LINEAR:
-        return LogisticRegression(max_iter=500)
-    return HistGradientBoostingClassifier(
-        max_iter=60, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False, random_state=0
-    )
-
-
-def _top_share(scores: Floats, decoy: Flags) -> float:
-    """Expected share of decoys among the highest scores, as many as there are decoys."""
-    number = int(np.count_nonzero(decoy))
-    border = np.sort(scores)[-number]
-    above, tied = scores > border, scores == border
-    places = number - np.count_nonzero(above)
-    hits = np.count_nonzero(decoy & above) + places * np.count_nonzero(decoy & tied) / np.count_nonzero(tied)
-    return float(hits / number)
-
-
-def _chosen(real: Classes, with_values: bool, generator: np.random.Generator) -> NDArray[np.intp]:
+def _chosen(real: ClassTable, generator: np.random.Generator, *, with_values: bool) -> Rows:
     """Real classes to try on: a random draw of as many as the limits allow."""
     order = generator.permutation(len(real))[:MOST_CLASSES]
     if with_values:
-        within = np.searchsorted(np.cumsum(real.sizes[order]), MOST_RECORDS, side="right")
+        within = np.searchsorted(np.cumsum(real.records[order]), MOST_RECORDS, side="right")
         order = order[: max(int(within), LEAST_DECOYS)]
     return np.sort(order)
 
 
-def _records(decoys: Values, real: Values, chosen: NDArray[np.intp], n_decoys: int) -> tuple[Values, Noticed]:
-    """Records of the decoys and of the chosen real classes, these numbered after the decoys; and what is noticed."""
-    number = np.full(int(real.class_of_record.max()) + 1, -1, dtype=np.intp)
-    number[chosen] = n_decoys + np.arange(len(chosen))
-    rows = np.flatnonzero(number[real.class_of_record] >= 0)
+def _of_records(
+    decoys: ClassRecords, real: ClassRecords, chosen: Rows, classes: Floats, kinds: Kinds
+) -> tuple[Floats, Floats, Rows]:
+    """Features of the decoys' records and of the chosen classes', for trees and for the linear model; their classes."""
+    number = np.full(len(real.classes), -1, dtype=np.intp)
+    number[chosen] = len(decoys.classes) + np.arange(len(chosen))
+    class_of_record = np.concatenate([decoys.class_of_record, number[real.class_of_record]])
+    tested = np.flatnonzero(class_of_record >= 0)
+    class_of_row = class_of_record[tested]
     every = {name: np.concatenate([decoys.columns[name], column]) for name, column in real.columns.items()}
-    tested = np.concatenate([np.arange(len(decoys.class_of_record)), len(decoys.class_of_record) + rows])
-    columns = {name: column[tested] for name, column in every.items()}
-    columns["records of the same values"] = np.log(_twins(every)[tested])
-    single = noticed(real.columns, decoys.columns, real.kinds).at(tested)
-    class_of_record = np.concatenate([decoys.class_of_record, number[real.class_of_record[rows]]])
-    return Values(columns, class_of_record), single
+    columns = at_rows(every, tested) | {"records of the same values": np.log(_twins(every)[tested])}
+    numbers, codes = noticed(real.columns, decoys.columns, kinds).at(tested)
+    numeric = {f"class {number}": column[class_of_row] for number, column in enumerate(classes.T)}
+    plain, coded = list(numeric.values()), dict[str, NDArray[np.int64]]()
+    for name, column in columns.items():
+        plain.append(column.astype(np.float64))
+        missing = np.isnan(column)
+        if column.dtype.kind != "f":
+            coded[f"value {name}"] = column.astype(np.int64)
+            continue
+        numeric[f"value {name}"] = np.where(missing, column[~missing].mean() if not missing.all() else 0.0, column)
+        if missing.any():
+            coded[f"missing {name}"] = missing.astype(np.int64)
+    return np.column_stack([*plain, *numbers.values()]), features(numeric, coded | codes).matrix, class_of_row
 
 
 def _twins(columns: Columns) -> NDArray[np.int64]:
@@ -251,66 +180,3 @@ def _twins(columns: Columns) -> NDArray[np.int64]:
         codes = np.unique(column, return_inverse=True)[1]
         group = np.unique(group * (int(codes.max()) + 1) + codes, return_inverse=True)[1].astype(np.int64)
     return np.bincount(group)[group]
-
-
-def _record_matrices(classes: Floats, records: Values, single: Noticed) -> tuple[Floats, Floats]:
-    """Features of records with those of their classes: as they are for trees, standardised for the linear model."""
-    numeric = {f"class {number}": column[records.class_of_record] for number, column in enumerate(classes.T)}
-    coded: dict[str, NDArray[np.integer]] = {}
-    plain = list(numeric.values())
-    for name, column in records.columns.items():
-        plain.append(column.astype(np.float64))
-        if column.dtype.kind != "f":
-            coded[f"value {name}"] = column.astype(np.int64)
-            continue
-        numbers = column.astype(np.float64)
-        missing = np.isnan(numbers)
-        numeric[f"value {name}"] = np.where(missing, numbers[~missing].mean() if not missing.all() else 0.0, numbers)
-        if missing.any():
-            coded[f"missing {name}"] = missing.astype(np.int64)
-    plain += list(single.numbers.values())
-    return np.column_stack(plain), features(numeric, coded | single.codes).matrix
-
-
-def _check(real: Classes, decoys: Classes, real_values: Values | None, decoy_values: Values | None) -> None:
-    if min(len(decoys), len(real)) < LEAST_DECOYS:
-        raise ParameterError(
-            "there are too few classes to measure detection on",
-            where="decoy and real classes",
-            expected=f"at least {LEAST_DECOYS} of each",
-            got=f"{len(decoys)} and {len(real)}",
-            fix="measure the mechanism on a larger draw under the same terms: its decoys need not be released",
-        )
-    if (real_values is None) is not (decoy_values is None):
-        raise ParameterError(
-            "values are given of one kind of class only",
-            where="real_values and decoy_values",
-            expected="both or neither",
-            got="one",
-            fix="give the other columns of the real classes and of the decoys",
-        )
-    if real_values is not None and decoy_values is not None:
-        if list(real_values.columns) != list(decoy_values.columns):
-            raise ParameterError(
-                "decoys do not have the columns of the real records",
-                where="columns",
-                expected=f"the same {len(real_values.columns)} columns",
-                got=f"{len(decoy_values.columns)} columns",
-                fix="draw the decoys' values in the order of the real columns",
-            )
-        _check_values(real_values, real.sizes, "real classes")
-        _check_values(decoy_values, decoys.sizes, "decoys")
-
-
-def _check_values(values: Values, sizes: NDArray[np.int64], where: str) -> None:
-    number = values.class_of_record
-    fits = len(number) and number.min() >= 0 and number.max() < len(sizes)
-    fits = fits and (np.bincount(number, minlength=len(sizes)) == sizes).all()
-    if not fits or any(len(column) != len(number) for column in values.columns.values()):
-        raise ParameterError(
-            "the records do not fit their classes",
-            where=where,
-            expected=f"{int(sizes.sum())} records, as many in each class as its size",
-            got=f"{len(number)} records",
-            fix="give the records of the released classes, numbered by class",
-        )

@@ -1,20 +1,39 @@
-"""Source of the keys that seal manifests: a file that nobody else may read, or the environment.
+"""The keys that seal manifests: a file that nobody else may read, or the environment.
 
-The only module here that touches files. A key file holds one key a line, the newest first; the environment variable
-holds keys separated by spaces or commas, and takes precedence.
+A key file holds one key a line, the newest first; the environment variable holds keys separated by spaces or commas,
+and takes precedence.
 """
 
+import base64
+import binascii
+import hashlib
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tasks.core.errors import ParameterError, WorkspaceError
+from cryptography.fernet import Fernet
+
+from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new, write_whole
-from tasks.decoys.sealing import KeyRing, new_key
 
 VARIABLE = "RELEASEGATE_DECOY_KEYS"
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """Keys, the newest first; shows none."""
+
+    keys: tuple[bytes, ...] = field(repr=False)
+    """Each 32 bytes in URL-safe Base64."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Public name of each key, from which the key does not follow."""
+        return tuple(hashlib.sha256(b"releasegate key name\0" + key).hexdigest()[:16] for key in self.keys)
 
 
 def load_keys(path: Path, environment: Mapping[str, str] = os.environ) -> KeyRing:
@@ -58,11 +77,8 @@ def make_keys(path: Path) -> KeyRing:
     WorkspaceError
         If the file cannot be written, or one that is there cannot be used.
     """
-    try:
-        with suppress(FileExistsError):
-            write_new(path, new_key() + b"\n")
-    except OSError as error:
-        raise _unwritable(path, error) from None
+    with _writing(path), suppress(FileExistsError):
+        write_new(path, Fernet.generate_key() + b"\n")
     return load_keys(path, {})
 
 
@@ -74,9 +90,7 @@ def add_key(path: Path) -> KeyRing:
     WorkspaceError
         If the file cannot be read or written.
     """
-    ring = load_keys(path, {})
-    _replace(path, (new_key(), *ring.keys))
-    return load_keys(path, {})
+    return _replace(path, (Fernet.generate_key(), *load_keys(path, {}).keys))
 
 
 def keep_newest_key(path: Path) -> KeyRing:
@@ -87,30 +101,44 @@ def keep_newest_key(path: Path) -> KeyRing:
     WorkspaceError
         If the file cannot be read or written.
     """
-    ring = load_keys(path, {})
-    _replace(path, ring.keys[:1])
+    return _replace(path, load_keys(path, {}).keys[:1])
+
+
+def _replace(path: Path, keys: Sequence[bytes]) -> KeyRing:
+    with _writing(path):
+        write_whole(path, b"".join(key + b"\n" for key in keys))
     return load_keys(path, {})
 
 
-def _replace(path: Path, keys: Iterable[bytes]) -> None:
-    try:
-        write_whole(path, b"".join(key + b"\n" for key in keys))
-    except OSError as error:
-        raise _unwritable(path, error) from None
-
-
 def _ring(text: str, where: str) -> KeyRing:
+    keys = tuple(part.encode("utf-8") for part in text.split())
+    if not keys or not all(map(_is_key, keys)) or len(set(keys)) < len(keys):
+        raise WorkspaceError(
+            "the keys that seal the manifest of the decoys cannot be used",
+            where=where,
+            expected=f"at least one key, all different, each {_KEY_BYTES} bytes in URL-safe Base64",
+            got=f"{len(keys)} keys, some of them otherwise" if keys else "none",
+            fix="restore the key file or the environment variable as it was",
+        )
+    return KeyRing(keys)
+
+
+def _is_key(key: bytes) -> bool:
     try:
-        return KeyRing(tuple(part.encode("utf-8") for part in text.split()))
-    except ParameterError as error:
-        raise WorkspaceError(error.what, where=where, expected=error.expected, got=error.got, fix=error.fix) from None
+        return len(base64.b64decode(key, altchars=b"-_", validate=True)) == _KEY_BYTES
+    except (binascii.Error, ValueError):
+        return False
 
 
-def _unwritable(path: Path, error: OSError) -> WorkspaceError:
-    return WorkspaceError(
-        "the key file cannot be written",
-        where=str(path),
-        expected="a folder that you may create files in",
-        got=error.strerror or type(error).__name__,
-        fix="give yourself the permission, or keep the keys in the environment",
-    )
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            "the key file cannot be written",
+            where=str(path),
+            expected="a folder that you may create files in",
+            got=error.strerror or type(error).__name__,
+            fix="give yourself the permission, or keep the keys in the environment",
+        ) from None

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.core.errors import ParameterError
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 
 NOTHING = -1
@@ -37,12 +36,6 @@ class Lineage:
     def top(self) -> int:
         """Canonical position of the group of all leaves: a value that is withheld or unknown."""
         return int(self.raised[0, -1])
-
-    def encloses(self, outer: Codes, inner: Codes) -> np.ndarray:
-        """Whether each outer group holds all leaves of the inner one beside it; both of shape (n,)."""
-        sought = self.canonical[outer]
-        found: np.ndarray = (self.canonical[inner] == sought) | (self.above[inner] == sought[:, None]).any(axis=1)
-        return found
 
 
 def lineages(hierarchies: Sequence[Hierarchy], outside: Sequence[Codes | None] | None = None) -> tuple[Lineage, ...]:
@@ -87,9 +80,8 @@ def _with_group(own: Lineage, hierarchy: Hierarchy, leaves: np.ndarray) -> Linea
     """The lineage with one more group, of leaves that no group of the hierarchy has by themselves."""
     position = len(own)
     held = np.isin(np.arange(hierarchy.n_leaves), leaves)
-    within = np.array(
-        [held[hierarchy.groups[:, level] == group].all() for level, group in _all_groups(hierarchy)], dtype=bool
-    )
+    groups = [(level, group) for level, labels in enumerate(hierarchy.labels) for group in range(len(labels))]
+    within = np.array([held[hierarchy.groups[:, level] == group].all() for level, group in groups], dtype=bool)
     inside = np.concatenate([within, np.zeros(position - hierarchy.axis_length, dtype=bool)])
     floor = int(np.argmax((hierarchy.groups[leaves] == hierarchy.groups[leaves[0]]).all(axis=0)))
     raised = hierarchy.finest[hierarchy.positions[leaves[0], np.maximum(np.arange(hierarchy.n_levels), floor)]]
@@ -107,35 +99,6 @@ def _with_group(own: Lineage, hierarchy: Hierarchy, leaves: np.ndarray) -> Linea
     )
 
 
-def _all_groups(hierarchy: Hierarchy) -> list[tuple[int, int]]:
-    return [(level, group) for level, labels in enumerate(hierarchy.labels) for group in range(len(labels))]
-
-
-def canonical_cells(cells: Codes, axes: Sequence[Lineage], where: str = "cells") -> Codes:
-    """Cells with each group at its canonical position, so that equal cells are equal rows.
-
-    Raises
-    ------
-    ParameterError
-        If there is not one position an attribute, or a position is not on its axis.
-    """
-    if cells.ndim != 2 or cells.shape[1] != len(axes) or cells.dtype.kind not in "iu":
-        raise ParameterError(
-            "the cells do not have one position an attribute",
-            where=where,
-            expected=f"whole numbers of shape (n_cells, {len(axes)})",
-            got=f"{cells.dtype} of shape {cells.shape}",
-            fix="give the cells over the quasi-identifiers that the hierarchies are for",
-        )
-    outside = [axis for axis, line in enumerate(axes) if ((cells[:, axis] < 0) | (cells[:, axis] >= len(line))).any()]
-    if outside:
-        raise ParameterError(
-            "the cells have positions that are not on their axis",
-            where=f"{where}, attribute {', '.join(str(axis + 1) for axis in outside)}",
-            expected="axis positions of the hierarchy, or of the groups outside it that were given",
-            got="others",
-            fix="give the cells of these hierarchies, with Safe Harbor's own groups where it was used",
-        )
-    if len(axes) == 0:
-        return cells.astype(np.int32)
+def canonical_cells(cells: Codes, axes: Sequence[Lineage]) -> Codes:
+    """Cells with each group at its canonical position, so that equal cells are equal rows; one axis an attribute."""
     return np.column_stack([line.canonical[cells[:, axis]] for axis, line in enumerate(axes)]).astype(np.int32)

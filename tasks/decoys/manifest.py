@@ -1,10 +1,10 @@
 """The manifest: which decoys and kept classes are whose, over all versions of one release; secret.
 
 It holds all that a later version, a later recipient or a trace needs: the real classes of every version before removal,
-and of each holder the decoys, the classes that it alone keeps and whatever the injection wrote of its decoys. Places
-without a recipient are *seats*, planned in the first release for recipients who come later.
+and of each holder the decoys, the classes that it alone keeps and its decoy records. Places without a recipient are
+*seats*, planned in the first release for recipients who come later.
 
-``tasks.decoys.sealing`` encrypts a manifest, ``tasks.decoys.tracing`` reads one. No part of it shows itself.
+``tasks.decoys.vault`` keeps manifests encrypted, ``tasks.decoys.tracing`` reads one. No part of it shows itself.
 """
 
 import hashlib
@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from tasks.core.errors import ParameterError, TamperingFound
+from tasks.core.errors import TamperingFound
 from tasks.decoys.class_table import ClassTable
-from tasks.decoys.removal import Assignment, Ground
+from tasks.decoys.lineage import Lineage, canonical_cells
+from tasks.decoys.planning import DecoyPlan
 from tasks.microdata.hierarchy import Hierarchy
 
 FORMAT = "releasegate/decoys/1"
-Rows = Sequence[Mapping[str, Any]]
+Record = Mapping[str, str | None]
+"""A decoy record as it stands in a delivered file: texts by column, None where missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +37,8 @@ class Holder:
     decoys: ClassTable = field(repr=False)
     kept: ClassTable = field(repr=False)
     """Real classes that no other copy has, as of the first version."""
-    rows: Rows = field(repr=False, default=())
-    """Its decoy rows, as the injection wrote them: JSON objects."""
+    rows: Sequence[Record] = field(repr=False, default=())
+    """Its decoy records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +52,8 @@ class Version:
 
 
 @dataclass(frozen=True, eq=False)
-class Manifest:
-    """All holders and versions."""
+class DecoyManifest:
+    """All holders and versions; cells are canonical (``tasks.decoys.lineage.canonical_cells``)."""
 
     hierarchies: str
     """Digest of the hierarchies that give axis positions their meaning."""
@@ -65,10 +67,9 @@ class Manifest:
         """Recipients in the order in which they came."""
         return tuple(holder.recipient for holder in self.holders if holder.recipient is not None)
 
-    @property
-    def free_seats(self) -> int:
-        """Places that are still free."""
-        return len(self.holders) - len(self.recipients)
+    def records_of(self, recipient: str) -> Sequence[Record]:
+        """Decoy records of a recipient's copy."""
+        return next(holder.rows for holder in self.holders if holder.recipient == recipient)
 
 
 def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
@@ -81,178 +82,107 @@ def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
     return digest.hexdigest()
 
 
+def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:
+    """Classes with canonical cells."""
+    return ClassTable(canonical_cells(table.cells, axes), table.records, table.people)
+
+
 def manifest_of(
-    place: Ground,
-    found: Assignment,
-    recipients: Sequence[str],
-    release: str,
-    hierarchies: Sequence[Hierarchy],
-    *,
-    rows: Sequence[Rows] = (),
-) -> Manifest:
+    made: DecoyPlan, ratio: int, release: str, hierarchies: Sequence[Hierarchy], rows: Sequence[Sequence[Record]]
+) -> DecoyManifest:
     """The manifest of a first version.
 
     Parameters
     ----------
-    place : Ground
-    found : Assignment
-    recipients : sequence of str
-        Ids of the recipients of the first shares; shares beyond are seats for later.
+    made : DecoyPlan
+    ratio : int
+        Kept classes a decoy, t.
     release : str
         Release id.
     hierarchies : sequence of Hierarchy
-    rows : sequence, optional
-        Decoy rows of each share.
-
-    Raises
-    ------
-    ParameterError
-        If there are more recipients than shares, an id occurs twice, or there are rows for some shares only.
+    rows : sequence
+        Decoy records of each share, seats included.
     """
-    if len(recipients) > len(found.shares) or len(set(recipients)) < len(recipients):
-        raise ParameterError(
-            "recipients and shares of the decoys do not go together",
-            where="recipients",
-            expected=f"at most {len(found.shares)} different ids",
-            got=f"{len(recipients)}, {len(set(recipients))} of them different",
-            fix="assign a share for each recipient",
-        )
-    if rows and len(rows) != len(found.shares):
-        raise ParameterError(
-            "the decoy rows do not go with the shares",
-            where="rows",
-            expected=f"rows for each of {len(found.shares)} shares",
-            got=f"for {len(rows)}",
-            fix="write decoy rows for seats too: they are part of every later copy",
-        )
-    named = [*recipients, *[None] * (len(found.shares) - len(recipients))]
+    files, axes = made.problem.files, made.problem.axes
     holders = tuple(
         Holder(
-            recipient=recipient,
-            generalization=share.generalization,
-            decoys=place.candidates[share.generalization].take(share.decoys),
-            kept=place.files[share.generalization].take(share.kept),
-            rows=tuple(own),
+            recipient=made.holders[number] if number < len(made.holders) else None,
+            generalization=share.file,
+            decoys=canonical_table(made.decoys(number), axes),
+            kept=canonical_table(files[share.file].take(share.kept), axes),
+            rows=tuple(rows[number]),
         )
-        for recipient, share, own in zip(named, found.shares, rows or [()] * len(named), strict=True)
+        for number, share in enumerate(made.found.shares)
     )
-    return Manifest(hierarchies_digest(hierarchies), found.ratio, (Version(release, place.files),), holders)
+    version = Version(release, tuple(canonical_table(table, axes) for table in files))
+    return DecoyManifest(hierarchies_digest(hierarchies), ratio, (version,), holders)
 
 
-def canonical_bytes(manifest: Manifest) -> bytes:
-    """The manifest as bytes that depend on its content alone.
-
-    Raises
-    ------
-    ParameterError
-        If decoy rows are not JSON objects.
-    """
+def canonical_bytes(manifest: DecoyManifest) -> bytes:
+    """The manifest as bytes that depend on its content alone."""
     document = {
         "format": FORMAT,
         "hierarchies": manifest.hierarchies,
         "ratio": manifest.ratio,
         "versions": [
-            {"release": version.release, "files": [_table_lists(table) for table in version.files]}
+            {"release": version.release, "files": [_lists(table) for table in version.files]}
             for version in manifest.versions
         ],
         "holders": [
             {
                 "recipient": holder.recipient,
                 "generalization": holder.generalization,
-                "decoys": _table_lists(holder.decoys),
-                "kept": _table_lists(holder.kept),
+                "decoys": _lists(holder.decoys),
+                "kept": _lists(holder.kept),
                 "rows": [dict(row) for row in holder.rows],
             }
             for holder in manifest.holders
         ],
     }
-    try:
-        text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "decoy rows cannot be written into the manifest",
-            where="rows",
-            expected="texts, finite numbers, true, false and null, by column name",
-            got="another kind of value",
-            fix="give the rows as they stand in the delivered file",
-        ) from None
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return text.encode("ascii")
 
 
-def manifest_from_bytes(content: bytes) -> Manifest:
+def manifest_from_bytes(content: bytes) -> DecoyManifest:
     """Read what ``canonical_bytes`` wrote.
 
     Raises
     ------
     TamperingFound
         If it is not the canonical form of a manifest.
-    ParameterError
-        If it is of a format that this version does not know.
     """
     try:
         document = json.loads(content)
-        if document["format"] != FORMAT:
-            raise _unknown_format()
-        manifest = Manifest(
-            hierarchies=str(document["hierarchies"]),
+        manifest = DecoyManifest(
+            hierarchies=document["hierarchies"],
             ratio=int(document["ratio"]),
-            versions=tuple(
-                Version(str(version["release"]), tuple(_table(part) for part in version["files"]))
-                for version in document["versions"]
-            ),
+            versions=tuple(Version(one["release"], tuple(map(_table, one["files"]))) for one in document["versions"]),
             holders=tuple(
-                Holder(
-                    recipient=holder["recipient"],
-                    generalization=int(holder["generalization"]),
-                    decoys=_table(holder["decoys"]),
-                    kept=_table(holder["kept"]),
-                    rows=tuple(holder["rows"]),
-                )
-                for holder in document["holders"]
+                Holder(**one | {"decoys": _table(one["decoys"]), "kept": _table(one["kept"])})
+                for one in document["holders"]
             ),
         )
         same = canonical_bytes(manifest) == content
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, ParameterError):
-            raise
+    except (KeyError, TypeError, ValueError, OverflowError):
         same = False
     if not same:
         raise TamperingFound(
             "the manifest of the decoys is not what was sealed",
             where="content of the manifest",
-            expected="the canonical form of a manifest",
+            expected=f"the canonical form of a manifest, {FORMAT}",
             got="other bytes",
             fix="restore the sealed manifest from a backup",
         )
     return manifest
 
 
-def _unknown_format() -> ParameterError:
-    return ParameterError(
-        "the manifest of the decoys is of another format",
-        where="format",
-        expected=FORMAT,
-        got="one that this version does not know",
-        fix="use the version of releasegate that wrote it, or a later one",
-    )
-
-
-def _table_lists(table: ClassTable) -> dict[str, Any]:
-    return {
-        "attributes": int(table.cells.shape[1]),
-        "cells": table.cells.tolist(),
-        "records": table.records.tolist(),
-        "people": table.people.tolist(),
-    }
+def _lists(table: ClassTable) -> dict[str, Any]:
+    return {"cells": table.cells.tolist(), "records": table.records.tolist(), "people": table.people.tolist()}
 
 
 def _table(parts: Mapping[str, Any]) -> ClassTable:
-    width = int(parts["attributes"])
-    table = ClassTable(
-        cells=np.array(parts["cells"], dtype=np.int32).reshape(-1, width),
+    return ClassTable(
+        cells=np.array(parts["cells"], dtype=np.int32),
         records=np.array(parts["records"], dtype=np.int64),
         people=np.array(parts["people"], dtype=np.int64),
     )
-    if not len(table.cells) == len(table.records) == len(table.people):
-        raise ValueError("tables of unequal length")
-    return table

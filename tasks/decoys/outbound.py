@@ -6,15 +6,14 @@ codes. A text column whose values are mostly different is refused: whatever a de
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.generalized_release import Floats
-from tasks.decoys.sensitive_values import Column, Columns
 from tasks.decoys.value_grid import ValueKind
+from tasks.decoys.value_rules import Column, Columns
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
 
@@ -22,7 +21,6 @@ Texts = list[str | None]
 
 _FEW = 20
 _MOST_DECIMALS = 6
-_NUMERIC = frozenset({ValueType.INTEGER, ValueType.NUMBER})
 
 
 @dataclass(frozen=True)
@@ -94,12 +92,10 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
     """
     columns = {}
     for name in request.outbound:
-        if name in request.quasi_identifiers:
-            continue
         if name in masked.names:
             values = masked.masked[:, masked.names.index(name)] + 0.0
-            columns[name] = OutboundColumn(values, _writer(written_number), _read_numbers)
-        else:
+            columns[name] = OutboundColumn(values, partial(_written, write=written_number), _read_numbers)
+        elif name not in request.quasi_identifiers:
             attribute = request.attributes[name]
             column = _column(frame[name], attribute.type)
             listed = attribute.allowed_values is not None
@@ -131,87 +127,63 @@ def refuse_own_values(columns: OutboundColumns) -> None:
 
 
 def _column(texts: pd.Series, kind: ValueType) -> OutboundColumn:
-    if kind in _NUMERIC:
-        return _numeric(texts) or _coded(texts)
+    """A column of numbers or dates if its texts are written alike or with a fixed number of decimals; else of codes."""
+    codes, distinct = pd.factorize(texts)
+    known = [str(value) for value in distinct]
     if kind is ValueType.DATE:
-        return _dates(texts) or _coded(texts)
-    return _coded(texts)
+        days = _days(known)
+        if days is not None:
+            write, read = partial(_written, write=_day), _read_days
+            return OutboundColumn(np.append(days, np.nan)[codes], write, read, ValueKind.DATE)
+    elif kind in (ValueType.INTEGER, ValueType.NUMBER):
+        numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+        formats: list[Callable[[float], str]] = [
+            written_number,
+            *(partial(_fixed, decimals=count) for count in range(1, _MOST_DECIMALS + 1)),
+        ]
+        for form in formats if known and np.isfinite(numbers).all() else ():
+            if [form(value) for value in numbers.tolist()] == known:
+                values = np.append(numbers, np.nan)[codes]
+                return OutboundColumn(values, partial(_written, write=form), _read_numbers)
+    return _coded(np.where(codes < 0, len(known), codes).astype(np.int64), [*known, None])
 
 
-def _coded(texts: pd.Series) -> OutboundColumn:
-    codes, values = pd.factorize(texts)
-    known: list[str | None] = [str(value) for value in values] + [None]
-    place = np.where(codes < 0, len(values), codes).astype(np.int64)
+def _coded(codes: Column, known: Texts) -> OutboundColumn:
     code_of = {text: code for code, text in enumerate(known)}
 
     def read(given: Texts) -> Column:
-        unknown = {text: len(known) + number for number, text in enumerate(dict.fromkeys(given)) if text not in code_of}
-        return np.array([code_of[text] if text in code_of else unknown[text] for text in given], dtype=np.int64)
+        unknown = [text for text in dict.fromkeys(given) if text not in code_of]
+        codes_of = code_of | {text: len(known) + number for number, text in enumerate(unknown)}
+        return np.array([codes_of[text] for text in given], dtype=np.int64)
 
-    return OutboundColumn(place, lambda drawn: [known[code] for code in drawn.astype(np.int64).tolist()], read)
-
-
-def _numeric(texts: pd.Series) -> OutboundColumn | None:
-    """Numbers that write as their texts, each alike or with a fixed number of decimals; None where they do not."""
-    codes, given = _distinct(texts)
-    known = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    if len(known) == 0 or not np.isfinite(known).all():
-        return None
-    for write in (written_number, *(_with_decimals(count) for count in range(1, _MOST_DECIMALS + 1))):
-        if all(write(value) == text for value, text in zip(known.tolist(), given, strict=True)):
-            return OutboundColumn(np.append(known, np.nan)[codes], _writer(write), _read_numbers)
-    return None
+    return OutboundColumn(codes, lambda drawn: [known[code] for code in drawn.astype(np.int64).tolist()], read)
 
 
-def _distinct(texts: pd.Series) -> tuple[NDArray[np.intp], pd.Series]:
-    """Number of each record's text, −1 where it is missing, and the texts: few, where records are many."""
-    codes, values = pd.factorize(texts)
-    return codes, pd.Series(values).astype(str)
-
-
-def _dates(texts: pd.Series) -> OutboundColumn | None:
+def _days(texts: list[str]) -> Column | None:
     """Days since 1970 of ISO dates; None where a text is none."""
-    codes, distinct = _distinct(texts)
-    given = distinct.to_numpy()
     try:
-        days = given.astype("datetime64[D]")
+        days = np.array(texts, dtype="datetime64[D]")
     except ValueError:
         return None
-    if len(given) == 0 or np.isnat(days).any() or (days.astype(str) != given).any():
-        return None
-    numbers = np.append(days.astype(np.int64).astype(np.float64), np.nan)[codes]
-    return OutboundColumn(
-        numbers, _writer(lambda day: str(np.datetime64(round(day), "D"))), _read_dates, ValueKind.DATE
-    )
+    whole = len(texts) > 0 and not np.isnat(days).any() and days.astype(str).tolist() == texts
+    return days.astype(np.int64).astype(np.float64) if whole else None
 
 
-def _with_decimals(count: int) -> Callable[[float], str]:
-    return lambda value: f"{value:.{count}f}"
+def _fixed(value: float, decimals: int) -> str:
+    return f"{value:.{decimals}f}"
 
 
-def _writer(write: Callable[[float], str]) -> Callable[[Column], Texts]:
-    return lambda drawn: [None if np.isnan(value) else write(value) for value in drawn.tolist()]
+def _day(value: float) -> str:
+    return str(np.datetime64(round(value), "D"))
+
+
+def _written(drawn: Column, write: Callable[[float], str]) -> Texts:
+    return [None if np.isnan(value) else write(value) for value in drawn.tolist()]
 
 
 def _read_numbers(texts: Texts) -> Column:
     return np.array([np.nan if text is None else float(text) for text in texts])
 
 
-def _read_dates(texts: Texts) -> Column:
+def _read_days(texts: Texts) -> Column:
     return np.array([np.nan if text is None else float(np.datetime64(text, "D").astype(np.int64)) for text in texts])
-
-
-def at_rows(columns: Columns, rows: NDArray[np.intp]) -> dict[str, Column]:
-    """Some records of each column."""
-    return {name: column[rows] for name, column in columns.items()}
-
-
-def joined(first: Columns, second: Columns) -> dict[str, Column]:
-    """Records of two sets of the same columns, one after the other."""
-    return {name: np.concatenate([column, second[name]]) for name, column in first.items()}
-
-
-def finite(features: Floats) -> Floats:
-    """Features with −1 where a group has no people, as trees need numbers."""
-    numbers: Floats = np.nan_to_num(features, nan=-1.0)
-    return numbers

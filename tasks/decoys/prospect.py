@@ -3,20 +3,21 @@
 Nothing here is a release's own: its decoys differ from those of a release under the same request.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.capacity import Limit, Supported, recipients_supported
-from tasks.decoys.feasibility import Setting, TableRow, counted, feasibility_table
-from tasks.decoys.offer import first_of, ranked, real_classes
-from tasks.decoys.planting import Asked, missing_limit, of_others, plan
-from tasks.decoys.removal import Ground, ground
-from tasks.decoys.stage import Copies
+from tasks.decoys.assignment import even_hands
+from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
+from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, missing_limit, of_others, plan
 from tasks.generalization.kanonymity import search
+from tasks.generalization.play import CountIndex
+from tasks.generalization.transparency import cell_numbers
+from tasks.microdata.cube import cells_at
 from tasks.request.model import DecoyPolicy
 
 MINIMA = (3, 5, 10, 15)
@@ -26,11 +27,51 @@ LIMITS = (0.0, 0.01, 0.05)
 RATIOS = (1, 2, 4)
 """Kept classes a decoy, t, that costs are worked out for."""
 
-Generators = Callable[[str], np.random.Generator]
+Limit = Literal["candidates", "real classes", "classes that look alike", "budget"]
 
 
 @dataclass(frozen=True)
-class Cost:
+class Room:
+    """Room for decoys in the cells of one lattice node."""
+
+    k: int
+    """Smallest class, released or decoy."""
+    suppression_limit: float
+    """Share of the records that may be suppressed, 0 to 1, under which a search chose the node."""
+    levels: tuple[int, ...]
+    """Level of each attribute."""
+    classes: int
+    """Released classes, #EQ in D'."""
+    close_to_minimum: int
+    """Released classes Q with k ≤ |Q| ≤ k + ⌈k/10⌉, the paper's closeToK, among which a decoy of k records does not
+    stand out. The bound is lost in print and restored."""
+    suppressed_records: int
+    records: int
+    """Number of records of the data, the suppressed ones included."""
+    least_linked: int | None
+    """Fewest people whom a released class links to, minLink; None where no class links to any person."""
+    published: int
+    """Candidates as the paper has them, k ≤ |E'| < minLink: cells left over by the released classes."""
+    published_people: int
+    """People in them."""
+    riskier: int
+    """Those of them without any original record, the suppressed ones included."""
+    riskier_people: int
+    in_band: int
+    """Cells without any original record, of k people or more, whose risk factor lies in the band."""
+    in_band_people: int
+
+
+@dataclass(frozen=True)
+class Supported:
+    """Most recipients of one generalization, and what limits their number."""
+
+    recipients: int
+    limit: Limit
+
+
+@dataclass(frozen=True)
+class RatioCost:
     """Records that the worst-off copy would miss, at one ratio; None where no choice exists or the search failed."""
 
     ratio: int
@@ -41,88 +82,118 @@ class Cost:
     """Why the optimal choice is not possible."""
 
 
-def room(copies: Copies, band: RiskBand) -> tuple[TableRow, ...]:
+def room_table(candidate: Candidate, band: RiskBand) -> tuple[Room, ...]:
     """Room for decoys in optimal k-anonymous releases of the data, over k and suppression: the paper's Tables 4 and 5.
 
     Settings that no generalization meets are left out.
 
     Parameters
     ----------
-    copies : Copies
+    candidate : Candidate
     band : RiskBand
         Risk multiplication factors that decoys may have.
     """
-    table = copies.table
-    codes = table.data.codes[copies.prepared.tuple_of_record]
-    settings = []
-    for minimum in MINIMA:
+    index, rows = candidate.index, []
+    codes = index.data.codes[candidate.prepared.tuple_of_record]
+    for k in MINIMA:
         for limit in LIMITS:
             try:
-                found = search(codes, table.hierarchies, minimum, limit, "loss")
+                found = search(codes, index.hierarchies, k, limit, "loss")
             except (StageFailed, ParameterError):
                 continue
-            settings.append(Setting(minimum, limit, found.levels))
-    counts = counted(table.data, table.population, table.hierarchies, table.records, table.people)
-    return feasibility_table(counts, settings, band)
+            rows.append(room_at(index, found.levels, k, band, limit))
+    return tuple(rows)
 
 
-def supported(copies: Copies, one: Asked, generator: np.random.Generator) -> Supported:
+def room_at(index: CountIndex, levels: Sequence[int], k: int, band: RiskBand, suppression_limit: float = 1.0) -> Room:
+    """Room for decoys at one node."""
+    chosen = np.asarray(levels, dtype=np.int32)
+    sizes = [hierarchy.axis_length for hierarchy in index.hierarchies]
+    cells = [
+        cell_numbers(cells_at(part.codes, chosen, index.hierarchies), sizes) for part in (index.data, index.population)
+    ]
+    _, cell = np.unique(np.concatenate(cells), return_inverse=True)
+    ends = np.split(cell, [len(cells[0])])
+    records, people = (
+        np.bincount(part, weights=counts, minlength=int(cell.max(initial=-1)) + 1).astype(np.int64)
+        for part, counts in zip(ends, (index.data.counts, index.population.counts), strict=True)
+    )
+    released, empty = records >= k, records == 0
+    linked = people[released & (people > 0)]
+    least = int(linked.min(initial=np.iinfo(np.int64).max))
+    candidates = (people >= k) & (people < least) & bool(len(linked))
+    in_band = empty & (people >= k) & band.holds(least / np.maximum(people, 1)) & bool(len(linked))
+    return Room(
+        k=k,
+        suppression_limit=suppression_limit,
+        levels=tuple(int(level) for level in levels),
+        classes=int(released.sum()),
+        close_to_minimum=int((released & (records <= k + -(-k // 10))).sum()),
+        suppressed_records=int(records[~released].sum()),
+        records=index.data.total,
+        least_linked=least if len(linked) else None,
+        published=int((candidates & ~released).sum()),
+        published_people=int(people[candidates & ~released].sum()),
+        riskier=int((candidates & empty).sum()),
+        riskier_people=int(people[candidates & empty].sum()),
+        in_band=int(in_band.sum()),
+        in_band_people=int(people[in_band].sum()),
+    )
+
+
+def supported(candidates: Sequence[Candidate], one: CopyToMark, generator: np.random.Generator) -> Supported:
     """Most recipients whose copies are generalized as this one's.
 
-    A release offers as many cells as are asked for (``tasks.decoys.offer``), so what the optimal choice costs is worked
-    out anew for each number of recipients; with more cells on offer it would be less than the release then finds.
+    A release offers as many cells as are asked for, so what the optimal choice costs is worked out anew for each number
+    of recipients. Where cells overlap, classes can bar one another by their origin: fewer may then be supported.
 
     Raises
     ------
     ParameterError
-        If there is no candidate at all.
+        If there is no cell for a decoy at all.
     """
-    policy, candidates = copies.request.policy.decoys, find_candidates(one.release, copies.minimum)
-    files = {asked.form: real_classes(asked.release) for asked in copies.asked}
-    barred = of_others(candidates, list(files.values()), copies.axes)
+    first, copies = candidates[0], copies_to_mark(candidates)
+    policy, cells = first.request.policy.decoys, find_decoy_cells(one.release, minimum_class(first))
+    barred = of_others(cells, [other.release.classes for other in copies], axes_of(first))
     ratio = policy.kept_per_decoy
-    order = ranked(one.release, candidates, one.band, generator, ratio=ratio, barred=barred)
+    order = ranked(cells, one.band, generator, ratio=ratio, barred=barred)
     seed = int(generator.integers(2**62))
+    without, budget = any(not other.classes for other in copies), missing_limit(copies, policy)
 
-    def place(most: int) -> Ground:
-        table = first_of(one.release, candidates, order, np.random.default_rng(seed), most=most, ratio=ratio)
-        return ground([files[one.form]], [table], copies.axes)
+    def offer(recipients: int) -> np.ndarray:
+        most = recipients * one.classes
+        return offered(cells, order, np.random.default_rng(seed), most=most, ratio=ratio).records
 
-    def possible(recipients: int, budget: int | None) -> bool:
-        cells = recipients * one.classes
-        made = place(cells)
-        if len(made.offered) < cells:
-            return False
-        # A recipient without decoys misses every kept class.
-        if budget is not None and without and ratio * made.offered.total > budget:
-            return False
-        found = recipients_supported(made, one.classes, ratio, budget=budget)
-        return found.recipients >= recipients
+    def affordable(recipients: int) -> bool:
+        sizes = offer(recipients)
+        # A recipient without decoys misses every kept class; the others all but their own.
+        own = 0 if without else min(sum(hand) for hand in even_hands(sizes, [one.classes] * recipients))
+        return ratio * (int(sizes.sum()) - own) <= budget
 
-    without = any(not asked.classes for asked in copies.asked)
-    most = recipients_supported(place(len(order)), one.classes, ratio)
-    budget, least = missing_limit(copies.asked, policy), ratio * one.classes * int(one.release.classes.sizes.min())
-    affordable = budget // least + (not without)
-    ceiling = min(most.recipients, affordable)
-    fewest, too_many = 0, ceiling + 1
-    while too_many - fewest > 1:
-        middle = (fewest + too_many) // 2
-        fewest, too_many = (middle, too_many) if possible(middle, budget) else (fewest, middle)
-    if fewest == most.recipients:
-        return most
-    limit: Limit = "budget" if fewest == ceiling or possible(too_many, None) else "classes that look alike"
-    return Supported(fewest, limit)
+    most = len(offer(len(order))) // one.classes
+    few, too_many = 0, most + 1
+    while too_many - few > 1:
+        middle = (few + too_many) // 2
+        few, too_many = (middle, too_many) if affordable(middle) else (few, middle)
+    if few < most:
+        return Supported(few, "budget")
+    if len(order) // one.classes <= most:
+        return Supported(most, "candidates")
+    scarce = len(cells.real) // (ratio * one.classes) <= most
+    return Supported(most, "real classes" if scarce else "classes that look alike")
 
 
-def costs(copies: Copies, generators: Generators, ratios: Sequence[int] = RATIOS) -> tuple[Cost, ...]:
+def ratio_costs(
+    candidates: Sequence[Candidate], generators: Randomness, ratios: Sequence[int] = RATIOS
+) -> tuple[RatioCost, ...]:
     """Records that the worst-off copy would miss, by ratio, with the policy's limit lifted."""
-    found = []
+    first, copies, found = candidates[0], copies_to_mark(candidates), []
     for ratio in ratios:
-        policy = DecoyPolicy(kept_per_decoy=ratio, missing_limit=1.0, seats=copies.request.policy.decoys.seats)
+        policy = DecoyPolicy(kept_per_decoy=ratio, missing_limit=1.0, seats=first.request.policy.decoys.seats)
         try:
-            made = plan(copies.asked, copies.axes, policy, copies.minimum, generators("plan"))
+            made = plan(copies, axes_of(first), policy, minimum_class(first), generators("plan")).found
         except (ParameterError, StageFailed) as error:
-            found.append(Cost(ratio, None, proven=False, why_not=error.what))
-            continue
-        found.append(Cost(ratio, made.found.worst_missing, made.found.status == "optimal"))
+            found.append(RatioCost(ratio, None, proven=False, why_not=error.what))
+        else:
+            found.append(RatioCost(ratio, made.worst_missing, made.status == "optimal"))
     return tuple(found)

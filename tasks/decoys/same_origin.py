@@ -16,10 +16,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.decoys.class_table import Flags, Rows
 from tasks.decoys.lineage import Lineage, canonical_cells
 from tasks.microdata.hierarchy import Codes
 
-Rows = NDArray[np.intp]
 _BLOCK = 2**20
 
 
@@ -41,13 +41,8 @@ def same_origin_pairs(left: Codes, right: Codes, axes: Sequence[Lineage]) -> tup
     -------
     rows of left, rows of right : arrays of shape (n_pairs,)
         In order of the left row, then the right one.
-
-    Raises
-    ------
-    ParameterError
-        If the cells are not over these axes.
     """
-    left, right = canonical_cells(left, axes, "cells"), canonical_cells(right, axes, "other cells")
+    left, right = canonical_cells(left, axes), canonical_cells(right, axes)
     if len(left) == 0 or len(right) == 0:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
     left_of, right_of = np.zeros(len(left), dtype=np.int64), np.zeros(len(right), dtype=np.int64)
@@ -59,7 +54,7 @@ def same_origin_pairs(left: Codes, right: Codes, axes: Sequence[Lineage]) -> tup
     return _rows(pairs_left, pairs_right, left_of, right_of)
 
 
-def of_same_origin(cells: Codes, others: Codes, axes: Sequence[Lineage]) -> NDArray[np.bool_]:
+def of_same_origin(cells: Codes, others: Codes, axes: Sequence[Lineage]) -> Flags:
     """Whether each cell has a class of the same origin among the others, shape (n_cells,)."""
     found = np.zeros(len(cells), dtype=bool)
     found[same_origin_pairs(cells, others, axes)[0]] = True

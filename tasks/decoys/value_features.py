@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.generalized_release import Flags, Floats
+from tasks.decoys.class_table import Rows
+from tasks.decoys.linked_release import Floats
 from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
-from tasks.decoys.value_rules import Column, Columns, Kinds, differences, kind_of, orders
+from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
 
 _MISSING = -1.0
 _LEAST = 5
@@ -23,14 +24,19 @@ _LEAST = 5
 class Noticed:
     """Features of single values by name, each of shape (n_records,)."""
 
-    numbers: dict[str, Floats] = field(repr=False)
+    numbers: dict[str, Floats] = field(default_factory=dict, repr=False)
     """Features as a tree takes them, numbers whose order has a meaning; finite."""
-    codes: dict[str, NDArray[np.int64]] = field(repr=False)
+    codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
     """The same as categories, for a classifier that is linear."""
 
-    def at(self, rows: NDArray[np.intp]) -> "Noticed":
+    def add(self, name: str, feature: Floats) -> None:
+        """A further feature, its values as categories too."""
+        self.numbers[name] = feature
+        self.codes[name] = np.unique(feature, return_inverse=True)[1].astype(np.int64)
+
+    def at(self, rows: Rows) -> tuple[dict[str, Floats], dict[str, NDArray[np.int64]]]:
         """Features of some records, without those that all but a few share, which no classifier can learn from."""
-        return Noticed(
+        return (
             {name: feature[rows] for name, feature in self.numbers.items() if _varies(feature[rows])},
             {name: feature[rows] for name, feature in self.codes.items() if _varies(feature[rows])},
         )
@@ -47,56 +53,36 @@ def noticed(real: Columns, decoys: Columns, kinds: Kinds) -> Noticed:
     kinds : mapping of str to ValueKind
         Of columns of floats that are not numbers.
     """
-    numbers: dict[str, Floats] = {}
-    codes: dict[str, NDArray[np.int64]] = {}
+    found = Noticed()
     both = {name: np.concatenate([decoys[name], column]) for name, column in real.items()}
     for name, column in both.items():
-        recurs = _recurs(column)
-        numbers[f"recurs {name}"], codes[f"recurs {name}"] = recurs.astype(np.float64), recurs.astype(np.int64)
+        _, inverse, number = np.unique(column, return_inverse=True, return_counts=True)
+        found.add(f"recurs {name}", (number[inverse] > 1).astype(np.float64))
         if column.dtype.kind != "f":
             continue
-        kind = kind_of(name, kinds)
+        kind, values = kind_of(name, kinds), column.astype(np.float64)
         if kind is ValueKind.DATE:
-            days = np.where(np.isnan(column), _MISSING, weekdays(np.nan_to_num(column)))
-            numbers[f"weekday of {name}"], codes[f"weekday of {name}"] = days, days.astype(np.int64)
+            found.add(f"weekday of {name}", weekdays(values))
         # Values that all stand among the real ones are as round as those; it is new values that can be off.
-        known = np.isin(decoys[name], real[name]) | np.isnan(decoys[name])
-        grid = None if known.all() else ValueGrid.of(real[name].astype(np.float64), kind)
+        among = np.isin(decoys[name], real[name]) | np.isnan(decoys[name])
+        grid = None if among.all() else ValueGrid.of(real[name].astype(np.float64), kind)
         if grid is not None:
-            on, roundness = _seen_on(grid, column.astype(np.float64))
-            numbers[f"grid of {name}"], codes[f"grid of {name}"] = on, on.astype(np.int64)
-            if kind is not ValueKind.DATE:
-                numbers[f"roundness of {name}"] = roundness
-                codes[f"roundness of {name}"] = np.unique(roundness, return_inverse=True)[1].astype(np.int64)
+            known = ~np.isnan(values)
+            on = np.full(len(values), _MISSING)
+            on[known] = grid.on(values[known])
+            found.add(f"grid of {name}", on)
+            if grid.unit is Unit.DECIMAL:
+                units = grid.units(values[known])
+                roundness = np.full(len(values), _MISSING)
+                exact = grid.values(units) == values[known]
+                roundness[known] = np.where(exact, np.log10(human_steps(units)), _MISSING / 2)
+                found.add(f"roundness of {name}", roundness)
     for order in orders(real, kinds):
         name = f"{order.greater} above {order.lesser}"
         apart = differences(both, order.lesser, order.greater)
-        broken = order.broken(both)
-        codes[name] = broken.astype(np.int64)
-        numbers[name] = np.where(np.isnan(apart), _lowest(apart) - 1.0, apart)
-    return Noticed(numbers, codes)
-
-
-def _seen_on(grid: ValueGrid, column: Floats) -> tuple[Floats, Floats]:
-    """Whether each value is on the grid, and the power of ten of the step in which it is round; −1 where missing."""
-    known = ~np.isnan(column)
-    on, roundness = np.full(len(column), _MISSING), np.full(len(column), _MISSING)
-    values = column[known]
-    on[known] = grid.on(values)
-    if grid.unit is Unit.DECIMAL:
-        units = grid.units(values)
-        roundness[known] = np.where(grid.values(units) == values, np.log10(human_steps(units)), _MISSING / 2)
-    return on, roundness
-
-
-def _recurs(column: Column) -> Flags:
-    """Whether some other record has the same value; NaN is one value."""
-    _, inverse, number = np.unique(column, return_inverse=True, return_counts=True)
-    return np.asarray(number[inverse] > 1)
-
-
-def _lowest(values: Floats) -> float:
-    return float(np.nanmin(values)) if not np.isnan(values).all() else 0.0
+        found.codes[name] = order.broken(both).astype(np.int64)
+        found.numbers[name] = np.where(np.isnan(apart), np.nanmin(apart, initial=0.0) - 1.0, apart)
+    return found
 
 
 def _varies(feature: Floats | NDArray[np.int64]) -> bool:

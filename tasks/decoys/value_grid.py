@@ -14,9 +14,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.generalized_release import Flags, Floats
+from tasks.decoys.class_table import Flags
+from tasks.decoys.linked_release import Floats
 
 Units = NDArray[np.int64]
+Span = tuple[Units, Units]
+"""Units between which each value has to lie, ends included."""
 
 WEEK = 7
 _DECIMALS = 15
@@ -56,30 +59,6 @@ class Unit(StrEnum):
     MONTH_END = "month, on its last day"
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Numbers between which each value has to lie, ends included; each of shape (n_values,)."""
-
-    low: Floats
-    high: Floats
-
-
-@dataclass(frozen=True)
-class Span:
-    """The same in units."""
-
-    first: Units
-    last: Units
-
-    def at(self, rows: NDArray[np.intp], margin: int = 0) -> "Span":
-        """Some of them, less a margin at either end."""
-        return Span(self.first[rows] + margin, self.last[rows] - margin)
-
-    def holds(self, units: Units) -> Flags:
-        """Whether units lie within."""
-        return np.asarray((units >= self.first) & (units <= self.last))
-
-
 @dataclass(frozen=True, eq=False)
 class ValueGrid:
     """Possible values of a column: an origin and whole multiples of a step from it."""
@@ -89,14 +68,12 @@ class ValueGrid:
     """Decimals that values have at most; 0 for dates."""
     day: int
     """Day of the month, where months are counted; else 0."""
-    origin: int = field(repr=False)
-    """Some value of the column, in units."""
-    step: int
+    step: int = 1
     """Largest step that leads from any value to any other, in units, from 1."""
-    own: Units = field(repr=False)
-    """Values that one record has, in units, growing."""
-    shared: Units = field(repr=False)
-    """Values that several records have, in units, growing."""
+    known: Units = field(repr=False, default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """Values of the column, in units, growing."""
+    shared: Units = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Those of them that several records have."""
 
     @classmethod
     def of(cls, values: Floats, kind: ValueKind = ValueKind.NUMBER) -> "ValueGrid | None":
@@ -114,11 +91,9 @@ class ValueGrid:
         if not len(known) or decimals is None or np.abs(known).max() * 10.0**decimals >= _EXACT:
             return None
         unit, day = (Unit.DECIMAL, 0) if kind is not ValueKind.DATE else _calendar(known)
-        none = np.empty(0, dtype=np.int64)
-        loose = cls(unit, decimals, day, 0, 1, none, none)
-        units = loose.units(known)
+        units = cls(unit, decimals, day).units(known)
         step = int(np.gcd.reduce(np.diff(units))) if len(units) > 1 else 1
-        return cls(unit, decimals, day, int(units[0]), max(step, 1), units[records == 1], units[records > 1])
+        return cls(unit, decimals, day, max(step, 1), units, units[records > 1])
 
     def units(self, values: Floats) -> Units:
         """Values in units, the nearest where they are off the grid's unit; months are those that dates lie in."""
@@ -141,45 +116,30 @@ class ValueGrid:
     def on(self, values: Floats) -> Flags:
         """Whether each known value lies on the grid."""
         units = self.units(values)
-        found: Flags = (self.values(units) == values) & ((units - self.origin) % self.step == 0)
+        found: Flags = (self.values(units) == values) & ((units - self.known[0]) % self.step == 0)
         return found
 
-    def steps(self, anchors: Units) -> Units:
-        """Step that keeps the habit of each anchor and the grid as well."""
-        if self.unit is Unit.DAY:
-            own = np.full(len(anchors), WEEK, dtype=np.int64)
-        elif self.unit is Unit.DECIMAL:
-            own = human_steps(anchors)
-        else:
-            own = np.ones(len(anchors), dtype=np.int64)
-        # A common multiple that is out of reach leaves the anchor alone, as no other value is within.
-        shared = np.gcd(own, self.step)
-        far = own / shared * self.step >= _EXACT
-        common: Units = np.where(far, int(_EXACT), own // shared * np.where(far, 1, self.step))
-        return common
-
-    def fits(self, units: Units, anchors: Units) -> Flags:
-        """Whether values have the habit of their anchors, no more and no less."""
-        if self.unit is Unit.DECIMAL:
-            found: Flags = human_steps(units) == human_steps(anchors)
-            return found
-        if self.unit is Unit.MONTH:
-            return np.asarray(self.units(self.values(units)) == units)
-        return np.ones(len(units), dtype=bool)
+    def recurs(self, values: Floats) -> Flags:
+        """Whether several real records have each value, so that it is no person's own."""
+        return np.isin(self.units(values), self.shared)
 
     def draw(
-        self, low: Floats, high: Floats, anchors: Floats, generator: np.random.Generator, bounds: Bounds | None = None
+        self,
+        ends: tuple[Floats, Floats],
+        anchors: Floats,
+        generator: np.random.Generator,
+        bounds: tuple[Floats, Floats] | None = None,
     ) -> Floats:
         """Draw values on the grid between two numbers each, as round as their anchors or on the same weekday.
 
         Parameters
         ----------
-        low, high : array of shape (n_values,)
+        ends : two arrays of shape (n_values,)
             Between which to draw. Values that real records have, or the ends, only where nothing else fits.
         anchors : array of shape (n_values,)
             Values of the column.
         generator : numpy.random.Generator
-        bounds : Bounds, optional
+        bounds : two arrays of shape (n_values,), optional
             How far a value may lie outside where nothing on the grid lies between; not at all where not given.
 
         Returns
@@ -188,79 +148,70 @@ class ValueGrid:
             The nearest value of the anchor's habit where none is between and within bounds, of the grid where none is
             within bounds; the nearest of all where that is none either.
         """
-        origin = self.units(anchors)
-        steps, inner = self.steps(origin), Span(self._above(low), self._below(high))
-        outer = inner if bounds is None else Span(self._above(bounds.low), self._below(bounds.high))
-        drawn, pending = np.empty_like(origin), np.arange(len(origin))
+        origin, inner = self.units(anchors), self._span(*ends)
+        steps = self._steps(origin)
+        drawn = self._nearest(origin, steps, inner, inner if bounds is None else self._span(*bounds))
+        pending = np.ones(len(origin), dtype=bool)
         for margin, unused in ((1, True), (1, False), (0, False)):
-            within = inner.at(pending, margin)
-            found, good = self._uniform(origin[pending], steps[pending], within, generator, unused=unused)
-            drawn[pending[good]] = found[good]
-            pending = pending[~good]
-        drawn[pending] = self._nearest(origin[pending], steps[pending], inner.at(pending), outer.at(pending))
+            least, most = -((origin - inner[0] - margin) // steps), (inner[1] - margin - origin) // steps
+            for _ in range(_TRIES):
+                rows = np.flatnonzero(pending & (most >= least))
+                if not len(rows):
+                    break
+                picked = generator.integers(least[rows], most[rows], endpoint=True)
+                found = origin[rows] + picked * steps[rows]
+                good = self._fits(found, origin[rows])
+                if unused:
+                    good &= ~np.isin(found, self.known)
+                drawn[rows[good]], pending[rows[good]] = found[good], False
         return self.values(drawn)
 
-    def recurs(self, values: Floats) -> Flags:
-        """Whether several real records have each value, so that it is no person's own."""
-        return np.isin(self.units(values), self.shared)
+    def _span(self, low: Floats, high: Floats) -> Span:
+        """Least units that are no less than the one, and largest that are no more than the other."""
+        if self.unit in (Unit.MONTH, Unit.MONTH_END):
+            first, last = self.units(low), self.units(high)
+            return first + (self.values(first) < low), last - (self.values(last) > high)
+        scale = 10.0**self.decimals
+        return np.ceil(low * scale - _NOISE).astype(np.int64), np.floor(high * scale + _NOISE).astype(np.int64)
 
-    def _uniform(
-        self, origin: Units, steps: Units, within: Span, generator: np.random.Generator, *, unused: bool
-    ) -> tuple[Units, Flags]:
-        """Each value that fits its origin equally likely; and whether one was found."""
-        least, most = -((origin - within.first) // steps), (within.last - origin) // steps
-        drawn, good = origin.copy(), np.zeros(len(origin), dtype=bool)
-        for _ in range(_TRIES):
-            rows = np.flatnonzero(~good & (most >= least))
-            if not len(rows):
-                break
-            picked = generator.integers(least[rows], most[rows], endpoint=True)
-            drawn[rows] = origin[rows] + picked * steps[rows]
-            fits = self.fits(drawn[rows], origin[rows])
-            if unused:
-                fits &= ~np.isin(drawn[rows], self.own) & ~np.isin(drawn[rows], self.shared)
-            good[rows] = fits
-        return drawn, good
+    def _steps(self, anchors: Units) -> Units:
+        """Step that keeps the habit of each anchor and the grid as well."""
+        own = np.ones(len(anchors), dtype=np.int64)
+        if self.unit is not Unit.MONTH and self.unit is not Unit.MONTH_END:
+            own = own * WEEK if self.unit is Unit.DAY else human_steps(anchors)
+        # A common multiple that is out of reach leaves the anchor alone, as no other value is within.
+        shared = np.gcd(own, self.step)
+        far = own / shared * self.step >= _EXACT
+        common: Units = np.where(far, int(_EXACT), own // shared * np.where(far, 1, self.step))
+        return common
+
+    def _fits(self, units: Units, anchors: Units) -> Flags:
+        """Whether values have the habit of their anchors, no more and no less."""
+        if self.unit is Unit.DECIMAL:
+            found: Flags = human_steps(units) == human_steps(anchors)
+            return found
+        return np.asarray(self.units(self.values(units)) == units)
 
     def _nearest(self, origin: Units, steps: Units, inner: Span, outer: Span) -> Units:
         """The origin where it is between; else the nearest that fits it within limits; else the nearest on the grid."""
-        middle = inner.first + (inner.last - inner.first) // 2
-        middle = np.where(inner.holds(origin), origin, middle)
+        middle = inner[0] + (inner[1] - inner[0]) // 2
+        middle = np.where((origin >= inner[0]) & (origin <= inner[1]), origin, middle)
         near = origin + np.rint((middle - origin) / self.step).astype(np.int64) * self.step
-        drawn = near + self.step * ((near < outer.first).astype(np.int64) - (near > outer.last))
-        drawn = np.where(outer.holds(drawn), drawn, near)
+        moved = near + self.step * ((near < outer[0]).astype(np.int64) - (near > outer[1]))
+        drawn = np.where((moved >= outer[0]) & (moved <= outer[1]), moved, near)
         closest = origin + np.rint((middle - origin) / steps).astype(np.int64) * steps
         open_ = np.ones(len(origin), dtype=bool)
         for away in _AWAY:
-            candidate = closest + away * steps
-            good = open_ & outer.holds(candidate) & self.fits(candidate, origin)
-            drawn, open_ = np.where(good, candidate, drawn), open_ & ~good
+            other = closest + away * steps
+            good = open_ & (other >= outer[0]) & (other <= outer[1]) & self._fits(other, origin)
+            drawn, open_ = np.where(good, other, drawn), open_ & ~good
         return drawn
-
-    def _above(self, values: Floats) -> Units:
-        """Least units that are no less than each value."""
-        if self.unit in (Unit.MONTH, Unit.MONTH_END):
-            units = self.units(values)
-            return units + (self.values(units) < values)
-        whole: Units = np.ceil(values * 10.0**self.decimals - _NOISE).astype(np.int64)
-        return whole
-
-    def _below(self, values: Floats) -> Units:
-        """Largest units that are no more than each value."""
-        if self.unit in (Unit.MONTH, Unit.MONTH_END):
-            units = self.units(values)
-            return units - (self.values(units) > values)
-        whole: Units = np.floor(values * 10.0**self.decimals + _NOISE).astype(np.int64)
-        return whole
 
 
 def decimals_of(values: Floats) -> int | None:
     """Decimals that all values have at most; None where they are more than are distinguished."""
     finite = values[np.isfinite(values)]
-    for decimals in range(_DECIMALS + 1):
-        if (np.round(finite, decimals) == finite).all():
-            return decimals
-    return None
+    return next((count for count in range(_DECIMALS + 1) if (np.round(finite, count) == finite).all()), None)
 
 
 def human_steps(units: Units) -> Units:
@@ -271,10 +222,10 @@ def human_steps(units: Units) -> Units:
     return steps
 
 
-def weekdays(days: Floats) -> Units:
-    """Day of the week of dates, 0 for Mondays."""
-    whole: Units = (np.rint(days).astype(np.int64) + _THURSDAY) % WEEK
-    return whole
+def weekdays(days: Floats) -> Floats:
+    """Day of the week of dates, 0 for Mondays; −1 where missing."""
+    found: Floats = np.where(np.isnan(days), -1.0, (np.rint(np.nan_to_num(days)) + _THURSDAY) % WEEK)
+    return found
 
 
 def _days(values: Floats) -> NDArray[np.datetime64]:

@@ -1,23 +1,25 @@
 """Rules between columns that hold in all real records, and whose breach would reveal a decoy.
 
-Orders (an admission before its discharge), sums (days of stay that lead from one date to the other), values that are
-missing only together, and pairs of values that some record has.
+Orders (an admission before its discharge), sums (days of stay that lead from one date to the other), and pairs of
+values that some record has: of values that are taken from real records, of weekdays, and of what is missing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.generalized_release import Flags, Floats
+from tasks.decoys.class_table import Flags, Rows
+from tasks.decoys.linked_release import Floats
 from tasks.decoys.value_grid import ValueKind, decimals_of, weekdays
 
 Column = NDArray[np.number]
 Columns = Mapping[str, Column]
+"""Columns of records by name: integers are codes of values, floats are numbers with NaN where missing."""
 Kinds = Mapping[str, ValueKind]
+"""Kind of value of columns of floats; numbers where nothing is said."""
 
 LEAST_RECORDS = 20
 """Records in which something has to hold before it is held to be no accident."""
@@ -30,15 +32,13 @@ _NOISE = 1e-9
 
 
 def kind_of(name: str, kinds: Kinds) -> ValueKind:
-    """Kind of a column of floats; a number where nothing is said."""
+    """Kind of a column of floats."""
     return kinds.get(name, ValueKind.NUMBER)
 
 
-class Rule(Protocol):
-    """A rule that holds in all real records."""
-
-    def broken(self, columns: Columns) -> Flags:
-        """Whether each record breaks it."""
+def numbers_of(columns: Columns) -> list[str]:
+    """Names of the columns of floats."""
+    return [name for name, column in columns.items() if column.dtype.kind == "f"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Order:
 def orders(columns: Columns, kinds: Kinds) -> tuple[Order, ...]:
     """Orders of numbers, and of dates, whose ranges overlap; others hold of all values between real ones."""
     found = []
-    for one, other in combinations(_floats(columns), 2):
+    for one, other in combinations(numbers_of(columns), 2):
         if kind_of(one, kinds) is not kind_of(other, kinds):
             continue
         both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
@@ -85,11 +85,10 @@ class Sum:
     """Least value of the column; a record whose sum is less breaks the rule."""
     high: float
 
-    def fill(self, columns: Mapping[str, Column], rows: NDArray[np.intp]) -> Column:
+    def fill(self, columns: Columns, rows: Rows) -> Column:
         """The column's values in some rows: what follows, or as they are where something is missing."""
         own = columns[self.name][rows]
-        total = np.sum([columns[name][rows] for name in self.plus], axis=0)
-        total = total - np.sum([columns[name][rows] for name in self.minus], axis=0)
+        total = sum(columns[name][rows] for name in self.plus) - sum(columns[name][rows] for name in self.minus)
         exact = total if self.decimals is None else np.round(total, self.decimals) + 0.0
         filled: Column = np.where(np.isnan(own) | np.isnan(exact), own, exact)
         return filled
@@ -101,7 +100,7 @@ class Sum:
 
 def sums(columns: Columns, kinds: Kinds) -> dict[str, Sum]:
     """Sums of numbers, and of a date and days, by the last of their three columns; one for each."""
-    names = [name for name in _floats(columns) if kind_of(name, kinds) is not ValueKind.LISTED]
+    names = [name for name in numbers_of(columns) if kind_of(name, kinds) is not ValueKind.LISTED]
     found: dict[str, Sum] = {}
     if len(names) < 3:
         return found
@@ -113,14 +112,13 @@ def sums(columns: Columns, kinds: Kinds) -> dict[str, Sum]:
         total = matrix[:, one] + matrix[:, other]
         missed = np.abs(matrix[:_HEAD] - total[:_HEAD, None]) > noise
         for whole in np.flatnonzero(~missed.any(axis=0)).tolist():
-            if whole in (one, other) or dates[one] + dates[other] != dates[whole]:
-                continue
             last = max(one, other, whole)
+            if whole in (one, other) or names[last] in found or dates[one] + dates[other] != dates[whole]:
+                continue
             complete = known[:, [one, other, whole]].all(axis=1)
             holds = (np.abs(matrix[complete, whole] - total[complete]) <= noise).all()
-            if names[last] in found or complete.sum() < LEAST_RECORDS or not holds:
-                continue
-            if not (matrix[complete, one].any() and matrix[complete, other].any()):
+            both = matrix[complete, one].any() and matrix[complete, other].any()
+            if complete.sum() < LEAST_RECORDS or not holds or not both:
                 continue
             parts = tuple(names[place] for place in (one, other) if place != last)
             plus, minus = (parts, ()) if last == whole else ((names[whole],), parts)
@@ -130,82 +128,54 @@ def sums(columns: Columns, kinds: Kinds) -> dict[str, Sum]:
 
 
 @dataclass(frozen=True)
-class MissingTogether:
-    """Columns with missing values, and which two are missing, or known, together."""
-
-    names: tuple[str, ...]
-    seen: Flags
-    """By column, column, whether the first is missing, and the second: whether a record is so."""
-
-    @classmethod
-    def of(cls, columns: Columns) -> "MissingTogether":
-        """Patterns that all records show; any pattern counts as seen where records are few."""
-        names = tuple(name for name in _floats(columns) if np.isnan(columns[name]).any())
-        few = len(next(iter(columns.values()))) < LEAST_RECORDS
-        missing = _missing(columns, names)
-        sides = np.stack([~missing, missing], axis=2).astype(np.float32)
-        seen = np.einsum("ras,rbt->abst", sides, sides, optimize=True) > 0
-        return cls(names, np.ones_like(seen) if few else seen)
-
-    def broken(self, columns: Columns) -> Flags:
-        """Whether each record has two columns missing or known as no real record has."""
-        missing = _missing(columns, self.names).astype(np.intp)
-        place = np.arange(len(self.names))
-        shown = self.seen[place[:, None], place, missing[:, :, None], missing[:, None, :]]
-        return np.asarray(~shown.all(axis=(1, 2)))
-
-
-def _missing(columns: Columns, names: Sequence[str]) -> Flags:
-    number = len(next(iter(columns.values())))
-    return np.column_stack([np.zeros((number, 0), dtype=bool), *[np.isnan(columns[name]) for name in names]])
-
-
-@dataclass(frozen=True)
 class SeenPairs:
-    """Pairs of values that real records have together.
+    """Pairs of values, each of another column, that real records have together."""
 
-    Of columns whose values are not taken from real records it is their weekday that counts, and that they are missing.
-    """
-
-    taken: frozenset[str]
-    kinds: Kinds
-    names: tuple[tuple[str, str], ...]
-    seen: tuple[NDArray[np.int64], ...]
-    """Numbers of the pairs of each two columns, growing."""
     values: Columns = field(repr=False)
-    """Values of each column, growing, NaN last."""
+    """Values of each column that has several, growing."""
+    seen: Mapping[tuple[str, str], NDArray[np.int64]] = field(repr=False)
+    """Numbers of the pairs of each two columns, growing."""
 
     @classmethod
-    def of(cls, columns: Columns, taken: frozenset[str], kinds: Kinds) -> "SeenPairs":
+    def of(cls, columns: Columns) -> "SeenPairs":
         """The pairs of all records."""
-        codes = {name: _told(name, column, taken, kinds) for name, column in columns.items()}
-        values = {name: np.unique(column) for name, column in codes.items()}
-        values = {name: column for name, column in values.items() if name in taken or len(column) > 1}
-        names = tuple(combinations(values, 2))
-        numbers = {name: np.unique(codes[name], return_inverse=True)[1].astype(np.int64) for name in values}
-        seen = tuple(np.unique(numbers[one] * len(values[other]) + numbers[other]) for one, other in names)
-        return cls(taken, kinds, names, seen, values)
+        values, numbers = {}, {}
+        for name, column in columns.items():
+            distinct, number = np.unique(column, return_inverse=True)
+            if len(distinct) > 1 or column.dtype.kind != "b":
+                values[name], numbers[name] = distinct, number.astype(np.int64)
+        seen = {
+            (one, other): np.unique(numbers[one] * len(values[other]) + numbers[other])
+            for one, other in combinations(values, 2)
+        }
+        return cls(values, seen)
 
     def broken(self, columns: Columns) -> Flags:
-        """Whether each record has a pair, or a weekday, that no real one has."""
-        found = np.zeros(len(next(iter(columns.values()))), dtype=bool)
-        numbers = {}
+        """Whether each record has a value, or a pair, that no real one has."""
+        found, numbers = np.zeros(len(next(iter(columns.values()))), dtype=bool), {}
         for name, values in self.values.items():
-            told = _told(name, columns[name], self.taken, self.kinds)
-            numbers[name] = np.minimum(np.searchsorted(values, told), len(values) - 1)
-            found |= (values[numbers[name]] != told) & ~np.isnan(told)
-        for (one, other), pairs in zip(self.names, self.seen, strict=True):
+            numbers[name] = np.minimum(np.searchsorted(values, columns[name]), len(values) - 1)
+            found |= (values[numbers[name]] != columns[name]) & (columns[name] == columns[name])
+        for (one, other), pairs in self.seen.items():
             found |= ~np.isin(numbers[one] * len(self.values[other]) + numbers[other], pairs)
         return found
 
 
-def _told(name: str, column: Column, taken: frozenset[str], kinds: Kinds) -> Column:
-    if name in taken:
-        return column
-    missing = np.isnan(column)
-    if kind_of(name, kinds) is not ValueKind.DATE:
-        return missing.astype(np.int64)
-    return np.where(missing, -1, weekdays(np.where(missing, 0.0, column)))
+def as_paired(columns: Columns, taken: frozenset[str], kinds: Kinds) -> dict[str, Column]:
+    """Columns as their pairs count: values taken from real records; of others the weekday, or whether they miss."""
+    return {
+        name: column
+        if name in taken
+        else weekdays(column.astype(np.float64))
+        if kind_of(name, kinds) is ValueKind.DATE
+        else np.isnan(column)
+        for name, column in columns.items()
+    }
+
+
+def missing_of(columns: Columns) -> dict[str, Column]:
+    """Whether each number is missing."""
+    return {name: np.isnan(columns[name]) for name in numbers_of(columns)}
 
 
 def differences(columns: Columns, leader: str, name: str) -> Floats:
@@ -217,9 +187,8 @@ def differences(columns: Columns, leader: str, name: str) -> Floats:
 def leader_of(columns: Columns, name: str, kinds: Kinds) -> str | None:
     """The column before it whose distance from it varies least, where that is far less than the column itself."""
     kind, best, found = kind_of(name, kinds), np.inf, None
-    for other in _floats(columns):
-        if other == name:
-            break
+    names = numbers_of(columns)
+    for other in names[: names.index(name)]:
         if kind_of(other, kinds) is not kind or kind is ValueKind.LISTED:
             continue
         apart = differences(columns, other, name)
@@ -230,7 +199,3 @@ def leader_of(columns: Columns, name: str, kinds: Kinds) -> str | None:
         if spread < min(best, _TIGHT * float(columns[name][both].std())):
             best, found = spread, other
     return found
-
-
-def _floats(columns: Columns) -> list[str]:
-    return [name for name, column in columns.items() if column.dtype.kind == "f"]

@@ -7,11 +7,11 @@ Where a column keeps close to one before it, as discharges do to admissions, the
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tasks.decoys.generalized_release import Flags, Floats
-from tasks.decoys.value_grid import Bounds, ValueGrid, ValueKind, decimals_of, weekdays
+from tasks.decoys.class_table import Flags, Rows
+from tasks.decoys.linked_release import Floats
+from tasks.decoys.value_grid import ValueGrid, ValueKind, weekdays
 from tasks.decoys.value_rules import Column, Columns, Kinds, Sum, differences, kind_of, leader_of, sums
 
 _LEAF = 5
@@ -21,59 +21,51 @@ _FEWER = 0.5
 values recur."""
 
 
-@dataclass(frozen=True)
 class Leaves:
-    """A tree with the training records by leaf."""
+    """A tree with the training records by leaf.
 
-    tree: DecisionTreeClassifier | DecisionTreeRegressor
-    leaves: NDArray[np.intp]
-    """Leaves, growing."""
-    starts: NDArray[np.intp]
-    """First record of each leaf; one more at the end."""
-    targets: Column
-    """Learned targets, ordered by leaf; ascending within a leaf, NaN last, where values are drawn between."""
-    anchors: Column
-    """The column's own values in the same order."""
-    known: NDArray[np.intp]
-    """Records of each leaf whose target is not NaN."""
-    between: bool
+    Parameters
+    ----------
+    features : array of shape (n_records, n_features)
+    targets, anchors : arrays of shape (n_records,)
+        What is learned, and the column's own values.
+    between : bool
+        Whether values are drawn between neighbouring targets.
+    generator : numpy.random.Generator
+    """
 
-    @classmethod
-    def grown(
-        cls, features: Floats, targets: Column, anchors: Column, *, between: bool, generator: np.random.Generator
-    ) -> "Leaves":
-        """Learn a tree; all arrays have one row a record."""
+    def __init__(
+        self, features: Floats, targets: Column, anchors: Column, *, between: bool, generator: np.random.Generator
+    ) -> None:
         kind = DecisionTreeRegressor if targets.dtype.kind == "f" else DecisionTreeClassifier
-        tree = kind(min_samples_leaf=min(_LEAF, len(targets)), random_state=int(generator.integers(2**31)))
+        self._tree = kind(min_samples_leaf=min(_LEAF, len(targets)), random_state=int(generator.integers(2**31)))
         matrix = features.astype(np.float32)
-        tree.fit(matrix, filled(targets))
-        leaf = tree.apply(matrix)
+        self._tree.fit(matrix, filled(targets))
+        leaf = self._tree.apply(matrix)
+        # By leaf; where values are drawn between, growing within a leaf, NaN last.
         order = np.lexsort((targets, leaf)) if between else np.argsort(leaf, kind="stable")
-        leaves, starts = np.unique(leaf[order], return_index=True)
-        known = np.add.reduceat((~np.isnan(targets[order])).astype(np.intp), starts)
-        return cls(tree, leaves, np.append(starts, len(order)), targets[order], anchors[order], known, between)
+        self._leaves, starts = np.unique(leaf[order], return_index=True)
+        self._starts = np.append(starts, len(order))
+        self._targets, self._anchors, self.between = targets[order].astype(np.float64), anchors[order], between
+        self._known = np.add.reduceat((~np.isnan(self._targets)).astype(np.intp), starts)
 
     def drawn(self, features: Floats, generator: np.random.Generator) -> tuple[Floats, Floats, Column]:
         """Two neighbouring targets of each record's leaf, the same where one is taken, and the value of one of both."""
-        leaf = np.searchsorted(self.leaves, self.tree.apply(features.astype(np.float32)))
-        start, stop = self.starts[leaf], self.starts[leaf + 1]
+        leaf = np.searchsorted(self._leaves, self._tree.apply(features.astype(np.float32)))
+        start, stop = self._starts[leaf], self._starts[leaf + 1]
         counted = generator.random(len(leaf)) * (stop - start)
-        if not self.between:
-            place = start + np.floor(counted).astype(np.intp)
-            target = self.targets[place].astype(np.float64)
-            return target, target, self.anchors[place]
-        known = self.known[leaf]
-        missing = counted >= known
-        # A missing value counts as one place, the last of its leaf.
-        exact = np.where(missing, stop - 1, start + counted / np.maximum(known, 1) * (known - 1))
-        lower = np.floor(exact).astype(np.intp)
-        upper = np.where(exact > lower, lower + 1, lower)
+        exact = start + np.floor(counted)
+        if self.between:
+            # A missing value counts as one place, the last of its leaf.
+            known = self._known[leaf]
+            exact = np.where(counted >= known, stop - 1, start + counted / np.maximum(known, 1) * (known - 1))
+        lower, upper = np.floor(exact).astype(np.intp), np.ceil(exact).astype(np.intp)
         anchor = np.where(generator.random(len(leaf)) < 0.5, lower, upper)
-        return self.targets[lower].astype(np.float64), self.targets[upper].astype(np.float64), self.anchors[anchor]
+        return self._targets[lower], self._targets[upper], self._anchors[anchor]
 
 
 @dataclass(frozen=True)
-class Model:
+class ColumnModel:
     """How one column's values are drawn."""
 
     name: str
@@ -86,7 +78,6 @@ class Model:
     leader: str | None
     """Column before it whose distance from it is drawn."""
     grid: ValueGrid | None
-    decimals: int | None
     bounds: tuple[float, float, float, float]
     """Least and largest value, least and largest distance from the leader."""
     total: Sum | None
@@ -96,16 +87,16 @@ class Model:
         """Whether all its values are real ones."""
         return self.total is None and self.leader is None and self.alone is not None and not self.alone.between
 
-    def draw(self, features: Floats, drawn: Columns, rows: NDArray[np.intp], generator: np.random.Generator) -> Column:
+    def draw(self, features: Floats, drawn: Columns, rows: Rows, generator: np.random.Generator) -> Column:
         """Values of some of the records, of which the columns before are drawn."""
         found = np.empty(len(rows), dtype=self.values.dtype)
-        leads = drawn[self.leader][rows].astype(np.float64) if self.leader is not None else np.full(len(rows), np.nan)
+        leads = np.full(len(rows), np.nan) if self.leader is None else drawn[self.leader][rows].astype(np.float64)
         followed = ~np.isnan(leads)
         if self.following is not None and followed.any():
             low, high, anchor = self.following.drawn(features[followed], generator)
             base = leads[followed]
             least, most, nearest, farthest = self.bounds
-            bounds = Bounds(np.maximum(base + nearest, least), np.minimum(base + farthest, most))
+            bounds = np.maximum(base + nearest, least), np.minimum(base + farthest, most)
             found[followed] = self._placed((low + base, high + base), anchor, generator, bounds)
         if self.alone is not None and not followed.all():
             low, high, anchor = self.alone.drawn(features[~followed], generator)
@@ -113,27 +104,30 @@ class Model:
         return found
 
     def _placed(
-        self, ends: tuple[Floats, Floats], anchors: Column, generator: np.random.Generator, bounds: Bounds | None = None
+        self,
+        ends: tuple[Floats, Floats],
+        anchors: Column,
+        generator: np.random.Generator,
+        bounds: tuple[Floats, Floats] | None = None,
     ) -> Floats:
         placed = np.full(len(anchors), np.nan)
         known = ~np.isnan(ends[0])
         low, high, real = ends[0][known], ends[1][known], anchors[known].astype(np.float64)
         if bounds is not None:
-            bounds = Bounds(bounds.low[known], bounds.high[known])
-            low, high = (np.clip(end, bounds.low, bounds.high) for end in (low, high))
-        if self.grid is not None:
-            drawn = self.grid.draw(low, high, real, generator, bounds)
-            # Where values recur, those of decoys do; beside a leader the anchor is another record's, and far.
-            placed[known] = np.where(self.grid.recurs(real), real, drawn) if bounds is None else drawn
+            bounds = bounds[0][known], bounds[1][known]
+            low, high = np.clip(low, *bounds), np.clip(high, *bounds)
+        if self.grid is None:
+            placed[known] = low + generator.random(len(low)) * (high - low)
             return placed
-        value = low + generator.random(len(low)) * (high - low)
-        placed[known] = value if self.decimals is None else np.round(value, self.decimals) + 0.0
+        drawn = self.grid.draw((low, high), real, generator, bounds)
+        # Where values recur, those of decoys do; beside a leader the anchor is another record's, and far.
+        placed[known] = np.where(self.grid.recurs(real), real, drawn) if bounds is None else drawn
         return placed
 
 
 def learned(
-    columns: Columns, context: Floats, sample: NDArray[np.intp], kinds: Kinds, generator: np.random.Generator
-) -> list[Model]:
+    columns: Columns, context: Floats, sample: Rows, kinds: Kinds, generator: np.random.Generator
+) -> list[ColumnModel]:
     """A model for each column, from the context and the columns before it.
 
     Parameters
@@ -148,61 +142,57 @@ def learned(
     """
     features, models, totals = [context[sample]], [], sums(columns, kinds)
     for name, column in columns.items():
-        matrix, total = np.column_stack(features), totals.get(name)
-        models.append(_model(columns, name, matrix, sample, kinds, total=total, generator=generator))
-        features += seen_as(column[sample], models[-1].kind)
+        kind, values = kind_of(name, kinds), column[sample]
+        between = column.dtype.kind == "f" and kind is not ValueKind.LISTED and _mostly_different(values)
+        leader, apart = _led(columns, name, sample, kinds, between=between)
+        followed = np.zeros(len(values), dtype=bool) if leader is None else ~np.isnan(columns[leader][sample])
+        matrix = np.column_stack(features)
+
+        def grown(
+            rows: Flags, targets: Column, matrix: Floats = matrix, values: Column = values, *, between: bool
+        ) -> Leaves | None:
+            if not rows.any():
+                return None
+            return Leaves(matrix[rows], targets[rows], values[rows], between=between, generator=generator)
+
+        alone = grown(~followed, values, between=between)
+        models.append(
+            ColumnModel(
+                name,
+                kind,
+                column,
+                alone=alone,
+                following=grown(followed, apart, between=_mostly_different(apart[followed])),
+                leader=leader,
+                grid=ValueGrid.of(column.astype(np.float64), kind) if between or leader is not None else None,
+                bounds=(*_ends(column), *_ends(apart)),
+                total=totals.get(name),
+            )
+        )
+        features += seen_as(values, kind, values)
     return models
 
 
-def _model(
-    columns: Columns,
-    name: str,
-    features: Floats,
-    sample: NDArray[np.intp],
-    kinds: Kinds,
-    *,
-    total: Sum | None,
-    generator: np.random.Generator,
-) -> Model:
-    column, kind = columns[name], kind_of(name, kinds)
-    values, real = column[sample], column.dtype.kind == "f"
-    between = real and kind is not ValueKind.LISTED and _mostly_different(values)
-    leader = leader_of(columns, name, kinds) if real else None
-    apart = np.full(len(values), np.nan) if leader is None else differences(columns, leader, name)[sample]
-    if leader is not None and not between and _different(apart) > _FEWER * _different(values):
-        leader = None
-    followed = np.zeros(len(values), dtype=bool) if leader is None else ~np.isnan(columns[leader][sample])
-
-    def grown(rows: Flags, targets: Column, *, mixed: bool) -> Leaves | None:
-        if not rows.any():
-            return None
-        return Leaves.grown(features[rows], targets[rows], values[rows], between=mixed, generator=generator)
-
-    known = column[~np.isnan(column)].astype(np.float64)
-    gaps = apart[~np.isnan(apart)]
-    ends = [(float(part.min()), float(part.max())) if len(part) else (np.nan, np.nan) for part in (known, gaps)]
-    placed = between or leader is not None
-    return Model(
-        name,
-        kind,
-        column,
-        alone=grown(~followed, values, mixed=between),
-        following=grown(followed, apart, mixed=_mostly_different(apart[followed])) if followed.any() else None,
-        leader=leader,
-        grid=ValueGrid.of(column.astype(np.float64), kind) if placed else None,
-        decimals=decimals_of(known) if placed else None,
-        bounds=(*ends[0], *ends[1]),
-        total=total,
-    )
+def _led(columns: Columns, name: str, sample: Rows, kinds: Kinds, *, between: bool) -> tuple[str | None, Floats]:
+    """The column whose distance is drawn, if there is one, and the distances of the sample."""
+    leader = leader_of(columns, name, kinds) if columns[name].dtype.kind == "f" else None
+    if leader is not None:
+        apart = differences(columns, leader, name)[sample]
+        if between or _different(apart) <= _FEWER * _different(columns[name][sample]):
+            return leader, apart
+    return None, np.full(len(sample), np.nan)
 
 
-def seen_as(values: Column, kind: ValueKind, like: Column | None = None) -> list[Floats]:
+def _ends(values: Column) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (np.nan, np.nan)
+
+
+def seen_as(values: Column, kind: ValueKind, like: Column) -> list[Floats]:
     """Features that later columns are learned from: the values, and the weekdays of dates, −1 where missing."""
     if kind is not ValueKind.DATE or values.dtype.kind != "f":
         return [filled(values, like)]
-    missing = np.isnan(values)
-    days = np.where(missing, -1.0, weekdays(np.where(missing, 0.0, values)))
-    return [filled(values, like), days]
+    return [filled(values, like), weekdays(values.astype(np.float64))]
 
 
 def filled(values: Column, like: Column | None = None) -> Floats:
@@ -212,8 +202,7 @@ def filled(values: Column, like: Column | None = None) -> Floats:
     if missing.any():
         known = numbers if like is None else like.astype(np.float64)
         known = known[np.isfinite(known)]
-        lowest, spread = (known.min(), np.ptp(known)) if len(known) else (0.0, 0.0)
-        numbers[missing] = lowest - max(spread, 1.0)
+        numbers[missing] = known.min() - max(np.ptp(known), 1.0) if len(known) else -1.0
     return numbers
 
 

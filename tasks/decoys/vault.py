@@ -1,15 +1,14 @@
 """Store of sealed manifests: a private folder of the workspace, one file a release."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
-from tasks.decoys.keys import VARIABLE, load_keys, make_keys
-from tasks.decoys.manifest import Manifest
-from tasks.decoys.sealing import KeyRing, open_sealed, order_seed, sealed_anew
+from tasks.decoys.keys import VARIABLE, KeyRing, load_keys, make_keys
+from tasks.decoys.manifest import DecoyManifest
+from tasks.decoys.sealing import open_sealed, order_seed, sealed_anew
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class Vault:
         """Sealed manifest of a release."""
         return self.folder / f"{release_id}.sealed"
 
-    def sealed(self) -> Iterator[Path]:
+    def sealed(self) -> list[Path]:
         """All sealed manifests, in order of their names."""
-        yield from sorted(self.folder.glob("*.sealed"))
+        return sorted(self.folder.glob("*.sealed"))
 
     def keys(self) -> KeyRing:
         """The keys, made at first use.
@@ -42,7 +41,7 @@ class Vault:
             If they cannot be used, or are gone while manifests are here that they sealed.
         """
         given = bool(os.environ.get(VARIABLE, "").strip())
-        if not given and not self.key_file.exists() and not any(self.sealed()):
+        if not given and not self.key_file.exists() and not self.sealed():
             return make_keys(self.key_file)
         return load_keys(self.key_file)
 
@@ -70,7 +69,7 @@ class Vault:
                 else "correct its permissions",
             ) from None
 
-    def open(self, release_id: str, commitment: str | None = None) -> Manifest:
+    def open(self, release_id: str, commitment: str | None = None) -> DecoyManifest:
         """The manifest of a release.
 
         Raises
@@ -82,8 +81,7 @@ class Vault:
         TamperingFound
             If it was changed, or is not the one that the record commits to.
         """
-        content = self.read(release_id)
-        return open_sealed(content, load_keys(self.key_file), commitment)
+        return open_sealed(self.read(release_id), load_keys(self.key_file), commitment)
 
     def order_seed(self, release_id: str, recipient: str) -> bytes:
         """Seed of the order of the rows of a copy with decoys; raises as ``open``."""
@@ -103,8 +101,7 @@ class Vault:
         WorkspaceError, ParameterError, TamperingFound
             If one cannot be read or opened; those before it are sealed anew, and repeating goes on.
         """
-        number = 0
-        for path in self.sealed():
+        paths = self.sealed()
+        for path in paths:
             self.write(path.stem, sealed_anew(self.read(path.stem), ring))
-            number += 1
-        return number
+        return len(paths)

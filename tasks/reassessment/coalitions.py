@@ -15,7 +15,7 @@ from tasks.candidate.coalition import worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
 from tasks.delivery.kept import Kept
-from tasks.delivery.released_file import cells_by_labels, keyed_order
+from tasks.delivery.released_file import keyed_order, read_cells
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.reassessment.intersection import Bools, check_room
@@ -104,7 +104,7 @@ def copy_of(delivered: Delivered, ground: Ground, memory_limit: int = 2**30) -> 
     if kept.played.counted is not None:
         there[there] = kept.played.counted[place[there]]
     rule = rule_of(kept)
-    cells = cells_by_labels(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
+    cells = read_cells(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
     held, people = _real(delivered, len(cells))
     members, released, own = [], np.empty_like(cells[held]), np.full((len(codes), cells.shape[1]), -1, dtype=np.int32)
     for axis, name in enumerate(kept.hierarchies):
@@ -177,5 +177,5 @@ def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
         where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
         expected=f"a population that has {expected}",
         got=got,
-        fix="name a population with the quasi-identifiers of all of them with --population",
+        fix="name a population with the quasi-identifiers of all of them with --under",
     )

@@ -71,7 +71,7 @@ def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
             where=request.population.path,
             expected="a population with the values of the release's hierarchies",
             got="other values alone",
-            fix="name a population of the same people with --population",
+            fix="name a population of the same people with --under",
         )
     with raised_as(PopulationError):
         codes = encode(values[known], hierarchies, request.population.path)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -64,6 +64,17 @@ def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRe
     )
     _check(asked, then, made)
     return replace(then, request=asked, roots=tuple(roots))
+
+
+def kind_of(path: Path) -> Literal["request", "policy", "population"]:
+    """What a file holds: YAML is a request if it names recipients, else a policy; anything else is a population."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return "population"
+    try:
+        data: Any = read_document(path.read_bytes().decode()).data
+    except (OSError, NotYaml, ValueError):
+        return "policy"
+    return "request" if isinstance(data, Mapping) and "recipients" in data else "policy"
 
 
 def policy_from(path: Path) -> Policy:
@@ -131,5 +142,5 @@ def _check(asked: ReleaseRequest, then: LoadedRequest, made: ReleaseRequest) -> 
             where=str(then.path),
             expected="a policy that the release's columns and recipients can be judged by",
             got=told,
-            fix="name a policy that does with --policy",
+            fix="name a policy that does with --under",
         ) from None

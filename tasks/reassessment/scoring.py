@@ -26,7 +26,7 @@ from tasks.core.errors import StageFailed
 from tasks.core.seed import derive_seed, masking_generator
 from tasks.decision.assemble import DecisionContext, Findings, Output, assemble
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.findings import statistics_of_copy
+from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
@@ -190,7 +190,7 @@ def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, N
     """
     request, ground = today.request, today.ground
     index = table_of(ground, request)
-    found = read_cells(delivered.source, request.quasi_identifiers, index)
+    found = read_cells(delivered.source, request.quasi_identifiers, index.axis_labels)
     real = keyed_order(len(found), delivered.order) < len(found) - len(delivered.decoys)
     numbers, first, place, counts = np.unique(
         cell_numbers(found[real], index.axis_sizes), return_index=True, return_inverse=True, return_counts=True
@@ -232,7 +232,7 @@ def _take_delivered(
     delivered: Delivered, request: ReleaseRequest, index: CountIndex, cells: Codes, tuples: Rows
 ) -> None:
     """Take the cells of the released records from the file; every row must agree with what was kept."""
-    found = read_cells(delivered.source, request.quasi_identifiers, index)
+    found = read_cells(delivered.source, request.quasi_identifiers, index.axis_labels)
     real = tuples >= 0
     if len(found) != len(tuples) or (found[real] != cells[tuples[real]]).any():
         raise StageFailed(

@@ -9,17 +9,17 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-
 from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.collusion import collusion
-from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.feasibility import counted, room_at
 from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_by_class
 from tasks.decoys.planting import Asked, plan
 from tasks.decoys.plausibility import seen
+from tasks.decoys.statistics_change import statistics_change
+
+from tasks.decoys.collusion import collusion
+from tasks.decoys.detectability import Detectability, Values, View, detectability
 from tasks.decoys.sensitive_values import Column, draw_values
 from tasks.decoys.stage import Copies, plant
-from tasks.decoys.statistics_change import statistics_change
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes

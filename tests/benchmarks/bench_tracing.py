@@ -8,20 +8,22 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
+from tasks.decoys.candidates import RiskBand, find_candidates
+from tasks.decoys.capacity import recipients_supported
+from tasks.decoys.generalized_release import GeneralizedRelease, recoded_by_class
+from tasks.decoys.offer import decoy_classes
+from tasks.decoys.removal import Ground, Wanted, ground
+from tests.reference.decoy_choices import choose_at_random, choose_by_size
+from tests.support.offers import Offer, ground_of
 
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import assign
-from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.capacity import recipients_supported
 from tasks.decoys.class_table import ClassTable
 from tasks.decoys.collusion import Copy, collusion, planned_share
 from tasks.decoys.detectability import View, detectability
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_by_class
 from tasks.decoys.incident import Incident, incident_of_cells, incident_of_labels
 from tasks.decoys.lineage import Lineage, lineages
 from tasks.decoys.manifest import Manifest, canonical_bytes, manifest_of
-from tasks.decoys.offer import decoy_classes
-from tasks.decoys.removal import Ground, Wanted, ground
 from tasks.decoys.same_origin import of_same_origin
 from tasks.decoys.sealing import KeyRing, new_key, open_sealed, seal
 from tasks.decoys.tracing import Trace, trace
@@ -33,9 +35,7 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
-from tests.reference.decoy_choices import choose_at_random, choose_by_size
 from tests.support.assigned_copies import copies
-from tests.support.offers import Offer, ground_of
 from tests.support.recoded import recoded_alike
 
 _RECIPIENTS, _DECOYS, _TRIALS = 20, 2, 100

@@ -166,7 +166,7 @@ def test_two_maskings_that_only_help_together() -> None:
     other = {"attributes": ["other"], "method": "individual-ranking", "k": 3}
     explanation = explained(request_for(gate("linkage.masked_share", 0.35), masking=(SWAPPED, other)))
     alone = [one.reason for one in (*unmoved(explanation), *unmoved(explanation, "masking[1].k"))]
-    assert alone == ["No strength tried turns it."] * 2
+    assert alone == ["No strength tried changes the verdict."] * 2
     (together,) = strengths(explanation, "masking[1].k")
     assert [change.where for change in together.changes] == [STRENGTH, "masking[1].k"]
     assert together.after.figures[Measure.LINKED_MASKED] <= 0.35

@@ -396,7 +396,7 @@ def test_the_k_that_turns_a_verdict() -> None:
     assert explanation.verdict is Verdict.BLOCKED
     assert explanation.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 30)
     assert values(explanation, K) == [3]
-    assert unturned(explanation, COST).reason == "Nothing tried in this range turns it."
+    assert unturned(explanation, COST).reason == "Nothing tried in this range changes the verdict."
     assert {switch.method for switch in explanation.switches} == set(Method) - {Method.K_ANONYMITY}
     check_every_claim(request, explanation, of)
     open_request = asked("k-anonymity", k_anonymity=terms)

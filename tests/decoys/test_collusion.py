@@ -1,4 +1,3 @@
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -6,13 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.core.errors import ParameterError
 from tasks.decoys.class_table import half_octaves
-from tasks.decoys.collusion import Copy, collusion, planned_share
+from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.lineage import lineages
-from tasks.decoys.removal import Wanted
-from tests.reference.decoy_choices import choose_at_random
-from tests.support.assigned_copies import copies
 from tests.support.decoy_tables import leaf_sets, related, table, tree
 from tests.support.decoy_world import world
 from tests.support.examples import examples
@@ -24,7 +19,7 @@ SETS = [leaf_sets(TREE)]
 
 def copy(positions, records, people, decoys):
     classes = table([[position] for position in positions], records, people)
-    return Copy(classes, np.isin(np.arange(len(positions)), decoys))
+    return MarkedCopy(classes, np.isin(np.arange(len(positions)), decoys))
 
 
 def slow(held, group):
@@ -37,7 +32,6 @@ def slow(held, group):
             people = half_octaves(held[i].classes.people)[row]
             suspects.append((i, (held[i].classes.records[row], people), bool(held[i].decoy[row])))
     decoys = sum(one[2] for one in suspects)
-    total = sum(int(held[i].decoy.sum()) for i in group)
 
     def greatest(kind):
         shares = [np.mean([s[2] for s in suspects if kind(s) == key]) for key in {kind(s) for s in suspects}]
@@ -46,7 +40,6 @@ def slow(held, group):
     return (
         decoys,
         len(suspects) - decoys,
-        1 - decoys / total,
         decoys / len(suspects) if suspects else 0.0,
         greatest(lambda s: s[0]),
         greatest(lambda s: s[1]),
@@ -71,18 +64,17 @@ class TestFigures:
         first = copy([0, 1, 2], [5, 5, 3], [10, 10, 10], [2])
         second = copy([0, 3, 4], [5, 5, 5], [10, 10, 10], [2])
         alone, both = collusion([first, second], AXES, np.random.default_rng(0))
-        assert (alone.colluders, alone.subsets, alone.exhaustive) == (1, 2, True)
-        assert alone.share == pytest.approx(1 / 3)
-        assert (both.decoys, both.real, both.share, both.worst_share) == (2, 2, 0.5, 0.5)
+        assert (alone.colluders, alone.sets, alone.exhaustive) == (1, 2, True)
+        assert alone.probability == pytest.approx(1 / 3)
+        assert (both.suspects_decoys, both.suspects_real, both.probability, both.worst) == (2, 2, 0.5, 0.5)
         assert both.informed == both.worst_informed == 1.0
-        assert both.unsuspected == 0.0
 
     def test_decoy_that_another_has_too(self):
         """The second copy has the group of the first one's decoy."""
         first, second = copy([0, 1], [5, 5], [8, 8], [0]), copy([9, 3], [5, 5], [8, 8], [1])
         both = collusion([first, second], AXES, np.random.default_rng(0))[1]
         assert TREE.axis_labels[9] == "0*"
-        assert (both.decoys, both.real, both.unsuspected) == (1, 0, 0.5)
+        assert (both.suspects_decoys, both.suspects_real) == (1, 0)
 
     @settings(max_examples=examples(40), deadline=None)
     @given(held_copies())
@@ -90,9 +82,9 @@ class TestFigures:
         for found in collusion(held, AXES, np.random.default_rng(0)):
             figures = np.array([slow(held, group) for group in combinations(range(len(held)), found.colluders)])
             mean, worst = figures.mean(axis=0), figures.max(axis=0)
-            ours = (found.decoys, found.real, found.unsuspected, found.share, found.informed)
-            assert ours == pytest.approx(tuple(mean[[0, 1, 2, 3, 5]]))
-            assert (found.worst_share, found.worst_informed) == pytest.approx((worst[4], worst[6]))
+            ours = (found.suspects_decoys, found.suspects_real, found.probability, found.informed)
+            assert ours == pytest.approx(tuple(mean[[0, 1, 2, 4]]))
+            assert (found.worst, found.worst_informed) == pytest.approx((worst[3], worst[5]))
             assert found.exhaustive
 
 
@@ -102,35 +94,14 @@ class TestGuarantee:
         here = world(4, 2, ratio)
         found = collusion(here.held, here.axes, np.random.default_rng(0))
         assert [one.colluders for one in found] == [1, 2, 3, 4]
-        assert found[0].share < 0.05
+        assert found[0].probability < 0.05
         for one in found[1:]:
-            assert one.share == one.worst_share == pytest.approx(planned_share(ratio))
-            assert one.informed == one.worst_informed == pytest.approx(planned_share(ratio))
-            assert one.unsuspected == 0.0
-
-    def test_random_choice_does_not_hold_against_the_population(self):
-        here = world()
-        worst = []
-        for seed in range(3):
-            drawn = choose_at_random(here.place, [Wanted(2)] * 6, 1, np.random.default_rng(seed))
-            found = collusion(copies(here.place, drawn), here.axes, np.random.default_rng(0))
-            assert found[-1].share == pytest.approx(0.5)
-            worst.append(found[-1].worst_informed)
-        assert min(worst) == 1.0
+            assert one.probability == one.worst == pytest.approx(1 / (1 + ratio))
+            assert one.informed == one.worst_informed == pytest.approx(1 / (1 + ratio))
 
     def test_subsets_are_drawn_where_there_are_many(self):
         here = world()
         found = collusion(here.held, here.axes, np.random.default_rng(0), subsets=10)
-        assert [(one.subsets, one.exhaustive) for one in found] == [
+        assert [(one.sets, one.exhaustive) for one in found] == [
             (6, True), (10, False), (10, False), (10, False), (6, True), (1, True)
         ]  # fmt: skip
-
-
-class TestRefusals:
-    def test_no_copy_and_no_decoy(self):
-        one = copy([0, 1], [5, 5], [8, 8], [0])
-        for held in ([], [replace(one, decoy=np.zeros(2, dtype=bool))], [replace(one, decoy=np.ones(3, dtype=bool))]):
-            with pytest.raises(ParameterError):
-                collusion(held, AXES, np.random.default_rng(0))
-        with pytest.raises(ParameterError):
-            collusion([one], AXES, np.random.default_rng(0), subsets=0)

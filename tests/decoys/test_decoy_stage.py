@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
-from tasks.decoys.stage import Copies, Planted, plant, without
+from tasks.decoys.stage import Planted, plant, withheld_with
 from tests.support.decoyed_copies import copies, generators
 from tests.support.decoyed_world import POLICY, STAKES, with_decoys
 from tests.support.world import recipient
@@ -18,32 +19,33 @@ UNIVERSITY = recipient("university", stakes=STAKES)
 NAMES = ("clinic", "registry", "university")
 
 
-def asked(recipients: Any = None, **decoys: Any) -> Copies:
+def asked(recipients: Any = None, **decoys: Any) -> list[Candidate]:
     policy = POLICY | {"decoys": POLICY["decoys"] | decoys}
     return copies(recipients=recipients or [with_decoys("clinic"), with_decoys("registry"), UNIVERSITY], policy=policy)
 
 
 @cache
-def first() -> tuple[Copies, Planted]:
+def first() -> tuple[list[Candidate], Planted]:
     held = asked()
     return held, plant(held, FIRST, None, generators)
 
 
-def labels(held: Copies, name: str, value: str) -> set[str]:
+def labels(held: list[Candidate], name: str, value: str) -> set[str]:
     """Labels of all groups that a value of the data lies in."""
-    tree = held.prepared.hierarchies[name]
+    tree = held[0].prepared.hierarchies[name]
     leaf = tree.labels[0].index(value)
     return {tree.labels[level][tree.groups[leaf, level]] for level in range(tree.n_levels)}
 
 
-def released(held: Copies, planted: Planted, name: str) -> list[tuple[str, ...]]:
+def released(held: list[Candidate], planted: Planted, name: str) -> list[tuple[str, ...]]:
     """Quasi-identifiers of the real rows of a copy, as text."""
-    played = held.played[name]
-    kept = ~without(played, planted.missing[name])
-    rows = held.prepared.tuple_of_record[kept[held.prepared.tuple_of_record]]
-    cells = played.cells[rows]
+    copy = next(one for one in held if one.recipient.id == name)
+    kept = copy.released & ~withheld_with(copy, planted.missing[name])
+    rows = held[0].prepared.tuple_of_record[kept[held[0].prepared.tuple_of_record]]
+    cells = copy.generalization.cells[rows]
     return [
-        tuple(held.table.axis_labels[axis][position] for axis, position in enumerate(cell)) for cell in cells.tolist()
+        tuple(held[0].index.axis_labels[axis][position] for axis, position in enumerate(cell))
+        for cell in cells.tolist()
     ]
 
 
@@ -62,8 +64,8 @@ def test_only_those_who_ask_get_decoys_and_one_seat_is_kept() -> None:
 def test_no_record_of_the_data_lies_in_a_decoy_cell() -> None:
     held, planted = first()
     cells = {cell for name in ("clinic", "registry") for cell in decoy_cells(planted, name)}
-    names = held.request.quasi_identifiers
-    for row in held.frame[list(names)].drop_duplicates().itertuples(index=False):
+    names = held[0].request.quasi_identifiers
+    for row in held[0].frame[list(names)].drop_duplicates().itertuples(index=False):
         own = [labels(held, name, value) for name, value in zip(names, row, strict=True)]
         assert not any(all(part in groups for part, groups in zip(cell, own, strict=True)) for cell in cells)
 
@@ -71,11 +73,11 @@ def test_no_record_of_the_data_lies_in_a_decoy_cell() -> None:
 def test_every_decoy_record_is_complete_and_as_a_class_says() -> None:
     held, planted = first()
     for holder in planted.manifest.holders:
-        assert all(tuple(row) == held.request.outbound for row in holder.rows)
+        assert all(tuple(row) == held[0].request.outbound for row in holder.rows)
         counts = Counter((row["age"], row["sex"], row["zip"]) for row in holder.rows)
         assert sorted(counts.values()) == sorted(holder.decoys.records.tolist())
-    values = set(map(tuple, held.frame[["diagnosis", "visits", "note"]].itertuples(index=False)))
-    shared = Counter(map(tuple, held.frame[["diagnosis", "visits", "note"]].itertuples(index=False)))
+    values = set(map(tuple, held[0].frame[["diagnosis", "visits", "note"]].itertuples(index=False)))
+    shared = Counter(map(tuple, held[0].frame[["diagnosis", "visits", "note"]].itertuples(index=False)))
     drawn = [
         (row["diagnosis"], row["visits"], row["note"]) for holder in planted.manifest.holders for row in holder.rows
     ]
@@ -89,7 +91,7 @@ def test_what_one_copy_keeps_no_other_has() -> None:
     own = {name: copies_of[name] - set.union(*(copies_of[other] for other in NAMES if other != name)) for name in NAMES}
     kept = {
         holder.recipient: {
-            tuple(held.table.axis_labels[axis][position] for axis, position in enumerate(cell))
+            tuple(held[0].index.axis_labels[axis][position] for axis, position in enumerate(cell))
             for cell in holder.kept.cells.tolist()
         }
         for holder in planted.manifest.holders
@@ -106,7 +108,7 @@ def test_facts_are_those_of_the_copies() -> None:
     fact = planted.facts["clinic"]
     assert fact.count == len(decoy_cells(planted, "clinic"))
     assert (fact.classes, fact.recipients, fact.kept_per_decoy, fact.planned_probability) == (2, 2, 1, 0.5)
-    assert fact.missing == len(held.frame) - len(released(held, planted, "clinic"))
+    assert fact.missing == len(held[0].frame) - len(released(held, planted, "clinic"))
     assert fact.choice is not None
     assert fact.choice.status == "optimal"
     assert [one.colluders for one in fact.collusion] == [1, 2]
@@ -179,7 +181,7 @@ def test_copies_of_another_generalization_are_files_of_their_own() -> None:
     coarse = with_decoys("registry", stakes={"benefit": 1200, "loss": 72, "cost": 4})
     held = asked([with_decoys("clinic"), coarse, UNIVERSITY])
     planted = plant(held, FIRST, None, generators)
-    assert len(planted.manifest.versions[0].files) == 3, "the university's own, for it asks for no decoys, and two more"
+    assert len(planted.manifest.versions[0].files) == 2, "the university's is the clinic's"
     for name, other in (("clinic", "registry"), ("registry", "clinic")):
         real = set(released(held, planted, other))
         assert not real & set(decoy_cells(planted, name))
@@ -188,9 +190,8 @@ def test_copies_of_another_generalization_are_files_of_their_own() -> None:
 
 def test_withheld_tuples_stay_withheld() -> None:
     held, planted = first()
-    played = held.played["clinic"]
     missing = planted.missing["clinic"]
-    assert np.array_equal(without(played, missing), missing)
+    assert np.array_equal(withheld_with(held[0], missing), missing)
 
 
 def test_a_holder_who_asks_for_none_any_more_keeps_them_and_they_are_judged() -> None:

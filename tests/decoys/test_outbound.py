@@ -12,9 +12,6 @@ from tasks.core.errors import ParameterError
 from tasks.decoys.outbound import (
     OutboundColumn,
     OutboundColumns,
-    at_rows,
-    finite,
-    joined,
     outbound_columns,
     refuse_own_values,
 )
@@ -166,7 +163,7 @@ def test_decoys_are_written_with_no_more_decimals_than_real_records(decimals: in
     numbers = np.round(generator.uniform(0, 1000, 300) if decimals else generator.integers(0, 10**6, 300), decimals)
     texts: list[str | None] = [str(int(x)) if x.is_integer() else np.format_float_positional(x) for x in numbers]
     column = column_of(texts, "number")
-    drawn = draw_values({"x": column.values}, np.zeros((300, 1)), np.zeros((60, 1)), generator).columns["x"]
+    drawn = draw_values({"x": column.values}, np.zeros((300, 1)), np.zeros((60, 1)), generator)["x"]
     written = [str(text).partition(".")[2] for text in column.write(drawn)]
     assert max(map(len, written)) <= decimals
 
@@ -174,7 +171,7 @@ def test_decoys_are_written_with_no_more_decimals_than_real_records(decimals: in
 def test_fixed_decimals_are_kept_by_decoys() -> None:
     column = column_of([f"{value:.2f}" for value in np.random.default_rng(1).uniform(0, 9, 200)], "number")
     drawn = draw_values({"x": column.values}, np.zeros((200, 1)), np.zeros((50, 1)), np.random.default_rng(2))
-    assert {len(str(text).partition(".")[2]) for text in column.write(drawn.columns["x"])} == {2}
+    assert {len(str(text).partition(".")[2]) for text in column.write(drawn["x"])} == {2}
 
 
 @pytest.mark.parametrize(
@@ -230,10 +227,3 @@ def test_decoys_of_another_version_that_do_not_fit_are_refused(
         columns_of(texts, kind).read([row])
     assert caught.value.where == "column x"
     assert_silent(caught.value)
-
-
-def test_records_are_taken_and_put_together_by_column() -> None:
-    first, second = {"a": np.array([1, 2, 3])}, {"b": np.array([9.0]), "a": np.array([7])}
-    assert at_rows(first, np.array([2, 0]))["a"].tolist() == [3, 1]
-    assert {name: column.tolist() for name, column in joined(first, second).items()} == {"a": [1, 2, 3, 7]}
-    assert finite(np.array([[np.nan, 2.0]])).tolist() == [[-1.0, 2.0]]

@@ -6,49 +6,50 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.candidates import RiskBand
-from tasks.decoys.planting import Asked, Plan, missing_limit, missing_tuples, plan
+from tasks.decoys.decoy_cells import RiskBand
+from tasks.decoys.linked_release import missing_tuples
+from tasks.decoys.planning import CopyToMark, DecoyPlan, missing_limit, plan
 from tests.support.planted import AXES, COARSE, FINE, RECORDS, asks, policy, release
 
 UNIVERSITY = asks("university", 0)
 
 
-def planned(*asked: Asked, minimum: int = 1, seed: int = 1, **terms: Any) -> Plan:
+def planned(*asked: CopyToMark, minimum: int = 1, seed: int = 1, **terms: Any) -> DecoyPlan:
     return plan(asked, AXES, policy(**terms), minimum, np.random.default_rng(seed))
 
 
-def missing(made: Plan) -> dict[str, int]:
+def missing(*asked: CopyToMark, **terms: Any) -> dict[str, int]:
     """Records that each copy misses."""
-    return {
-        one.recipient: int(one.release.classes.sizes[made.missing_classes[one.recipient]].sum()) for one in made.asked
-    }
+    made = planned(*asked, **terms)
+    return {one.recipient: int(one.release.classes.records[made.missing(one)].sum()) for one in asked}
 
 
 def test_who_holds_what() -> None:
     made = planned(UNIVERSITY, asks("clinic", 1), asks("registry", 2))
     assert made.holders == ("clinic", "registry")
-    assert [one.recipient for one in made.files] == ["university", "clinic"]
+    assert len(made.files) == 1
     assert [len(share.decoys) for share in made.found.shares] == [1, 2]
     assert [len(share.kept) for share in made.found.shares] == [1, 2]
-    assert made.candidates[0] is None
-    decoys = np.concatenate([made.place.candidates[1].cells[share.decoys] for share in made.found.shares])
+    decoys = np.concatenate([made.decoys(number).cells for number in range(2)])
     assert {(x >= 6, y < 2) for x, y in decoys.tolist()} == {(True, True)}
     assert len({tuple(cell) for cell in decoys.tolist()}) == 3
 
 
 def test_each_copy_misses_what_others_keep_and_those_without_decoys_all_of_it() -> None:
     """Of three kept classes of 2 records, the clinic has one of its own and the registry two."""
-    made = planned(UNIVERSITY, asks("clinic", 1), asks("registry", 2))
-    assert missing(made) == {"university": 6, "clinic": 4, "registry": 2}
-    for name, share in zip(made.holders, made.found.shares, strict=True):
-        assert np.flatnonzero(made.missing_classes[name]).tolist() == share.removed.tolist()
+    asked = (UNIVERSITY, asks("clinic", 1), asks("registry", 2))
+    assert missing(*asked) == {"university": 6, "clinic": 4, "registry": 2}
+    made = planned(*asked)
+    for one, share in zip(asked[1:], made.found.shares, strict=True):
+        assert np.flatnonzero(made.missing(one)).tolist() == share.removed.tolist()
 
 
 def test_a_seat_costs_its_kept_classes_now_and_is_of_the_recipient_who_gets_most() -> None:
-    made = planned(UNIVERSITY, asks("clinic", 1), asks("registry", 2), seats=1)
+    asked = (UNIVERSITY, asks("clinic", 1), asks("registry", 2))
+    made = planned(*asked, seats=1)
     assert made.holders == ("clinic", "registry")
     assert [len(share.decoys) for share in made.found.shares] == [1, 2, 2]
-    assert missing(made) == {"university": 10, "clinic": 8, "registry": 6}
+    assert missing(*asked, seats=1) == {"university": 10, "clinic": 8, "registry": 6}
 
 
 def test_more_seats_than_there_are_cells() -> None:
@@ -63,7 +64,7 @@ def test_the_budget_holds_for_copies_without_decoys_too(limit: float, most: int 
     """Of 42 records, 0.15 are 6.3; the university misses 6, and 5.88 allows 5."""
     asked = (UNIVERSITY, asks("clinic", 1), asks("registry", 2))
     if most == 6:
-        assert missing(planned(*asked, missing_limit=limit))["university"] == 6
+        assert missing(*asked, missing_limit=limit)["university"] == 6
         return
     with pytest.raises(ParameterError) as caught:
         planned(*asked, missing_limit=limit)
@@ -95,33 +96,33 @@ def test_the_limit_is_of_the_smallest_copy() -> None:
 
 def test_two_generalizations_share_the_cells_and_what_is_kept() -> None:
     """The fine copy keeps one class of 2, so the coarse one goes without its three's 6; it keeps 6, three fine ones."""
-    made = planned(asks("clinic", 1), asks("registry", 1, COARSE), UNIVERSITY)
-    assert [share.generalization for share in made.found.shares] == [0, 1]
-    assert missing(made) == {"clinic": 6, "registry": 6, "university": 8}
-    fine, coarse = (
-        made.place.candidates[share.generalization].cells[share.decoys][0].tolist() for share in made.found.shares
-    )
+    asked = (asks("clinic", 1), asks("registry", 1, COARSE), UNIVERSITY)
+    made = planned(*asked)
+    assert [share.file for share in made.found.shares] == [0, 1]
+    assert missing(*asked) == {"clinic": 6, "registry": 6, "university": 8}
+    fine, coarse = (made.decoys(number).cells[0].tolist() for number in range(2))
     # The coarse empty cells are the last three of x at y0 and at y1: the fine decoy lies in the other one.
     assert {fine[1], coarse[1]} == {0, 1}
     with pytest.raises(ParameterError, match="the copy of university"):
-        planned(asks("clinic", 1), asks("registry", 1, COARSE), UNIVERSITY, missing_limit=0.19)
+        planned(*asked, missing_limit=0.19)
 
 
 def test_a_cell_that_another_generalization_fills_is_no_decoy() -> None:
     """Some fine cells are empty whose threes are not: in the coarse copy a decoy there would have relatives."""
     scattered = np.full((9, 3), 2)
     scattered[4, 0] = scattered[7, 1] = 0
-    assert missing(planned(asks("clinic", 1, records=scattered))) == {"clinic": 0}
+    assert missing(asks("clinic", 1, records=scattered)) == {"clinic": 0}
     with pytest.raises(ParameterError, match="no candidate that looks like a real class"):
         planned(asks("clinic", 1, records=scattered), asks("registry", 0, COARSE, scattered))
 
 
-def test_bands_of_their_own_are_files_of_their_own_and_lose_the_same() -> None:
+def test_bands_of_their_own_are_offers_of_their_own_and_lose_the_same() -> None:
     wide = asks("registry", 1, band=RiskBand(0.1, 2))
     made = planned(asks("clinic", 1), wide, UNIVERSITY)
-    assert [share.generalization for share in made.found.shares] == [0, 1]
-    assert missing(made) == {"clinic": 2, "registry": 2, "university": 4}
-    first, second = (made.place.candidates[n].cells[made.found.shares[n].decoys][0].tolist() for n in (0, 1))
+    assert [one.offer for one in made.demands] == [0, 1]
+    assert [share.file for share in made.found.shares] == [0, 0]
+    assert missing(asks("clinic", 1), wide, UNIVERSITY) == {"clinic": 2, "registry": 2, "university": 4}
+    first, second = (made.decoys(number).cells[0].tolist() for number in (0, 1))
     assert first != second
 
 
@@ -136,9 +137,9 @@ def test_kept_classes_are_of_the_sizes_of_decoys() -> None:
         made = planned(asks("clinic", 1, records=SIZED), minimum=2, seed=seed)
         assert made.found.status == "optimal"
         (share,) = made.found.shares
-        sizes = made.place.files[0].records[share.kept]
+        sizes = made.problem.files[0].records[share.kept]
         kept.update(sizes.tolist())
-        assert sizes.tolist() == made.place.candidates[0].records[share.decoys].tolist()
+        assert sizes.tolist() == made.decoys(0).records.tolist()
     assert kept == {2, 3}
 
 
@@ -146,7 +147,7 @@ def test_the_same_generator_gives_the_same_plan_and_others_do_not() -> None:
     def cells(seed: int) -> Any:
         made = planned(asks("clinic", 1), asks("registry", 2), seed=seed)
         return [
-            (made.place.candidates[0].cells[share.decoys].tolist(), share.kept.tolist()) for share in made.found.shares
+            (made.decoys(number).cells.tolist(), share.kept.tolist()) for number, share in enumerate(made.found.shares)
         ]
 
     assert cells(1) == cells(1)
@@ -155,10 +156,10 @@ def test_the_same_generator_gives_the_same_plan_and_others_do_not() -> None:
 
 def test_classes_below_the_minimum_are_neither_kept_nor_made() -> None:
     """With k 3 nothing but the classes of 3 is released, and decoys have 3 records."""
-    one = Asked("clinic", "fine", release(FINE, SIZED, minimum=3), 1, asks("clinic", 1).band)
+    one = CopyToMark("clinic", "fine", release(FINE, SIZED, minimum=3), 1, asks("clinic", 1).band)
     made = planned(one, minimum=3)
-    assert made.place.files[0].records.tolist() == [3] * 15
-    assert made.place.candidates[0].records.tolist() == [3]
+    assert made.problem.files[0].records.tolist() == [3] * 15
+    assert made.decoys(0).records.tolist() == [3]
 
 
 def test_nobody_left_who_is_to_have_decoys_is_refused() -> None:

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import half_octaves, looks
+from tasks.decoys.class_table import half_octaves, joined, looks
 from tasks.decoys.lineage import canonical_cells, lineages
 from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.generalization.safe_harbor import safe_harbor_axis
@@ -128,20 +127,6 @@ class TestSearch:
         ours, theirs = same_origin_pairs(cells, cells, lineages(BROAD))
         assert np.array_equal(ours, theirs)
 
-    @pytest.mark.parametrize(
-        "cells",
-        [
-            np.zeros((2, 2), np.int32),
-            np.zeros(3, np.int32),
-            np.full((1, 3), -1, np.int32),
-            np.full((1, 3), 99, np.int32),
-            np.zeros((1, 3)),
-        ],
-    )
-    def test_cells_of_other_hierarchies(self, cells):
-        with pytest.raises(ParameterError):
-            same_origin_pairs(cells, np.zeros((1, 3), np.int32), lineages(BROAD))
-
 
 class TestSafeHarborGroups:
     AGES = hierarchy_from_rows("age", [[str(a), f"{a // 4 * 4}+3", "*"] for a in range(84, 96)], "age")
@@ -171,6 +156,6 @@ class TestLooks:
     def test_bins_by_size_and_half_octave(self):
         first = table([[0], [0], [0], [0]], [5, 5, 6, 5], [4, 5, 4, 6])
         second = table([[0]], [5], [5])
-        one, two = looks([first, second])
-        assert one[0] == one[1] == two[0]
-        assert len({int(one[0]), int(one[2]), int(one[3])}) == 3
+        look = looks(joined([first, second]))
+        assert look[0] == look[1] == look[4]
+        assert len({int(look[0]), int(look[2]), int(look[3])}) == 3

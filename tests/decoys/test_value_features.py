@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.detectability import Values, View, detectability
-from tasks.decoys.generalized_release import Classes
+from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
+from tasks.decoys.decoy_records import ClassRecords
+from tasks.decoys.detectability import View, detectability
 from tasks.decoys.outbound import outbound_columns
 from tasks.decoys.sensitive_values import draw_values
 from tasks.decoys.value_features import noticed
@@ -52,10 +52,10 @@ def test_what_is_noticed_by_hand() -> None:
 def test_what_all_but_a_few_share_is_left_out() -> None:
     real = {"salary": np.arange(1.0, 31) * 100}
     found = noticed(real, {"salary": np.array([150.0, 950])}, {})
-    kept = found.at(np.arange(32))
+    numbers, codes = found.at(np.arange(32))
     assert "grid of salary" in found.numbers
-    assert set(kept.numbers) == {"roundness of salary"}
-    assert "array" not in repr(kept)
+    assert set(numbers) == set(codes) == {"roundness of salary"}
+    assert "array" not in repr(found)
 
 
 def hospital(number: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
@@ -69,51 +69,48 @@ def hospital(number: int, generator: np.random.Generator) -> dict[str, np.ndarra
 
 
 @pytest.fixture(scope="module")
-def planted() -> tuple[Classes, Values, Values]:
+def planted() -> tuple[ClassRecords, ClassRecords]:
     release = grid()
-    decoys = drawn_decoys(release, find_candidates(release, 1), 60, RiskBand(0.05, 1), np.random.default_rng(1))
+    decoys = drawn_decoys(find_decoy_cells(release, 1), 60, RiskBand(0.05, 1), np.random.default_rng(1))
     generator = np.random.default_rng(2)
-    of_real, of_decoy = (np.repeat(np.arange(len(x)), x.sizes) for x in (release.classes, decoys))
+    of_real, of_decoy = (np.repeat(np.arange(len(x)), x.records) for x in (release.classes, decoys))
     real = hospital(len(of_real), generator)
     flat = np.zeros((len(of_real), 1)), np.zeros((len(of_decoy), 1))
-    drawn = draw_values(real, *flat, generator, kinds=KINDS).columns
-    return decoys, Values(real, of_real, KINDS), Values(drawn, of_decoy)
+    drawn = draw_values(real, *flat, generator, kinds=KINDS)
+    return ClassRecords(release.classes, real, of_real), ClassRecords(decoys, drawn, of_decoy)
 
 
-def found_with(planted: tuple[Classes, Values, Values], **changed: np.ndarray) -> float:
-    decoys, real, own = planted
-    changed_values = Values({**own.columns, **changed}, own.class_of_record)
-    found = detectability(
-        grid(), decoys, np.random.default_rng(3), real_values=real, decoy_values=changed_values
-    ).worst_of(View.VALUES)
-    assert found is not None
-    return found.area.value
+def found_with(planted: tuple[ClassRecords, ClassRecords], **changed: np.ndarray) -> float:
+    real, own = planted
+    decoys = ClassRecords(own.classes, {**own.columns, **changed}, own.class_of_record)
+    found = detectability(grid(), decoys, real, KINDS, np.random.default_rng(3))
+    return max(one.area for one in found.tried if one.view == View.VALUES)
 
 
-def test_drawn_values_are_not_found(planted: tuple[Classes, Values, Values]) -> None:
+def test_drawn_values_are_not_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     assert found_with(planted) < 0.65
 
 
-def test_salaries_off_the_hundreds_are_found(planted: tuple[Classes, Values, Values]) -> None:
-    assert found_with(planted, salary=planted[2].columns["salary"] + 37) > 0.95
+def test_salaries_off_the_hundreds_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
+    assert found_with(planted, salary=planted[1].columns["salary"] + 37) > 0.95
 
 
-def test_dates_on_any_day_of_the_week_are_found(planted: tuple[Classes, Values, Values]) -> None:
+def test_dates_on_any_day_of_the_week_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     """Two in seven are on a weekend, which no real record is: by itself a class of n is found with 1 - (5/7)^n."""
-    days = planted[2].columns["admission"]
+    days = planted[1].columns["admission"]
     moved = days + np.random.default_rng(4).integers(0, 7, len(days))
     shift = moved - days
-    assert found_with(planted, admission=moved, discharge=planted[2].columns["discharge"] + shift) > 0.75
+    assert found_with(planted, admission=moved, discharge=planted[1].columns["discharge"] + shift) > 0.75
 
 
-def test_discharges_before_admissions_are_found(planted: tuple[Classes, Values, Values]) -> None:
-    own = planted[2].columns
+def test_discharges_before_admissions_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
+    own = planted[1].columns
     turned = own["admission"] - 7
     assert found_with(planted, discharge=turned) > 0.95
 
 
-def test_values_of_single_real_records_are_found(planted: tuple[Classes, Values, Values]) -> None:
-    _, real, own = planted
+def test_values_of_single_real_records_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
+    real, own = planted
     copied = np.random.default_rng(5).choice(real.columns["salary"], len(own.class_of_record))
     assert found_with(planted, salary=copied) > 0.9
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys.value_grid import Bounds, Unit, ValueGrid, ValueKind, human_steps, weekdays
+from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
 from tests.support.examples import examples
 
 
@@ -44,7 +44,7 @@ def test_decimals_and_common_step(values: list[float], decimals: int, step: int)
     grid = grid_of(np.array(values))
     assert (grid.unit, grid.decimals, grid.step) == (Unit.DECIMAL, decimals, step)
     assert "array" not in repr(grid)
-    assert "origin" not in repr(grid)
+    assert "known" not in repr(grid)
 
 
 @pytest.mark.parametrize("values", [[1 / 3, 0.5, 2.0], [1e300, 2.0], [np.nan, np.nan], []])
@@ -68,7 +68,7 @@ def test_dates_that_share_a_day_keep_it(texts: list[str], unit: Unit, day: int, 
     assert (grid.unit, grid.day, grid.step) == (unit, day, step)
     np.testing.assert_array_equal(grid.values(grid.units(real)), real)
     ends = np.full(60, real[0]), np.full(60, real[2])
-    drawn = grid.draw(*ends, np.full(60, real[0]), np.random.default_rng(1))
+    drawn = grid.draw(ends, np.full(60, real[0]), np.random.default_rng(1))
     assert grid.on(drawn).all()
     assert len(np.unique(drawn)) > 1
     assert not np.isin(drawn, real).any()
@@ -94,7 +94,7 @@ def test_drawn_numbers_are_on_the_grid_between_their_neighbours_and_as_round_as_
     place = generator.integers(0, len(real) - 1, 40)
     low, high = ordered[place], ordered[place + 1]
     anchors = np.where(generator.random(40) < 0.5, low, high)
-    drawn = grid.draw(low, high, anchors, generator)
+    drawn = grid.draw((low, high), anchors, generator)
     scaled = np.rint(drawn * 10.0**decimals).astype(np.int64)
     np.testing.assert_array_equal(scaled / 10.0**decimals, drawn)
     common = int(np.gcd.reduce(units))
@@ -114,7 +114,7 @@ def test_drawn_dates_have_the_weekday_of_their_anchor(numbers: list[int], seed: 
     grid, generator = grid_of(real, ValueKind.DATE), np.random.default_rng(seed)
     place = generator.integers(0, len(real) - 1, 40)
     low, high = real[place], real[place + 1]
-    drawn = grid.draw(low, high, low, generator)
+    drawn = grid.draw((low, high), low, generator)
     assert (low <= drawn).all()
     assert (drawn <= high).all()
     if grid.unit is Unit.DAY:
@@ -131,7 +131,7 @@ def test_roundness_is_that_of_the_column() -> None:
     place = generator.integers(0, 3980, 8000)
     low, high = real[place], real[place + 19]
     anchors = np.where(generator.random(8000) < 0.5, low, high)
-    drawn = grid_of(real).draw(low, high, anchors, generator)
+    drawn = grid_of(real).draw((low, high), anchors, generator)
     shares = []
     for part in (anchors, drawn):
         steps = human_steps(np.rint(part * 100).astype(np.int64))
@@ -142,7 +142,7 @@ def test_roundness_is_that_of_the_column() -> None:
 def test_a_value_is_new_where_there_is_room() -> None:
     """Of 0, 100, …, 1000 three are free: nothing else is drawn between the ends."""
     real = np.array([0, 100, 200, 400, 500, 700, 800, 1000.0])
-    drawn = grid_of(real).draw(np.zeros(80), np.full(80, 1000.0), np.full(80, 100.0), np.random.default_rng(1))
+    drawn = grid_of(real).draw((np.zeros(80), np.full(80, 1000.0)), np.full(80, 100.0), np.random.default_rng(1))
     assert set(drawn.tolist()) == {300, 600, 900}
 
 
@@ -151,13 +151,13 @@ def test_nothing_between_gives_the_anchor_and_outside_gives_the_nearest_within_b
     real = days("2024-01-08", "2024-01-10", "2024-01-12")
     grid = grid_of(np.append(real, days("2024-01-11")), ValueKind.DATE)
     generator = np.random.default_rng(1)
-    assert grid.draw(real[:1], real[1:2], real[:1], generator).tolist() == real[:1].tolist()
+    assert grid.draw((real[:1], real[1:2]), real[:1], generator).tolist() == real[:1].tolist()
     thursday = days("2024-01-11")
-    within = Bounds(thursday, days("2024-01-20"))
-    assert grid.draw(thursday, thursday, real[:1], generator, within).tolist() == days("2024-01-15").tolist()
+    within = (thursday, days("2024-01-20"))
+    assert grid.draw((thursday, thursday), real[:1], generator, within).tolist() == days("2024-01-15").tolist()
     # No Monday within: the nearest day within is taken.
-    narrow = Bounds(thursday, days("2024-01-12"))
-    assert grid.draw(thursday, thursday, real[:1], generator, narrow).tolist() == thursday.tolist()
+    narrow = (thursday, days("2024-01-12"))
+    assert grid.draw((thursday, thursday), real[:1], generator, narrow).tolist() == thursday.tolist()
 
 
 def test_weekdays_begin_on_monday() -> None:

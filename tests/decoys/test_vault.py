@@ -4,11 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
 from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
-from tasks.decoys.keys import VARIABLE, add_key, load_keys
+from tasks.decoys.keys import VARIABLE, KeyRing, add_key, load_keys
 from tasks.decoys.manifest import canonical_bytes
-from tasks.decoys.sealing import NONCE_BYTES, KeyRing, new_key, open_sealed, seal
+from tasks.decoys.sealing import NONCE_BYTES, open_sealed, seal
 from tasks.decoys.vault import Vault
 from tests.support.decoy_world import world
 
@@ -28,15 +29,15 @@ def mode(path: Path) -> int:
 
 def keep(vault: Vault, name: str, ring: KeyRing | None = None) -> str:
     """Seal the manifest for a release; gives the commitment."""
-    made = seal(MANIFEST, ring or vault.keys(), name[:NONCE_BYTES].encode())
-    vault.write(name, made.content)
-    return made.commitment
+    content, commitment = seal(MANIFEST, ring or vault.keys(), name[:NONCE_BYTES].encode())
+    vault.write(name, content)
+    return commitment
 
 
 def test_it_lies_beside_the_key_of_the_workspace(vault: Vault, tmp_path: Path) -> None:
     assert (vault.folder, vault.key_file) == (tmp_path / "decoys", tmp_path / "decoy-keys")
     assert vault.place(FIRST) == tmp_path / "decoys" / f"{FIRST}.sealed"
-    assert list(vault.sealed()) == []
+    assert vault.sealed() == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -80,7 +81,7 @@ def test_lost_keys_are_not_made_anew_while_manifests_need_them(vault: Vault) -> 
 
 def test_keys_of_the_environment_take_precedence(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(vault, FIRST)
-    given = new_key()
+    given = Fernet.generate_key()
     monkeypatch.setenv(VARIABLE, given.decode())
     assert vault.keys().keys == (given,)
     with pytest.raises(ParameterError, match="sealed with a key that is not here"):
@@ -94,7 +95,7 @@ def test_keys_of_the_environment_take_precedence(vault: Vault, monkeypatch: pyte
 
 
 def test_keys_of_the_environment_make_no_key_file(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, new_key().decode())
+    monkeypatch.setenv(VARIABLE, Fernet.generate_key().decode())
     keep(vault, FIRST)
     assert not vault.key_file.exists()
     monkeypatch.delenv(VARIABLE)
@@ -147,7 +148,7 @@ def test_a_crash_leaves_what_was_there_and_nothing_by_halves(
 def test_drafts_of_a_run_that_was_killed_are_no_manifests(vault: Vault) -> None:
     keep(vault, FIRST)
     (vault.folder / f".{SECOND}.sealed-0123456789abcdef").write_bytes(b"half")
-    assert list(vault.sealed()) == [vault.place(FIRST)]
+    assert vault.sealed() == [vault.place(FIRST)]
 
 
 def opens(vault: Vault, key: bytes) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from flows.gate import Outcome
 from tasks.core.errors import RequestError, StageFailed, WorkspaceError
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decoys.manifest import Holder, Manifest
+from tasks.decoys.manifest import DecoyManifest, Holder
 from tasks.decoys.vault import Vault
 from tests.support.brief_reports import whole_report
 from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, the_same_decoys, with_decoys
@@ -37,13 +37,13 @@ def record_of(outcome: Outcome, name: str) -> DecisionRecord:
     return next(record for record in outcome.records if record.recipient.id == name)
 
 
-def manifest_of(world: World, outcome: Outcome) -> Manifest:
+def manifest_of(world: World, outcome: Outcome) -> DecoyManifest:
     fact = record_of(outcome, "clinic").decoys
     assert fact is not None
     return vault_of(world).open(outcome.release_id, fact.commitment_sha256)
 
 
-def holder_of(manifest: Manifest, name: str) -> Holder:
+def holder_of(manifest: DecoyManifest, name: str) -> Holder:
     return next(holder for holder in manifest.holders if holder.recipient == name)
 
 

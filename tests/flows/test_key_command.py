@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import ParameterError
-from tasks.decoys.keys import VARIABLE, add_key, load_keys, make_keys
+from tasks.decoys.keys import VARIABLE, KeyRing, add_key, load_keys, make_keys
 from tasks.decoys.manifest import canonical_bytes
-from tasks.decoys.sealing import NONCE_BYTES, KeyRing, new_key, open_sealed, seal
+from tasks.decoys.sealing import NONCE_BYTES, open_sealed, seal
 from tasks.decoys.vault import Vault
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -61,9 +62,8 @@ def sealed(tmp_path: Path, releasegate: Any, monkeypatch: pytest.MonkeyPatch) ->
     vault = Vault.beside(workspace.key_file)
     ring, commitments = make_keys(vault.key_file), {}
     for name in RELEASES:
-        made = seal(world(3, 1).manifest, ring, name[:NONCE_BYTES].encode())
-        vault.write(name, made.content)
-        commitments[name] = made.commitment
+        content, commitments[name] = seal(world(3, 1).manifest, ring, name[:NONCE_BYTES].encode())
+        vault.write(name, content)
     return Sealed(workspace, commitments, releasegate)
 
 
@@ -108,7 +108,7 @@ def test_an_interrupted_rotation_is_repeated(sealed: Sealed) -> None:
     """The new key was there, and one manifest sealed under it, when the machine stopped."""
     ring = add_key(sealed.vault.key_file)
     first = world(3, 1).manifest
-    sealed.vault.write(RELEASES[0], seal(first, ring, RELEASES[0][:NONCE_BYTES].encode()).content)
+    sealed.vault.write(RELEASES[0], seal(first, ring, RELEASES[0][:NONCE_BYTES].encode())[0])
     assert sealed.opens(*sealed.keys())
     assert sealed.rotate("--drop-old").code == 0
     assert len(sealed.keys()) == 1
@@ -116,7 +116,7 @@ def test_an_interrupted_rotation_is_repeated(sealed: Sealed) -> None:
 
 
 def test_keys_in_the_environment_are_not_rotated(sealed: Sealed, monkeypatch: pytest.MonkeyPatch) -> None:
-    key, before = new_key(), sealed.keys()
+    key, before = Fernet.generate_key(), sealed.keys()
     monkeypatch.setenv(VARIABLE, key.decode())
     told = sealed.rotate()
     assert told.code == 2
@@ -128,8 +128,8 @@ def test_keys_in_the_environment_are_not_rotated(sealed: Sealed, monkeypatch: py
 
 
 def test_a_manifest_that_cannot_be_opened_keeps_the_old_keys(sealed: Sealed) -> None:
-    foreign = KeyRing((new_key(),))
-    sealed.vault.write("c" * 64, seal(world(3, 1).manifest, foreign, bytes(NONCE_BYTES)).content)
+    foreign = KeyRing((Fernet.generate_key(),))
+    sealed.vault.write("c" * 64, seal(world(3, 1).manifest, foreign, bytes(NONCE_BYTES))[0])
     (old,) = sealed.keys()
     told = sealed.rotate("--drop-old")
     assert told.code == 2

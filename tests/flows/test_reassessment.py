@@ -16,7 +16,7 @@ import pytest
 
 from flows.reassessing import Reassessed, reassess, reassess_all
 from flows.reassessing_copy import Options
-from flows.schemas import reassessment_schema
+from flows.schemas import schema_files
 from flows.workspace import Workspace
 from reports.reassessment import reassessment_html, render_reassessment
 from tasks.core.canonical import canonical_json
@@ -247,7 +247,7 @@ def test_once_more_nothing_is_written_but_that_nothing_has_changed(bare: Out) ->
     ]
     stored = Reassessment.model_validate_json(first.path.read_bytes())
     assert canonical_json(stored) == first.path.read_bytes()
-    jsonschema.validate(json.loads(first.path.read_bytes()), reassessment_schema())
+    jsonschema.validate(json.loads(first.path.read_bytes()), json.loads(schema_files()["reassessment.schema.json"]))
 
 
 def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(bare: Out) -> None:
@@ -678,7 +678,7 @@ def test_the_command_line(out: Out, releasegate: Any, tmp_path: Path) -> None:
     content = report.read_bytes()
     assert content[:5] == b"%PDF-"
     smaller = shrink(out.world, divisor=20, path=tmp_path / "smaller.csv")
-    told = releasegate("reassess", "--all", *reports, "--population", smaller, "--json")
+    told = releasegate("reassess", "--all", *reports, "--under", smaller, "--json")
     assert told.code == 3
     (one,) = told.document["reassessed"]
     assert (one["verdict"], one["before"], one["changed"]) == ("would be blocked", "holds", True)

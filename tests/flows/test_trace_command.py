@@ -14,13 +14,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cryptography.fernet import Fernet
 
 from flows.gate import Outcome
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.decoys.keys import VARIABLE
-from tasks.decoys.manifest import Manifest
-from tasks.decoys.sealing import NONCE_BYTES, new_key, seal
+from tasks.decoys.manifest import DecoyManifest
+from tasks.decoys.sealing import NONCE_BYTES, seal
 from tasks.decoys.vault import Vault
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -58,7 +59,7 @@ class Made:
         return Vault.beside(self.workspace.key_file)
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> DecoyManifest:
         return self.vault.open(self.outcome.release_id)
 
     def delivered(self, name: str) -> pd.DataFrame:
@@ -325,7 +326,7 @@ class TestManifestThatCannotBeOpened:
         assert entry.body["reason"] == words[0]
 
     def test_with_another_key(self, made: Made, leak: pd.DataFrame) -> None:
-        made.vault.key_file.write_bytes(new_key() + b"\n")
+        made.vault.key_file.write_bytes(Fernet.generate_key() + b"\n")
         self.refused(made, leak, 2, "the manifest of the decoys was sealed with a key that is not here", "restore that")
 
     def test_with_the_key_lost(self, made: Made, leak: pd.DataFrame) -> None:
@@ -340,8 +341,8 @@ class TestManifestThatCannotBeOpened:
         self.refused(made, leak, 3, "the sealed manifest of the decoys was changed")
 
     def test_where_another_lies_in_its_place(self, made: Made, leak: pd.DataFrame) -> None:
-        other = seal(made.manifest, made.vault.keys(), bytes(NONCE_BYTES))
-        made.vault.write(made.outcome.release_id, other.content)
+        content, _ = seal(made.manifest, made.vault.keys(), bytes(NONCE_BYTES))
+        made.vault.write(made.outcome.release_id, content)
         self.refused(made, leak, 3, "the manifest of the decoys is not the one that the record commits to")
 
     def test_where_it_is_gone(self, made: Made, leak: pd.DataFrame) -> None:

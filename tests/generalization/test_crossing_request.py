@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.lineage import lineages
-from tasks.decoys.stage import Copies
 from tasks.generalization.budget.terms import Budget
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.dividing import cells_fit, recursion_fits
@@ -28,7 +26,6 @@ from tasks.generalization.play import PARTITION_RULES, CountIndex, overlapping, 
 from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.robustness import Tolerances
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
-from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Method, ReleaseRequest
@@ -178,7 +175,6 @@ NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
     "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
     "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
     "lineage": lambda tiny: lineages(tiny[2].hierarchies),
-    "decoys": lambda tiny: Copies(tiny[0].request, tiny[1], tiny[2], pd.DataFrame(), NOTHING_MASKED, {}),
 }
 
 

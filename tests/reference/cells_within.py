@@ -13,5 +13,11 @@ def within(inner: Codes, outer: Codes, axes: Sequence[Lineage]) -> NDArray[np.bo
     """Whether each inner cell lies within the outer cell beside it; both of shape (n_cells, n_attributes)."""
     inside = np.ones(len(inner), dtype=bool)
     for axis, line in enumerate(axes):
-        inside &= line.encloses(outer[:, axis], inner[:, axis])
+        inside &= encloses(line, outer[:, axis], inner[:, axis])
     return inside
+
+
+def encloses(line: Lineage, outer: Codes, inner: Codes) -> NDArray[np.bool_]:
+    """Whether each outer group holds all leaves of the inner one beside it; both of shape (n,)."""
+    sought = line.canonical[outer]
+    return (line.canonical[inner] == sought) | (line.above[inner] == sought[:, None]).any(axis=1)

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from tasks.decoys.collusion import Copy
-from tasks.decoys.removal import Assignment, Ground
+from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand
+from tasks.decoys.class_table import joined
+from tasks.decoys.collusion import MarkedCopy
 
 
-def copies(place: Ground, found: Assignment) -> list[Copy]:
+def copies(problem: AssignmentProblem, demands: list[Demand], found: Assignment) -> list[MarkedCopy]:
     """The copies that follow from an assignment: real classes less the removed ones, and decoys."""
     made = []
-    for share in found.shares:
-        real = place.files[share.generalization]
+    for demand, share in zip(demands, found.shares, strict=True):
+        real = problem.files[share.file]
         left = np.ones(len(real), dtype=bool)
         left[share.removed] = False
-        decoys = place.candidates[share.generalization].take(share.decoys)
-        classes = real.take(left).with_rows(decoys)
-        made.append(Copy(classes, np.arange(len(classes)) >= int(left.sum())))
+        classes = joined([real.take(left), problem.offers[demand.offer].classes.take(share.decoys)])
+        made.append(MarkedCopy(classes, np.arange(len(classes)) >= int(left.sum())))
     return made

@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_by_class
+from tasks.decoys.linked_release import LinkedRelease
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import Tuples, distinct_tuples
-from tests.support.recoded import recoded_alike
+from tests.support.recoded import recoded_alike, recoded_by_class
 
 SIDE = 36
 
@@ -37,13 +37,13 @@ def world(seed: int = 1, rate: float = 0.03) -> tuple[Tuples, Tuples]:
 
 
 @cache
-def grid(minimum: int = 1, seed: int = 1, rate: float = 0.03) -> GeneralizedRelease:
+def grid(minimum: int = 1, seed: int = 1, rate: float = 0.03) -> LinkedRelease:
     data, population = world(seed, rate)
     return recoded_alike(data, population, TREES, (0, 0), minimum=minimum)
 
 
 @cache
-def overlapping_grid() -> GeneralizedRelease:
+def overlapping_grid() -> LinkedRelease:
     """Every other value of the second axis is released in threes: these cells hold their neighbours' too."""
     data, population = world()
     cells, own = (np.column_stack([part.codes[:, 0], _in_threes(part.codes[:, 1])]) for part in (data, population))

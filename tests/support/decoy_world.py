@@ -1,16 +1,17 @@
 """A small release with decoys: population, data, recipients' copies and the manifest, for attacks and traces."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from tasks.decoys.assignment import assign
-from tasks.decoys.class_table import ClassTable
-from tasks.decoys.collusion import Copy
+from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
+from tasks.decoys.class_table import ClassTable, half_octaves
+from tasks.decoys.collusion import MarkedCopy
 from tasks.decoys.lineage import Lineage, lineages
-from tasks.decoys.manifest import Manifest, manifest_of
-from tasks.decoys.removal import Assignment, Ground, Wanted, ground
+from tasks.decoys.manifest import DecoyManifest, manifest_of
+from tasks.decoys.planning import DecoyPlan
 from tasks.microdata.cube import DenseCube, cells_at, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples, distinct_tuples
@@ -29,10 +30,11 @@ class World:
     axes: tuple[Lineage, ...]
     population: Tuples
     people: DenseCube
-    place: Ground
+    problem: AssignmentProblem
     found: Assignment
-    manifest: Manifest
-    held: tuple[Copy, ...]
+    plan: DecoyPlan
+    manifest: DecoyManifest
+    held: tuple[MarkedCopy, ...]
 
     @property
     def recipients(self) -> tuple[str, ...]:
@@ -56,16 +58,38 @@ def world(n_recipients: int = 6, decoys: int = 2, ratio: int = 1, seats: int = 0
     people = dense_cube(population, trees)
     drawn = np.where(leaves[:, 0] // 4 < 14, share, 0) * (rng.random(len(leaves)) < 0.9)
     data, _ = distinct_tuples(leaves, trees, rng.multinomial(4_000, drawn / drawn.sum()))
-    real, offered = _classes(data, population, trees)
-    tables = [
-        ClassTable(cells, records, people.count(cells))
-        for cells, records in (real, *[(offered, np.full(len(offered), size)) for size in range(K, 30)])
-    ]
-    place = ground([tables[0]], [tables[1].with_rows(*tables[2:])], axes)
-    found = assign(place, [Wanted(decoys)] * (n_recipients + seats), ratio, np.random.default_rng(1))
-    names = [f"recipient-{number}" for number in range(n_recipients)]
-    manifest = manifest_of(place, found, names, "release-1", trees)
-    return World(trees, axes, population, people, place, found, manifest, tuple(copies(place, found)))
+    (cells, records), empty = _classes(data, population, trees)
+    real = ClassTable(cells, records, people.count(cells))
+    demands = [Demand(0, decoys)] * (n_recipients + seats)
+    offer = _offer(
+        real, ClassTable(empty, np.zeros(len(empty), np.int64), people.count(empty)), decoys * len(demands), ratio
+    )
+    problem = AssignmentProblem((real,), (Offer(0, offer),), axes)
+    found = assign(problem, demands, ratio, np.random.default_rng(1))
+    names = tuple(f"recipient-{number}" for number in range(n_recipients))
+    plan = DecoyPlan(problem, found, names, tuple(demands), ("alike",))
+    manifest = manifest_of(plan, ratio, "release-1", trees, [()] * len(demands))
+    return World(
+        trees, axes, population, people, problem, found, plan, manifest, tuple(copies(problem, demands, found))
+    )
+
+
+def _offer(real: ClassTable, empty: ClassTable, number: int, ratio: int) -> ClassTable:
+    """Empty cells that link to as many people as some real class does, each in the size of one, at random."""
+    rng, free = (
+        np.random.default_rng(2),
+        Counter(zip(half_octaves(real.people).tolist(), real.records.tolist(), strict=True)),
+    )
+    rows, sizes = [], []
+    octaves = half_octaves(empty.people)
+    for row in rng.permutation(len(empty)).tolist():
+        octave = int(octaves[row])
+        fitting = [size for (other, size), count in free.items() if other == octave and count >= ratio]
+        if fitting and len(rows) < number:
+            rows.append(row)
+            sizes.append(int(rng.choice(fitting)))
+            free[octave, sizes[-1]] -= ratio
+    return ClassTable(empty.cells[rows], np.array(sizes), empty.people[rows])
 
 
 def _classes(data: Tuples, population: Tuples, trees: tuple[Hierarchy, ...]) -> tuple[tuple[Codes, np.ndarray], Codes]:

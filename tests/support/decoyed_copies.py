@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tasks.decoys.stage import Copies
+from tasks.candidate.candidate import Candidate
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
-from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
@@ -23,19 +22,25 @@ def world() -> World:
     return make_decoyed_world(Path(mkdtemp(prefix="decoyed-")) / "world")
 
 
-def copies(**changes: Any) -> Copies:
+def copies(**changes: Any) -> list[Candidate]:
     """The copies of the world's request with some parts changed; it is asked anew each time."""
     one = world()
     loaded = load_request(one.ask(**changes))
     request = loaded.request
     frame = read_microdata(loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(loaded, frame)
-    table = game_table(request, prepared)
-    played = {
-        recipient.id: play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    index = game_table(request, prepared)
+    return [
+        Candidate(
+            request,
+            recipient,
+            prepared,
+            index,
+            play(index, request.method_for(recipient), payoffs_of(recipient), weights_of(request)),
+            source=lambda: frame,
+        )
         for recipient in request.recipients
-    }
-    return Copies(request, prepared, table, frame, NOTHING_MASKED, played)
+    ]
 
 
 def generators(purpose: str) -> np.random.Generator:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tasks.decoys.candidates import RiskBand
-from tasks.decoys.generalized_release import GeneralizedRelease
+from tasks.decoys.decoy_cells import RiskBand
 from tasks.decoys.lineage import lineages
-from tasks.decoys.planting import Asked
+from tasks.decoys.linked_release import LinkedRelease
+from tasks.decoys.planning import CopyToMark
 from tasks.request.model import DecoyPolicy
 from tests.support.decoy_grid import axis, tuples
 from tests.support.recoded import recoded_alike
@@ -29,7 +29,7 @@ RECORDS[6:, :2] = 0
 FINE, COARSE = (0, 0), (1, 0)
 
 
-def release(levels: tuple[int, int] = FINE, records: np.ndarray = RECORDS, minimum: int = 1) -> GeneralizedRelease:
+def release(levels: tuple[int, int] = FINE, records: np.ndarray = RECORDS, minimum: int = 1) -> LinkedRelease:
     """The release at some levels of the hierarchies."""
     return recoded_alike(tuples(records, TREES), tuples(PEOPLE, TREES), TREES, levels, minimum=minimum)
 
@@ -40,9 +40,9 @@ def asks(
     levels: tuple[int, int] = FINE,
     records: np.ndarray = RECORDS,
     band: RiskBand = BAND,
-) -> Asked:
+) -> CopyToMark:
     """A recipient who asks for some decoy classes, or for none."""
-    return Asked(name, str(levels), release(levels, records), classes, band)
+    return CopyToMark(name, str(levels), release(levels, records), classes, band)
 
 
 def policy(**terms: Any) -> DecoyPolicy:

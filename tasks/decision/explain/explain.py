@@ -240,7 +240,7 @@ def _tried(trial: Trial, lever: str, gate: Gate, thresholds: Sequence[Change]) -
         return _unchanged(trial, gate, "No threshold that a policy may have lies beyond the figure.")
     if trial.reversed(judgement):
         return Flip(lever, changes, judgement)
-    return _unchanged(trial, gate, "A threshold on the other side of the figure does not turn the verdict.")
+    return _unchanged(trial, gate, "A threshold on the other side of the figure does not change the verdict.")
 
 
 def _threshold(trial: Trial, gate: Gate, value: float) -> Change:

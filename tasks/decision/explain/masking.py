@@ -93,7 +93,7 @@ def _searched(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
         if trial.reversed(judgement):
             return Flip(_name(maskings), (*trial.renewal, *changes), judgement)
         tried.append(values[0])
-    return _unchanged(trial, numbers, "No strength tried turns it.", tried)
+    return _unchanged(trial, numbers, "No strength tried changes the verdict.", tried)
 
 
 def _strength(masking: Masking, factor: float, *, stronger: bool) -> float:

@@ -99,7 +99,7 @@ class Trial:
         unchanged = {lever.current}.union(*(outwards(lever, up=up) for up, flip in found.items() if flip is None))
         if len(unchanged) > 1:
             present, first, last = map(lever.written, (lever.current, min(unchanged), max(unchanged)))
-            reason = why or "Nothing tried in this range turns it."
+            reason = why or "Nothing tried in this range changes the verdict."
             results.append(NoFlip(lever.name, lever.where, present, first, last, reason))
         return results
 

@@ -1,0 +1,251 @@
+"""How far what a recipient computes from its copy differs: means, frequencies, associations, a regression.
+
+Decoys are invented values of people outside the data: they bias statistics, however little. Every change is given in
+units of the original, and beside its standard error where it has one: a change well below one standard error is
+smaller than what sampling alone leaves open. No figure is a value of the file.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpstrf
+
+from tasks.assessments.utility.numeric_change import cramers_v, varies
+from tasks.decision.decoy_facts import StatisticChange, StatisticsFact
+from tasks.decoys.decoy_records import at_rows
+from tasks.decoys.linked_release import Floats
+from tasks.decoys.outbound import outbound_columns
+from tasks.decoys.value_rules import Column, Columns
+from tasks.masking.masked_columns import MaskedColumns
+from tasks.request.model import ReleaseRequest
+
+_INDICATORS = 5
+"""Values of a categorical column that enter a regression at most, after the most frequent one, the reference."""
+_INDICATOR_RECORDS = 10
+"""Records that a value needs for an indicator of its own."""
+_COLLINEAR = 1e-12
+"""Share of its variance that a predictor has of its own at least; less is a rounding error."""
+_BLOCK_RECORDS = 2**18
+_SPREAD = 2**22
+"""Range of codes up to which they are counted in an array."""
+
+_Measure = Callable[[Column, Column], float | None]
+
+
+def statistics_of_copy(
+    frame: pd.DataFrame,
+    request: ReleaseRequest,
+    masked: MaskedColumns,
+    rows: NDArray[np.intp],
+    decoys: Sequence[Mapping[str, str | None]],
+) -> StatisticsFact:
+    """How the columns of a copy beside its quasi-identifiers differ from the data as collected.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The microdata as text.
+    request : ReleaseRequest
+    masked : MaskedColumns
+    rows : array of shape (n_real_rows,)
+        Position in the microdata of each real row of the copy.
+    decoys : sequence of mappings
+        Its other rows as text, by column.
+    """
+    released = outbound_columns(frame, request, masked)
+    originals = dict(zip(masked.names, masked.original.T, strict=True))
+    collected = {name: originals.get(name, column) for name, column in released.values.items()}
+    after = at_rows(released.values, rows)
+    if decoys:
+        after = appended(after, released.read(decoys))
+    return statistics_fact(collected, after, request.policy.utility.target)
+
+
+def appended(first: Columns, second: Columns) -> dict[str, Column]:
+    """Records of two sets of the same columns, one after the other."""
+    return {name: np.concatenate([column, second[name]]) for name, column in first.items()}
+
+
+def statistics_fact(before: Columns, after: Columns, target: str | None) -> StatisticsFact:
+    """Compare a recipient's copy with the file that it would have had.
+
+    Parameters
+    ----------
+    before, after : mapping of str to array
+        The same columns in the same order, of at least one record; integers are codes of values, released groups among
+        them, floats are numbers, NaN where missing.
+    target : str or None
+        Column that a regression explains by all others: a number, or the indicator of the most frequent code. Left
+        out where it is no column, or does not vary in both files.
+
+    Notes
+    -----
+    Least squares of standardised columns; a missing predictor counts as its mean, a record whose target is missing is
+    left out. Predictors that follow from others are left out, by pivoting on the original file. Standard errors are
+    the classical ones of the original fit.
+    """
+    numeric = [name for name, column in before.items() if column.dtype.kind == "f"]
+    coded = [name for name in before if name not in numeric]
+    found = _regression(before, after, target) if target is not None and target in before else None
+    return StatisticsFact(
+        columns=tuple(
+            (_mean_change if name in numeric else _frequency_change)(name, before[name], after[name]) for name in before
+        ),
+        correlation=_largest_difference(numeric, before, after, _correlation),
+        association=_largest_difference(coded, before, after, _cramers_v),
+        target=None if found is None else target,
+        coefficient=None if found is None else found.coefficient,
+        explained_before=None if found is None else found.before,
+        explained_after=None if found is None else found.after,
+    )
+
+
+def _mean_change(name: str, before: Column, after: Column) -> StatisticChange:
+    first, second = (values[~np.isnan(values)].astype(np.float64) for values in (before, after))
+    if len(first) == 0 or len(second) == 0 or not varies(first):
+        return StatisticChange(name=name, kind="number")
+    spread = float(first.std())
+    change = float(second.mean() - first.mean()) / spread
+    errors = change * float(np.sqrt(len(first)))
+    return StatisticChange(
+        name=name, kind="number", mean=change, standard_errors=errors, spread=float(second.std()) / spread
+    )
+
+
+def _frequency_change(name: str, before: Column, after: Column) -> StatisticChange:
+    shares = [pd.Series(counts / counts.sum(), codes) for codes, counts in map(counted_codes, (before, after))]
+    changes = shares[1].sub(shares[0], fill_value=0.0).abs()
+    return StatisticChange(
+        name=name, kind="categories", total_variation=float(changes.sum() / 2), largest=float(changes.max())
+    )
+
+
+def counted_codes(codes: Column) -> tuple[Column, NDArray[np.int64]]:
+    """The codes that occur, growing, and the records of each; without sorting where they are few.
+
+    >>> counted_codes(np.array([3, 0, 3]))
+    (array([0, 3]), array([1, 2]))
+    """
+    if codes.min() < 0 or codes.max() >= _SPREAD:
+        distinct, counts = np.unique(codes, return_counts=True)
+        return distinct, counts.astype(np.int64)
+    records = np.bincount(codes)
+    present = np.flatnonzero(records)
+    return present.astype(codes.dtype), records[present].astype(np.int64)
+
+
+def _correlation(first: Column, second: Column) -> float | None:
+    both = ~(np.isnan(first) | np.isnan(second))
+    x, y = first[both].astype(np.float64), second[both].astype(np.float64)
+    if len(x) < 2 or not varies(x) or not varies(y):
+        return None
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _cramers_v(first: Column, second: Column) -> float | None:
+    width = int(second.max()) - int(second.min()) + 1
+    pairs, counts = counted_codes((first - first.min()).astype(np.int64) * width + (second - second.min()))
+    return cramers_v(pairs // width, pairs % width, counts)
+
+
+def _largest_difference(names: Sequence[str], before: Columns, after: Columns, measure: _Measure) -> float | None:
+    changes = []
+    for one, other in combinations(names, 2):
+        first, second = measure(before[one], before[other]), measure(after[one], after[other])
+        if first is not None and second is not None:
+            changes.append(abs(second - first))
+    return max(changes, default=None)
+
+
+class _Regression(NamedTuple):
+    coefficient: float | None
+    """Largest absolute change of a coefficient, in standard errors; None where none has a standard error."""
+    before: float
+    """R², 0 to 1."""
+    after: float
+
+
+class _Predictor(NamedTuple):
+    """A number, or the indicator of a code; standardised as in the original file."""
+
+    column: str
+    code: int | None
+    mean: float
+    spread: float
+
+    def of(self, columns: Columns, rows: NDArray[np.intp]) -> Floats:
+        values = columns[self.column][rows]
+        plain = values.astype(np.float64) if self.code is None else (values == self.code).astype(np.float64)
+        standardised: Floats = np.nan_to_num((plain - self.mean) / self.spread, nan=0.0)
+        return standardised
+
+
+def _regression(before: Columns, after: Columns, target: str) -> _Regression | None:
+    """Regress the target on all other columns in both files; None where it does not vary."""
+    code = None if before[target].dtype.kind == "f" else int(_by_frequency(before[target])[0][0])
+    known = [before[target], after[target]]
+    known = [values[~np.isnan(values)].astype(np.float64) if code is None else values == code for values in known]
+    if any(len(values) == 0 or not varies(values.astype(np.float64)) for values in known):
+        return None
+    predictors = [one for name, column in before.items() if name != target for one in _predictors(name, column)]
+    last = _Predictor(target, code, float(known[0].mean()), float(known[0].std()))
+    n, first = _products([*predictors, last], before)
+    _, second = _products([*predictors, last], after)
+    own = _independent(first[:-1, :-1])
+    freedom = n - len(own) - 1
+    if len(own) == 0 or freedom < 1:
+        return _Regression(None, 0.0, 0.0)
+    inverse = np.linalg.inv(first[np.ix_(own, own)])
+    slopes, explained = inverse @ first[own, -1], first[own, -1] @ inverse @ first[own, -1] / first[-1, -1]
+    others = np.linalg.pinv(second[np.ix_(own, own)], hermitian=True) @ second[own, -1]
+    after_explained = 1 - (second[-1, -1] - second[own, -1] @ others) / second[-1, -1]
+    unexplained = max(1 - explained, 0.0) * first[-1, -1]
+    largest = None
+    if 1 - explained > _COLLINEAR:
+        largest = float((np.abs(others - slopes) / np.sqrt(np.diag(inverse) * unexplained / freedom)).max())
+    return _Regression(largest, float(np.clip(explained, 0, 1)), float(np.clip(after_explained, 0, 1)))
+
+
+def _predictors(name: str, column: Column) -> Iterator[_Predictor]:
+    if column.dtype.kind == "f":
+        known = column[~np.isnan(column)].astype(np.float64)
+        if len(known) and varies(known):
+            yield _Predictor(name, None, float(known.mean()), float(known.std()))
+        return
+    codes, counts = _by_frequency(column)
+    for code, count in zip(codes[1 : 1 + _INDICATORS].tolist(), counts[1 : 1 + _INDICATORS].tolist(), strict=True):
+        if count >= _INDICATOR_RECORDS:
+            share = count / len(column)
+            yield _Predictor(name, code, share, float(np.sqrt(share * (1 - share))))
+
+
+def _by_frequency(column: Column) -> tuple[Column, NDArray[np.int64]]:
+    codes, counts = counted_codes(column)
+    order = np.argsort(-counts, kind="stable")
+    return codes[order], counts[order]
+
+
+def _products(columns: Sequence[_Predictor], values: Columns) -> tuple[int, Floats]:
+    """Records whose target, the last column, is known, and the centred sums of products of all columns over them.
+
+    Made block by block, for predictors take far more room than columns.
+    """
+    rows = np.flatnonzero(~np.isnan(values[columns[-1].column]))
+    sums, products = np.zeros(len(columns)), np.zeros((len(columns), len(columns)))
+    for start in range(0, len(rows), _BLOCK_RECORDS):
+        block = np.column_stack([one.of(values, rows[start : start + _BLOCK_RECORDS]) for one in columns])
+        sums += block.sum(axis=0)
+        products += block.T @ block
+    return len(rows), products - np.outer(sums, sums) / len(rows)
+
+
+def _independent(products: Floats) -> NDArray[np.intp]:
+    """Predictors that do not follow from a constant and one another, by Cholesky's method with pivoting."""
+    if not len(products):
+        return np.empty(0, dtype=np.intp)
+    _, order, rank, _ = dpstrf(products, tol=_COLLINEAR * max(float(products.diagonal().max()), 1e-300))
+    return np.sort(order[:rank] - 1).astype(np.intp)

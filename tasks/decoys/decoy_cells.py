@@ -1,0 +1,289 @@
+"""Cells that decoy classes can be made of: people of the population in cells of their own, none of whom is in the data.
+
+Source: Antonatos et al., *AnonTokens: Tracing Re-identification Attacks through Decoy Records* (2019), Section 5,
+steps 1-3 and Algorithm 1. For each released class the people who match it are counted; the least is minLink, and the
+maximum risk is 1/minLink. The people who match a released class are taken out of the population; what is left is
+grouped at the same generalization, and the classes E' with k ≤ |E'| < minLink are the paper's candidates.
+
+Departures
+* A suppressed record's cell is left over too, so a “decoy” of the paper may be a person who is in the data. Here no
+  original record, released or suppressed, lies in a decoy's cell.
+* By |E'| < minLink alone every decoy would link to fewer people than any real class, and a holder of the population
+  could recognise them all. All cells of at least k people are kept here, those that link to minLink people or more
+  included, and a band of risk multiplication factors minLink/|E'| says which are used.
+* Classes that no person of the population matches have no risk to compare with and do not count in minLink.
+* Where cells overlap, a cell's people are all who match it, as an intruder counts them, while its decoys can only be
+  those who match no released class: the pool.
+
+Decoys are drawn where real classes are. A cell is weighed by the density ratio p(x | released) / p(x | empty) of what
+an intruder with the population sees of it, x: where its groups lie, how wide they are, how many people it links to.
+Cells drawn by that weight are distributed as released classes as far as the two overlap at all. The ratio is the odds
+of a classifier that separates one from the other (Bickel, Brückner & Scheffer 2009; Sugiyama, Suzuki & Kanamori 2012,
+chapter 4), cross-fitted so that no cell is weighed by a classifier that has seen it. Cells are drawn without
+replacement by these weights (the exponential race of Efraimidis & Spirakis 2006, in its Gumbel form).
+
+The assignment matches decoys with real classes of their bin, by size and people linked
+(``tasks.decoys.class_table.looks``). So a cell is offered in the size of a real class of its own half-octave, drawn
+among those that its people suffice for, and no bin gets more cells than it has real classes for. As many cells are
+offered as are asked for, so that the assignment has no choice among them: with more it would save records by taking
+small decoys, which a classifier separates from real classes by their size.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from tasks.core.errors import ParameterError
+from tasks.core.seed import one_thread
+from tasks.decoys.class_table import ClassTable, Flags, Rows, half_octaves
+from tasks.decoys.linked_release import Floats, LinkedRelease, in_some_class
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
+
+_FOLDS = 5
+_TRAINING = 20_000
+"""Cells that a classifier learns from at most."""
+
+
+@dataclass(frozen=True)
+class RiskBand:
+    """Risk multiplication factors that decoys may have: how many times the release's maximum risk a decoy's is.
+
+    A factor above 1 is a decoy that links to fewer people than any real class, as the paper has it; one below 1 a
+    decoy that links to as many people as real classes do.
+    """
+
+    minimum: float
+    """Above 0; both ends belong to the band."""
+    maximum: float
+
+    def holds(self, factors: Floats) -> Flags:
+        """Whether each factor lies in the band; a rounding error at its ends does not matter."""
+        inside: Flags = (factors >= self.minimum * (1 - 1e-12)) & (factors <= self.maximum * (1 + 1e-12))
+        return inside
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecoyCells:
+    """Cells without an original record, in the order of their numbers."""
+
+    release: LinkedRelease
+    minimum: int
+    """Smallest class, k."""
+    least_linked: int
+    """Fewest people whom a released class links to, minLink; 1/minLink is the maximum risk."""
+    cells: Codes
+    """Axis positions of each cell; shape (n_cells, n_attributes)."""
+    people: Counts
+    """People who match each cell, whom an intruder links it with; shape (n_cells,)."""
+    pool: Counts
+    """People who can be its decoys, from k: in no released class, and in the register where there is one."""
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+    def in_band(self, band: RiskBand) -> Flags:
+        """Whether the risk multiplication factor of each cell, minLink/|E'|, lies in a band."""
+        return band.holds(self.least_linked / self.people)
+
+    @cached_property
+    def usable(self) -> Flags:
+        """Whether every group of each cell occurs in a released class, and some released class is no larger."""
+        released = self.release.classes
+        smallest = max(self.minimum, int(released.records.min()))
+        return in_some_class(self.cells, released.cells) & (self.pool >= smallest)
+
+    @cached_property
+    def real(self) -> ClassTable:
+        """Released classes of at least k records."""
+        return self.release.classes.take(self.release.classes.records >= self.minimum)
+
+
+def find_decoy_cells(release: LinkedRelease, minimum: int) -> DecoyCells:
+    """All cells that decoy classes can be made of.
+
+    Parameters
+    ----------
+    release : LinkedRelease
+    minimum : int
+        Smallest decoy class, k, from 1.
+
+    Raises
+    ------
+    ParameterError
+        If no person of the population matches any released class.
+    """
+    linked = release.classes.people[release.classes.people > 0]
+    if len(linked) == 0:
+        raise ParameterError(
+            "nobody in the population matches a released class, so no risk can be compared with a decoy's",
+            where="the population",
+            expected="people who match at least one released class",
+            got=f"none for {len(release.classes)} classes",
+            fix="use a population that the data comes from",
+        )
+    left = ~release.linked
+    people = release.population.counts if release.listed is None else release.listed
+    distinct, first, group = release.own_groups
+    pool = np.rint(np.bincount(group[left], weights=people[left], minlength=len(distinct))).astype(np.int64)
+    found = np.flatnonzero(pool >= minimum)
+    found = found[~release.have_originals(release.own[first[found]])]
+    cells = release.own[first[found]]
+    return DecoyCells(
+        release=release,
+        minimum=minimum,
+        least_linked=int(linked.min()),
+        cells=cells,
+        people=release.matching(cells, release.population.counts),
+        pool=pool[found],
+    )
+
+
+def ranked(
+    cells: DecoyCells, band: RiskBand, generator: np.random.Generator, *, ratio: int, barred: Flags | None = None
+) -> Rows:
+    """Cells of a band in the order in which they are offered, drawn by their likeness to released classes.
+
+    Parameters
+    ----------
+    cells : DecoyCells
+    band : RiskBand
+        Risk multiplication factors that decoys may have.
+    generator : numpy.random.Generator
+        The same generator gives the same order.
+    ratio : int
+        Kept classes a decoy, t, from 1.
+    barred : array of bool, shape (n_cells,), optional
+        Cells to leave out.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such cell; says what would give some.
+    """
+    usable = cells.usable if barred is None else cells.usable & ~barred
+    inside = np.flatnonzero(usable & cells.in_band(band))
+    eligible = inside[_Bins(cells, ratio).fit(inside)]
+    if len(eligible) == 0:
+        raise _nothing_to_offer(cells, int(usable.sum()), len(inside), ratio)
+    keys = log_likeness(cells, eligible, generator) + generator.gumbel(size=len(eligible))
+    ordered: Rows = eligible[np.argsort(-keys, kind="stable")]
+    return ordered
+
+
+def log_likeness(cells: DecoyCells, eligible: Rows, generator: np.random.Generator) -> Floats:
+    """Logarithm of the density ratio of released and empty cells at each eligible cell, up to a constant.
+
+    0 throughout where there are too few cells of either kind to learn from.
+    """
+    empty, real = cells.release.seen(cells.cells[eligible]), cells.release.seen(cells.release.classes.cells)
+    if min(len(empty), len(real)) < 2 * _FOLDS:
+        return np.zeros(len(eligible))
+    features = np.vstack([empty, real])
+    released = np.arange(len(features)) >= len(empty)
+    fold = np.concatenate([generator.permutation(len(part)) % _FOLDS for part in (empty, real)])
+    weights = np.zeros(len(features))
+    with one_thread():
+        for number in range(_FOLDS):
+            training = generator.permutation(np.flatnonzero(fold != number))[:_TRAINING]
+            model = boosting()
+            model.fit(features[training], released[training])
+            weights[fold == number] = model.decision_function(features[fold == number])
+    return weights[: len(empty)]
+
+
+def boosting() -> HistGradientBoostingClassifier:
+    """A classifier that separates decoys from real classes."""
+    return HistGradientBoostingClassifier(
+        max_iter=60, max_leaf_nodes=8, min_samples_leaf=5, early_stopping=False, random_state=0
+    )
+
+
+def offered(cells: DecoyCells, ordered: Rows, generator: np.random.Generator, *, most: int, ratio: int) -> ClassTable:
+    """The first cells of an order that can be had together, each in the size of a real class that looks like it.
+
+    Parameters
+    ----------
+    cells : DecoyCells
+    ordered : array of int
+        As of ``ranked``.
+    generator : numpy.random.Generator
+    most : int
+        Cells to offer: as many as are asked for. There can be fewer.
+    ratio : int
+        Kept classes a decoy, t, from 1.
+
+    Returns
+    -------
+    ClassTable
+        In an order that reveals nothing; no two share people.
+    """
+    bins, release = _Bins(cells, ratio), cells.release
+    spans = [release.spans[axis] for axis in range(cells.cells.shape[1])]
+    middles = np.column_stack([span[0][cells.cells[ordered, axis]] for axis, span in enumerate(spans)])
+    halves = np.column_stack([span[1][cells.cells[ordered, axis]] for axis, span in enumerate(spans)]) / 2
+    chosen: list[int] = []
+    sizes: list[int] = []
+    for number, cell in enumerate(ordered.tolist()):
+        if len(chosen) == most:
+            break
+        if release.overlapping:
+            near = np.abs(middles[chosen] - middles[number]) < halves[chosen] + halves[number]
+            if near.all(axis=1).any():
+                continue
+        size = bins.draw(cell, generator)
+        if size:
+            chosen.append(number)
+            sizes.append(size)
+    order = generator.permutation(len(chosen))
+    rows = ordered[chosen][order]
+    return ClassTable(cells.cells[rows], np.array(sizes, dtype=np.int64)[order], cells.people[rows])
+
+
+class _Bins:
+    """Sizes of the real classes of each half-octave, and how many decoys there are still real classes for."""
+
+    def __init__(self, cells: DecoyCells, ratio: int) -> None:
+        self._pool, self._octave = cells.pool, half_octaves(cells.people)
+        self._sizes: dict[int, tuple[Counts, Counts, Counts]] = {}
+        octaves = half_octaves(cells.real.people)
+        for octave in np.unique(octaves).tolist():
+            sizes, classes = np.unique(cells.real.records[octaves == octave], return_counts=True)
+            enough = classes >= ratio
+            self._sizes[octave] = sizes[enough], classes[enough], classes[enough] // ratio
+
+    def fit(self, rows: Rows) -> Flags:
+        """Whether each of some cells can have the size of a real class."""
+        least = {octave: sizes[0] for octave, (sizes, _, _) in self._sizes.items() if len(sizes)}
+        return np.array([self._pool[row] >= least.get(int(self._octave[row]), np.inf) for row in rows], dtype=bool)
+
+    def draw(self, row: int, generator: np.random.Generator) -> int:
+        """Size of a real class drawn among those that a cell's people suffice for; 0 where none is left."""
+        sizes, classes, free = self._sizes[int(self._octave[row])]
+        weights = np.where((sizes <= self._pool[row]) & (free > 0), classes, 0)
+        if not weights.any():
+            return 0
+        place = int(generator.choice(len(sizes), p=weights / weights.sum()))
+        free[place] -= 1
+        return int(sizes[place])
+
+
+def _nothing_to_offer(cells: DecoyCells, usable: int, inside: int, ratio: int) -> ParameterError:
+    if not usable:
+        fix = "release with a smaller minimum class size or a finer generalization (see the feasibility table)"
+    elif not inside:
+        fix = f"widen the band of risk factors; a factor is {cells.least_linked} over the people of a cell"
+    else:
+        fix = "widen the band of risk factors towards those of real classes" + (
+            ", or lower the ratio" if ratio > 1 else ""
+        )
+    return ParameterError(
+        "there is no candidate that looks like a real class",
+        where=f"{len(cells)} candidates, ratio {ratio}",
+        expected=f"cells without an original record, in the band, with {ratio} real classes of a half-octave of people "
+        "and of a size that their people suffice for",
+        got=f"{usable} usable cells, {inside} of them in the band, none with such classes",
+        fix=fix,
+    )

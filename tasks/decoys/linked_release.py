@@ -1,0 +1,222 @@
+"""A recipient's generalized release beside the population that its classes are linked with.
+
+Holds what decoys are looked for in: the released cell of every distinct tuple of the data, and the cell that the same
+rule gives every tuple of the population. Whether cells may overlap decides what links to what: where each record is
+generalized by itself, a person can match several released cells; where all people are recoded alike or by a partition,
+exactly one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import ParameterError
+from tasks.decoys.class_table import ClassTable, Flags, Rows
+from tasks.generalization.play import overlapping
+from tasks.generalization.transparency import cell_numbers
+from tasks.microdata.cube import cells_at
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Counts, Tuples
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkedRelease:
+    """Data and population under one generalization."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    data: Tuples
+    cells: Codes
+    """Released cell of each data tuple in axis positions; shape (n_data_tuples, n_attributes)."""
+    kept: Flags
+    """Whether each data tuple's records are released; shape (n_data_tuples,)."""
+    population: Tuples
+    own: Codes
+    """Cell that the same rule gives each population tuple; shape (n_population_tuples, n_attributes)."""
+    axis_sizes: tuple[int, ...]
+    """Axis positions of each attribute, groups outside the hierarchy included."""
+    overlapping: bool
+    """Whether a person can match several cells."""
+    listed: Counts | None = None
+    """People of each population tuple in the register; None without one."""
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> Self:
+        """The release that a candidate makes.
+
+        Raises
+        ------
+        ParameterError
+            If its cells overlap and some lie outside the hierarchies: whom they match is then not known.
+        """
+        index, overlap = candidate.index, overlapping(candidate.index, candidate.generalization.method)
+        lengths = [hierarchy.axis_length for hierarchy in index.hierarchies]
+        if overlap and (candidate.own_cells >= lengths).any():
+            raise ParameterError(
+                "decoys cannot be placed among Safe Harbor's groups where k-anonymity generalizes them further",
+                where=f"the copy of {candidate.recipient.id}",
+                expected="cells that do not overlap, or lie in the hierarchies",
+                got="others",
+                fix="use another method for this recipient, or ask for no decoys",
+            )
+        return cls(
+            hierarchies=index.hierarchies,
+            data=index.data,
+            cells=candidate.generalization.cells,
+            kept=candidate.released,
+            population=index.population,
+            own=candidate.own_cells,
+            axis_sizes=tuple(lengths) if overlap else index.axis_sizes,
+            overlapping=overlap,
+            listed=index.listed,
+        )
+
+    @cached_property
+    def own_groups(self) -> tuple[Counts, Rows, Rows]:
+        """Numbers of the population's own cells, growing; a tuple of each; own cell of each tuple."""
+        numbers = cell_numbers(self.own, self.axis_sizes)
+        distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+        return distinct, first, inverse
+
+    @cached_property
+    def class_of_tuple(self) -> Rows:
+        """Released class of each data tuple, −1 for a suppressed one."""
+        numbers = cell_numbers(self.cells, self.axis_sizes)
+        return np.where(self.kept, np.searchsorted(np.unique(numbers[self.kept]), numbers), -1)
+
+    @cached_property
+    def classes(self) -> ClassTable:
+        """The released classes, in the order of their numbers."""
+        numbers = cell_numbers(self.cells[self.kept], self.axis_sizes)
+        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+        cells = self.cells[self.kept][first]
+        records = _summed(inverse, self.data.counts[self.kept], len(first))
+        return ClassTable(cells, records, self.matching(cells, self.population.counts))
+
+    @cached_property
+    def linked(self) -> Flags:
+        """Whether each population tuple matches a released class; shape (n_population_tuples,)."""
+        cells = self.classes.cells
+        if self.overlapping:
+            found = [place >= 0 for place in self._places(cells, self.population.codes)]
+            return np.asarray(np.any(found, axis=0))
+        distinct, _, inverse = self.own_groups
+        linked: Flags = np.isin(distinct, cell_numbers(cells, self.axis_sizes))[inverse]
+        return linked
+
+    def matching(self, cells: Codes, weights: Counts) -> Counts:
+        """Sum of the weights of the population tuples that match each cell; cells all different."""
+        return self._matched(cells, self.population.codes, weights) if self.overlapping else self.owning(cells, weights)
+
+    def owning(self, cells: Codes, weights: Counts) -> Counts:
+        """Sum of the weights of the population tuples whose own cell it is, for each cell."""
+        distinct, _, inverse = self.own_groups
+        place = _found(distinct, cell_numbers(cells, self.axis_sizes))
+        found: Counts = np.where(place >= 0, _summed(inverse, weights, len(distinct))[place], 0)
+        return found
+
+    def have_originals(self, cells: Codes) -> Flags:
+        """Whether an original record, a suppressed one included, lies in each cell; cells all different."""
+        if self.overlapping:
+            return self._matched(cells, self.data.codes, self.data.counts) > 0
+        return np.isin(cell_numbers(cells, self.axis_sizes), cell_numbers(self.cells, self.axis_sizes))
+
+    def seen(self, cells: Codes, *, links: bool = True) -> Floats:
+        """Features of cells that an intruder with the population sees, apart from their records.
+
+        Parameters
+        ----------
+        cells : array of shape (n_cells, n_attributes)
+            All different.
+        links : bool
+            Whether the people whom each cell links to, in population and register, are among them.
+
+        Returns
+        -------
+        array of shape (n_cells, n_features)
+            Mean leaf and ln width of the group on each axis; then ln(1 + people), ln(1 + people whose own cell it is)
+            where cells overlap, and ln(1 + people listed) with a register. NaN where a group has no people.
+        """
+        columns = []
+        for axis, (middles, widths) in enumerate(self.spans):
+            columns += [middles[cells[:, axis]], np.log(widths[cells[:, axis]])]
+        if links:
+            people = [self.matching(cells, self.population.counts)]
+            if self.overlapping:
+                people.append(self.owning(cells, self.population.counts))
+            if self.listed is not None:
+                people.append(self.matching(cells, self.listed))
+            columns += [np.log1p(count) for count in people]
+        return np.column_stack(columns)
+
+    @cached_property
+    def spans(self) -> tuple[tuple[Floats, Floats], ...]:
+        """For each attribute, mean leaf and number of leaves of the group at each axis position; NaN and 0 if empty."""
+        spans = []
+        for axis, (hierarchy, size) in enumerate(zip(self.hierarchies, self.axis_sizes, strict=True)):
+            starts = np.concatenate([hierarchy.starts(level) for level in range(hierarchy.n_levels)])
+            middles, widths = np.full(size, np.nan), np.zeros(size)
+            middles[: hierarchy.axis_length] = starts + (hierarchy.sizes - 1) / 2
+            widths[: hierarchy.axis_length] = hierarchy.sizes
+            for position in range(hierarchy.axis_length, size):
+                leaves = np.unique(self.population.codes[self.own[:, axis] == position, axis])
+                if len(leaves):
+                    middles[position], widths[position] = leaves.mean(), len(leaves)
+            spans.append((middles, widths))
+        return tuple(spans)
+
+    def _matched(self, cells: Codes, codes: Codes, weights: Counts) -> Counts:
+        sums = np.zeros(len(cells), dtype=np.int64)
+        for place in self._places(cells, codes):
+            sums += _summed(place[place >= 0], weights[place >= 0], len(cells))
+        return sums
+
+    def _places(self, cells: Codes, codes: Codes) -> Iterator[Rows]:
+        """For each lattice node that has some of the cells, the cell that holds each row of leaf codes; −1 for none."""
+        levels = np.column_stack(
+            [hierarchy.axis_levels[cells[:, axis]] for axis, hierarchy in enumerate(self.hierarchies)]
+        )
+        nodes, node_of_cell = np.unique(levels, axis=0, return_inverse=True)
+        for number, node in enumerate(nodes):
+            members = np.flatnonzero(node_of_cell.ravel() == number)
+            numbers = cell_numbers(cells[members], self.axis_sizes)
+            order = np.argsort(numbers, kind="stable")
+            place = _found(numbers[order], cell_numbers(cells_at(codes, node, self.hierarchies), self.axis_sizes))
+            yield np.where(place >= 0, members[order[place]], -1)
+
+
+def _found(numbers: Counts, wanted: Counts) -> Rows:
+    """Place of each wanted number among growing numbers, at least one; −1 where it is not there."""
+    place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    return np.where(numbers[place] == wanted, place, -1)
+
+
+def _summed(groups: Rows, weights: Counts, n_groups: int) -> Counts:
+    sums: Counts = np.rint(np.bincount(groups, weights=weights, minlength=n_groups)).astype(np.int64)
+    return sums
+
+
+def finite(features: Floats) -> Floats:
+    """Features with −1 where a group has no people, as trees need numbers."""
+    numbers: Floats = np.nan_to_num(features, nan=-1.0)
+    return numbers
+
+
+def in_some_class(cells: Codes, released: Codes) -> Flags:
+    """Whether every group of each cell occurs in some released class.
+
+    A group that occurs in none, such as an age that the study excludes, is easily recognised as a decoy's.
+    """
+    return np.asarray(np.all([np.isin(ours, real) for ours, real in zip(cells.T, released.T, strict=True)], axis=0))
+
+
+def missing_tuples(release: LinkedRelease, missing: Flags) -> Flags:
+    """Whether each data tuple's records are in a released class that a copy misses; shape (n_data_tuples,)."""
+    flags: Flags = np.append(missing, [False])[release.class_of_tuple]
+    return flags
