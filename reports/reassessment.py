@@ -10,6 +10,7 @@ from dataclasses import replace
 from reports import numbers
 from reports.charting import Chart, Panel, line_key
 from reports.document import (
+    DASH,
     Block,
     Bullets,
     Column,
