@@ -10,7 +10,8 @@ import secrets
 import stat
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -25,6 +26,7 @@ from flows.locking import alone
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.files import write_whole
+from tasks.core.guard import guarded
 from tasks.core.people import WorkflowRole, same_person
 from tasks.ledger.signing import is_name
 
@@ -105,12 +107,11 @@ class Accounts:
         WorkspaceError
             If the file cannot be read, is not one of accounts, or others may read it.
         """
-        return tuple(sorted(self._read(), key=lambda account: account.login))
+        return tuple(account for _, account in sorted(self._read().items()))
 
     def find(self, login: str) -> Account | None:
         """The account of a login, in any case of letters."""
-        wanted = login.casefold()
-        return next((account for account in self._read() if account.login == wanted), None)
+        return self._read().get(login.casefold())
 
     def check(self, login: str, password: str) -> Account | None:
         """The account if the password is right; takes as long if there is no such account.
@@ -158,22 +159,18 @@ class Accounts:
         if not chosen:
             raise _unfit("--role", "at least one role")
         hashed = None if password is None else self._hash(password)
-        made = Account(login=wanted, name=name, duties=chosen, password=hashed, since=clock())
-
-        def added(accounts: list[Account]) -> list[Account]:
-            for account in accounts:
-                if account.login == wanted or same_person(account.name, name):
-                    raise BadInput(
-                        "the account exists already",
-                        where=account.login,
-                        expected="one account per login and per person",
-                        got="a second account",
-                        fix="remove the first: releasegate account remove LOGIN",
-                    )
-            return [*accounts, made]
-
-        self._change(added)
-        return made
+        with self._changing() as accounts:
+            existing = [one.login for one in accounts.values() if one.login == wanted or same_person(one.name, name)]
+            if existing:
+                raise BadInput(
+                    "the account exists already",
+                    where=existing[0],
+                    expected="one account per login and per person",
+                    got="a second account",
+                    fix="remove the first: releasegate account remove LOGIN",
+                )
+            accounts[wanted] = Account(login=wanted, name=name, duties=chosen, password=hashed, since=clock())
+        return accounts[wanted]
 
     def set_password(self, login: str, password: str) -> Account:
         """Change the password of an account, which ends its sessions.
@@ -184,7 +181,10 @@ class Accounts:
             If there is no such account, or the password is not valid.
         """
         hashed = self._hash(password)
-        return self._replace(login, lambda one: one.model_copy(update={"password": hashed}))
+        with self._changing() as accounts:
+            known = _known(accounts, login)
+            accounts[known.login] = changed = known.model_copy(update={"password": hashed})
+        return changed
 
     def remove(self, login: str) -> Account:
         """Remove an account, which ends its sessions.
@@ -194,30 +194,15 @@ class Accounts:
         BadInput
             If there is no such account.
         """
-        return self._replace(login, lambda _: None)
-
-    def _replace(self, login: str, replacement: Callable[[Account], Account | None]) -> Account:
-        """Replace or remove an account; returns the new one, or the removed one."""
-        found: list[Account] = []
-
-        def changed(accounts: list[Account]) -> list[Account]:
-            others = [one for one in accounts if one.login != login.casefold()]
-            for one in accounts:
-                if one.login == login.casefold():
-                    new = replacement(one)
-                    found.append(new or one)
-                    others += [new] if new is not None else []
-            if not found:
-                raise _unknown()
-            return others
-
-        self._change(changed)
-        return found[0]
+        with self._changing() as accounts:
+            return accounts.pop(_known(accounts, login).login)
 
     def _rehashed(self, account: Account, password: str) -> Account:
         """The account with a new hash of the same password, unless it has changed meanwhile."""
         changed = account.model_copy(update={"password": self._hash(password)})
-        self._change(lambda accounts: [changed if one == account else one for one in accounts])
+        with self._changing() as accounts:
+            if accounts.get(account.login) == account:
+                accounts[account.login] = changed
         return changed
 
     def _is_right(self, kept: str, password: str) -> bool:
@@ -239,41 +224,36 @@ class Accounts:
         with _AT_ONCE:
             return HASHER.hash(normal)
 
-    def _read(self) -> list[Account]:
+    def _read(self) -> dict[str, Account]:
         try:
             with self._path.open("rb") as stream:
                 mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-                content = stream.read()
+                found = _AccountsFile.model_validate_json(stream.read()).accounts
         except FileNotFoundError:
-            return []
+            return {}
         except OSError as error:
             raise self._damaged(error.strerror or "a refusal by the system") from None
-        if mode & 0o077:
-            raise self._damaged(f"permissions {mode:04o}")
-        try:
-            return list(_AccountsFile.model_validate_json(content).accounts)
         except ValidationError:
             raise self._damaged("a file of another form") from None
+        if mode & 0o077:
+            raise self._damaged(f"permissions {mode:04o}")
+        return {one.login: one for one in found}
 
-    def _change(self, change: Callable[[list[Account]], list[Account]]) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, Account]]:
+        """The accounts by login, written back at the end of the block."""
         refused = WorkspaceError(
             "the accounts are being changed by another process",
             where=str(self._path),
             expected="one change at a time",
             fix="wait until it ends, and try again",
         )
-        with alone(self._lock, refused, wait_seconds=_WAIT, waiting="waiting for another change of the accounts"):
-            changed = _AccountsFile(accounts=tuple(change(self._read())))
-            try:
-                write_whole(self._path, changed.model_dump_json(indent=1, by_alias=True).encode() + b"\n")
-            except OSError as error:
-                raise WorkspaceError(
-                    "the accounts cannot be written",
-                    where=str(self._path),
-                    expected="a folder that you may create files in, with room on its disk",
-                    got=error.strerror or "a refusal by the system",
-                    fix="correct its permissions, or free space",
-                ) from None
+        wait = "waiting for another change of the accounts"
+        with guarded("accounts"), alone(self._lock, refused, wait_seconds=_WAIT, waiting=wait):
+            accounts = self._read()
+            yield accounts
+            changed = _AccountsFile(accounts=tuple(accounts.values()))
+            write_whole(self._path, changed.model_dump_json(indent=1, by_alias=True).encode() + b"\n")
 
     def _damaged(self, got: str) -> WorkspaceError:
         return WorkspaceError(
@@ -296,11 +276,14 @@ def _unfit(where: str, expected: str) -> BadInput:
     )
 
 
-def _unknown() -> BadInput:
-    return BadInput(
-        "there is no such account",
-        where="LOGIN",
-        expected="a login listed by releasegate account list",
-        got="an unknown login",
-        fix="check the spelling",
-    )
+def _known(accounts: Mapping[str, Account], login: str) -> Account:
+    known = accounts.get(login.casefold())
+    if known is None:
+        raise BadInput(
+            "there is no such account",
+            where="LOGIN",
+            expected="a login listed by releasegate account list",
+            got="an unknown login",
+            fix="check the spelling",
+        )
+    return known

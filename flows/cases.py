@@ -23,7 +23,7 @@ from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, recorded_hashes
 from tasks.delivery.ballot_box import BallotBox
-from tasks.delivery.signed_additions import finish_signed, since_publication
+from tasks.delivery.signed import finish_signed, since_publication
 from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import Signer
@@ -34,7 +34,7 @@ _LONGEST_WAIT = 30.0
 
 
 @dataclass(frozen=True)
-class Case:
+class ReleaseCase:
     """One recipient's part of a release."""
 
     record: DecisionRecord
@@ -54,7 +54,7 @@ class OpenRelease:
     release_id: str
     workspace: Workspace
     ledger: Ledger
-    cases: Mapping[str, Case]
+    cases: Mapping[str, ReleaseCase]
     """By recipient."""
     now: datetime
     """Time of what is done to it."""
@@ -64,26 +64,7 @@ class OpenRelease:
         """Its folder."""
         return self.workspace.bundle(self.release_id)
 
-    def case(self, recipient: str) -> Case:
-        """The case of a recipient.
-
-        Raises
-        ------
-        BadInput
-            If the release has no such recipient.
-        """
-        found = self.cases.get(recipient)
-        if found is None:
-            raise BadInput(
-                "the release has no such recipient",
-                where="--recipient",
-                expected=" or ".join(sorted(self.cases)),
-                got="a different id",
-                fix="check the id; the request lists its recipients",
-            )
-        return found
-
-    def one_case(self, recipient: str | None) -> Case:
+    def case(self, recipient: str | None) -> ReleaseCase:
         """The case of a recipient, or the only one.
 
         Raises
@@ -91,19 +72,19 @@ class OpenRelease:
         BadInput
             If the release has no such recipient, or several and none is named.
         """
-        if recipient is not None:
-            return self.case(recipient)
-        if len(self.cases) > 1:
+        if recipient is None and len(self.cases) == 1:
+            return next(iter(self.cases.values()))
+        if recipient is None or recipient not in self.cases:
             raise BadInput(
-                "the release has several recipients",
+                "the release has several recipients" if recipient is None else "the release has no such recipient",
                 where="--recipient",
                 expected=" or ".join(sorted(self.cases)),
-                got="none",
-                fix="name the recipient",
+                got="none" if recipient is None else "a different id",
+                fix="name one of the recipients",
             )
-        return next(iter(self.cases.values()))
+        return self.cases[recipient]
 
-    def append(self, case: Case, steps: Sequence[Step], signer: Signer | None = None) -> Standing:
+    def append(self, case: ReleaseCase, steps: Sequence[Step], signer: Signer | None = None) -> Standing:
         """Write a change of a case to the ledger, if the case has not changed since and the change is allowed."""
         author = Author(actor(), self.now, signer)
         return change(self.ledger, case.record, case.record_sha256, steps, author, expected=case.standing)
@@ -184,7 +165,7 @@ def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterato
         yield OpenRelease(bundle.name, home, ledger, settled_cases(home, ledger, bundle.name, now), now)
 
 
-def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> dict[str, Case]:
+def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> dict[str, ReleaseCase]:
     """Standing of a verified release by recipient; records expiries, removes what can no longer be delivered."""
     cases = cases_of(workspace.bundle(release_id), ledger, now)
     late = [
@@ -201,7 +182,7 @@ def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: da
     return cases
 
 
-def _is_past_delivery(case: Case, now: datetime) -> bool:
+def _is_past_delivery(case: ReleaseCase, now: datetime) -> bool:
     """Whether neither votes nor an officer can bring about a delivery any more."""
     ended = case.standing.state in {State.EXPIRED, State.REVOKED, State.SUPERSEDED}
     blocked = case.standing.state is State.BLOCKED and case.record.decision is not Verdict.BLOCKED
@@ -213,19 +194,19 @@ def forget(workspace: Workspace, release_id: str, recipient: str) -> None:
 
     Material for re-assessment stays if the copy was delivered.
     """
-    drop_pending(workspace, release_id, recipient)
+    drop(workspace.pending(release_id, recipient))
     ballot_box(workspace, release_id, recipient).clear()
     places = (workspace.bundle(release_id) / "delivery" / recipient, workspace.additions(release_id) / recipient)
     if not any(place.exists() for place in places):
-        drop_kept(workspace, release_id, recipient)
+        drop(workspace.kept(release_id, recipient))
 
 
-def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, Case]:
+def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, ReleaseCase]:
     """Standing of a verified release by recipient."""
     cases = {}
     for record in read_records(bundle):
         sha256 = file_sha256(bundle / DECISIONS / f"{record.recipient.id}.json")
-        cases[record.recipient.id] = Case(record, sha256, read_standing(ledger, record, sha256, now))
+        cases[record.recipient.id] = ReleaseCase(record, sha256, read_standing(ledger, record, sha256, now))
     return cases
 
 
@@ -256,7 +237,7 @@ def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> N
                     fix="find out what changed them; restore the workspace's private folder from a backup",
                 )
             finish(staged, bundle, staged.name)
-            drop_pending(workspace, release_id, staged.name)
+            drop(workspace.pending(release_id, staged.name))
             ballot_box(workspace, release_id, staged.name).clear()
         shutil.rmtree(staged)
     if folder.is_dir():
@@ -284,18 +265,8 @@ def pending_key(workspace: Workspace, release_id: str) -> bytes:
     return derive_seed(workspace.key_file, release_id, "pending deliveries")
 
 
-def drop_pending(workspace: Workspace, release_id: str, recipient: str) -> None:
-    """Remove a sealed delivery that is no longer needed."""
-    _drop(workspace.pending(release_id, recipient))
-
-
-def drop_kept(workspace: Workspace, release_id: str, recipient: str) -> None:
-    """Remove what was kept to re-assess a copy that will never be delivered."""
-    _drop(workspace.kept(release_id, recipient))
-
-
-def _drop(path: Path) -> None:
-    """Remove a file, and its folder once that is empty."""
+def drop(path: Path) -> None:
+    """Remove a sealed file that is no longer needed, and its folder once that is empty."""
     path.unlink(missing_ok=True)
     if path.parent.is_dir() and not any(path.parent.iterdir()):
         path.parent.rmdir()

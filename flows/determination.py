@@ -16,14 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.cases import Case, OpenRelease, ReleaseAction, finish_additions
+from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, finish_additions
 from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.decision import bodies
 from tasks.decision.states import State
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
-from tasks.delivery.signed import report_path, signed_path
-from tasks.delivery.signed_additions import stage_signed
+from tasks.delivery.signed import report_path, signed_path, stage_signed
 from tasks.delivery.verification import DECISIONS
 from tasks.ledger.entry import Event, Head
 from tasks.ledger.signing import is_name
@@ -71,7 +70,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
         If bundle, ledger or report is not as recorded; nothing else is ever signed.
     """
     with action.opened("signature") as release:
-        case = release.one_case(action.recipient)
+        case = release.case(action.recipient)
         if case.standing.state in _ENDED:
             raise StageFailed(
                 f"the release is {case.standing.state.value}: its determination can no longer be signed",
@@ -100,12 +99,12 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
         report = _recorded_report(release, case)
         signed = _signed(release, case, report, credentials)
         body = bodies.signed(
-            case.record_sha256,
-            _sha256(report),
-            stage_signed(release.workspace.signed(release.release_id), case.recipient, digits, signed),
-            digits,
-            holder(credentials.certificate),
-            signer.name if signer else action.by or None,
+            by=signer.name if signer else action.by or None,
+            record_sha256=case.record_sha256,
+            report_sha256=_sha256(report),
+            signed_sha256=stage_signed(release.workspace.signed(release.release_id), case.recipient, digits, signed),
+            certificate_sha256=digits,
+            subject=holder(credentials.certificate),
         )
         release.append(case, [(Event.SIGNED, body)], signer)
         finish_additions(release.workspace, release.ledger, release.release_id)
@@ -122,7 +121,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
         )
 
 
-def _recorded_report(release: OpenRelease, case: Case) -> bytes:
+def _recorded_report(release: OpenRelease, case: ReleaseCase) -> bytes:
     """The report that was sealed, which must hold the record that was decided."""
     from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415  pyHanko takes a second to import
 
@@ -145,7 +144,7 @@ def _recorded_report(release: OpenRelease, case: Case) -> bytes:
     return report
 
 
-def _signed(release: OpenRelease, case: Case, report: bytes, credentials: Credentials) -> bytes:
+def _signed(release: OpenRelease, case: ReleaseCase, report: bytes, credentials: Credentials) -> bytes:
     from tasks.signature.findings import SignatureFinding, description  # noqa: PLC0415
     from tasks.signature.inspection import inspect_pdf, reason_for  # noqa: PLC0415
     from tasks.signature.pades import sign_pdf  # noqa: PLC0415

@@ -31,6 +31,7 @@ from tasks.core.errors import StageFailed
 FLOWS = Path(__file__).resolve().parent
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.05
+_LONGEST_START = 180.0
 _SERIALIZER = {
     "type": "json",
     "jsonlib": "json",
@@ -51,10 +52,12 @@ _IDLE_SERVICES = (
     "SCHEDULER",
     "TRIGGERS",
 )
+_BRIEF = {"PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false", "PREFECT__SERVER_EPHEMERAL": "1"}
+"""Settings of a server that runs for one command."""
 
 
 @dataclass(frozen=True)
-class Engine:
+class EmbeddedServer:
     """An embedded server, which starts while its user does something else."""
 
     api_url: str
@@ -89,7 +92,7 @@ def template_database() -> Path:
 
 
 @contextmanager
-def prefect_server(home: Path) -> Iterator[Engine]:
+def prefect_server(home: Path) -> Iterator[EmbeddedServer]:
     """Run flows on an embedded Prefect server, which answers from the beginning; see `starting_server`."""
     with starting_server(home) as engine:
         engine.wait()
@@ -97,8 +100,8 @@ def prefect_server(home: Path) -> Iterator[Engine]:
 
 
 @contextmanager
-def starting_server(home: Path, results: Path | None = None, *, timeout_seconds: float = 180.0) -> Iterator[Engine]:
-    """Start an embedded Prefect server, which can be used after ``Engine.wait``.
+def starting_server(home: Path, results: Path | None = None) -> Iterator[EmbeddedServer]:
+    """Start an embedded Prefect server, which can be used after ``EmbeddedServer.wait``.
 
     Inside the context the environment points at the server; afterwards it is as before. The server stops at the end,
     also after an exception, Ctrl-C or SIGTERM, and is ended by the system when this process is killed. Enter it from
@@ -110,8 +113,6 @@ def starting_server(home: Path, results: Path | None = None, *, timeout_seconds:
         Folder of the workspace for the server's database and log; made if absent.
     results : Path, optional
         Folder for the results of stages, ``results`` in `home` where not given; one a run, so that they go with it.
-    timeout_seconds : float
-        Longest wait for the server.
     """
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -123,12 +124,12 @@ def starting_server(home: Path, results: Path | None = None, *, timeout_seconds:
         listening = stack.enter_context(bound_socket(None))
         api_url = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
         password = new_password()
-        settings = client_settings(home, api_url, results) | {"PREFECT_API_AUTH_STRING": password}
-        stack.enter_context(environment_of(settings | server_settings(home, password, _IDLE_SERVICES)))
+        settings = client_settings(home, api_url, results) | server_settings(home, password, _IDLE_SERVICES) | _BRIEF
+        stack.enter_context(environment_of(settings | {"PREFECT_API_AUTH_STRING": password}))
         process = spawn(home, "server.log", "server_process.py", os.environ, listening.fileno())
         stack.callback(_stop, process)
         listening.close()
-        yield Engine(api_url, home, process, time.monotonic() + timeout_seconds, stack)
+        yield EmbeddedServer(api_url, home, process, time.monotonic() + _LONGEST_START, stack)
 
 
 def client_settings(home: Path, api_url: str, results: Path) -> dict[str, str]:
@@ -151,9 +152,7 @@ def server_settings(home: Path, password: str, idle_services: Iterable[str]) -> 
         "PREFECT_SERVER_API_AUTH_STRING": password,
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{home / 'prefect.db'}",
         "PREFECT_SERVER_UI_ENABLED": "false",
-        "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
-        "PREFECT__SERVER_EPHEMERAL": "1",
         "PREFECT__SERVER_FINAL": "1",
         **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in idle_services},
     }

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import Case, cases_of, drop_kept, drop_pending, finish_additions, open_release, settled_cases
+from flows.cases import ReleaseCase, cases_of, drop, finish_additions, open_release, settled_cases
 from flows.earlier import decoys_to_continue, what_was_asked
 from flows.engine import starting_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.overriding import Named, last_decided, named
-from flows.pipeline.run import Asked, Run, Take
+from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
 from flows.superseding import what_is_superseded
 from flows.workspace import Workspace, open_workspace
@@ -109,13 +109,13 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
 
     with starting_server(home, results) as server, working() as workers:
 
-        def take(run: Run, asked: Asked) -> dict[str, Any]:
+        def take(run: Run, terms: RunTerms) -> dict[str, Any]:
             import prefect  # noqa: F401, PLC0415  while the server starts
 
             from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
             server.wait()
-            return take_with(workers, run, asked)
+            return take_with(workers, run, terms)
 
         yield take
 
@@ -209,13 +209,13 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
             context = _context(call, requested_at)
-            asked = Asked(
+            terms = RunTerms(
                 recipients=call.recipients,
                 decided=call.decided,
                 decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
                 context=CONTEXT.dump_python(context, mode="json"),
             )
-            return _taken(call, asked, context, engine, dask)
+            return _taken(call, terms, context, engine, dask)
     except ReleasegateError as error:
         shown = _disk_full_instead(error, workspace)
         _record_error(ledger, name, shown, call.clock())
@@ -242,7 +242,7 @@ def _context(call: _GateCall, requested_at: datetime) -> DecisionContext:
     )
 
 
-def _taken(call: _GateCall, asked: Asked, context: DecisionContext, engine: Engine, dask: str | None) -> Outcome:
+def _taken(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> Outcome:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
     if dask is not None:
@@ -255,7 +255,7 @@ def _taken(call: _GateCall, asked: Asked, context: DecisionContext, engine: Engi
 
         run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
         take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
-        finished = take(run, asked)
+        finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")
     records, standings, positions = publish_release(workspace, call.ledger, call.loaded.request, finished, context)
@@ -269,15 +269,15 @@ def _drop_undecided(call: _GateCall) -> None:
         if not call.ledger.entries(release_id=call.release_id, event=Event.DECIDED):
             shutil.rmtree(call.workspace.staging / call.release_id, ignore_errors=True)
             for recipient in call.recipients:
-                drop_pending(call.workspace, call.release_id, recipient)
-                drop_kept(call.workspace, call.release_id, recipient)
+                drop(call.workspace.pending(call.release_id, recipient))
+                drop(call.workspace.kept(call.release_id, recipient))
 
 
 def _decided(call: _GateCall) -> Outcome:
     """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
     workspace, name, at = call.workspace, call.release_id, call.clock()
     last = last_decided(call.ledger, call.named.inputs)
-    cases: dict[str, Case] = {}
+    cases: dict[str, ReleaseCase] = {}
     for release in sorted({last[recipient] for recipient in call.recipients if recipient in last}):
         with nullcontext() if release == name else workspace.alone(release):
             if release != name:
@@ -306,7 +306,7 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
         return _as_it_stands(release_id, workspace, list(opened.cases.values()), at)
 
 
-def _as_it_stands(name: str, workspace: Workspace, cases: Sequence[Case], at: datetime) -> Outcome:
+def _as_it_stands(name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime) -> Outcome:
     """Earlier decisions, and where they stand today."""
     positions = workspace.positions(name)
     return Outcome(
@@ -320,7 +320,7 @@ def _as_it_stands(name: str, workspace: Workspace, cases: Sequence[Case], at: da
     )
 
 
-def _no_longer(case: Case, today: date) -> str:
+def _no_longer(case: ReleaseCase, today: date) -> str:
     """Why a decision in favour of a release no longer holds; empty where it does, or where there was none."""
     state = case.standing.state
     if state is State.BLOCKED:

@@ -58,7 +58,8 @@ def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
     ledger = Ledger.open(address, create=create and noted is None)
     if noted is None and create:
         try:
-            _write_note(workspace, place)
+            with suppress(FileExistsError):
+                write_new(_note(workspace), f"{place}\n".encode())
         except BaseException:
             ledger.close()
             raise
@@ -97,21 +98,6 @@ def _noted(workspace: Workspace) -> str | None:
             expected="a line with the address of a database, without its password",
             got="other content, or no permission to read it",
             fix="correct the file or its permissions",
-        ) from None
-
-
-def _write_note(workspace: Workspace, place: str) -> None:
-    path = _note(workspace)
-    try:
-        with suppress(FileExistsError):
-            write_new(path, f"{place}\n".encode())
-    except OSError as error:
-        raise WorkspaceError(
-            "the workspace cannot be written",
-            where=str(path),
-            expected="a folder that you may create files in, with room on its disk",
-            got=error.strerror or "no permission to write",
-            fix="correct its permissions, or free space",
         ) from None
 
 

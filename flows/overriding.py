@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from flows.cases import Case, OpenRelease, ReleaseAction
+from flows.cases import OpenRelease, ReleaseAction, ReleaseCase
 from flows.revoking import ChangedRelease
 from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
@@ -75,13 +75,13 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
     """
     reason = checked_reason(action.reason)
     with action.opened("override") as release:
-        case = release.one_case(action.recipient)
+        case = release.case(action.recipient)
         name = officer_of(case.record, action.by)
         after(case.standing.state, Change.OVERRIDE, WorkflowRole.OFFICER)
         results = _checked(release, case, gates)
         last = utc_day(release.now) + timedelta(days=case.record.override_days)
         signer = action.signer(release, name)
-        body = bodies.gates_overridden(name, reason, case.record, case.record_sha256, results, last)
+        body = bodies.gates_overridden(name, reason, case.record, results, last)
         with release.ledger.transaction():
             _check_latest(release.ledger, case)
             standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)
@@ -107,7 +107,7 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
     """
     reason = checked_reason(action.reason)
     with action.opened("override") as release:
-        case = release.one_case(action.recipient)
+        case = release.case(action.recipient)
         name = officer_of(case.record, action.by)
         after(case.standing.state, Change.REOPEN, WorkflowRole.OFFICER)
         _check_rejected(case, utc_day(release.now))
@@ -161,7 +161,7 @@ def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
     return {str(entry.recipient): str(entry.release_id) for entry in decided if inputs_of(entry) == inputs}
 
 
-def _checked(release: OpenRelease, case: Case, gates: Collection[str]) -> tuple[GateResult, ...]:
+def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) -> tuple[GateResult, ...]:
     record, where = case.record, f"release to {case.recipient}"
     if record.decision is not Verdict.BLOCKED:
         raise StageFailed(
@@ -199,7 +199,7 @@ def _check_decoys(release: OpenRelease) -> None:
         )
 
 
-def _check_latest(ledger: Ledger, case: Case) -> None:
+def _check_latest(ledger: Ledger, case: ReleaseCase) -> None:
     last = last_decided(ledger, case.record.of_inputs).get(case.recipient)
     if last != case.record.release_id:
         raise StageFailed(
@@ -211,7 +211,7 @@ def _check_latest(ledger: Ledger, case: Case) -> None:
         )
 
 
-def _check_rejected(case: Case, today: date) -> None:
+def _check_rejected(case: ReleaseCase, today: date) -> None:
     """Refuse to reopen a release that a gate has blocked, or whose last day has passed."""
     if case.record.decision is Verdict.BLOCKED:
         raise StageFailed(

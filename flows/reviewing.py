@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Literal
 
 from flows.actor import Clock, utc_now
-from flows.cases import Case, OpenRelease, ReleaseAction, finish_additions, pending_key
+from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, finish_additions, pending_key
 from flows.earlier import check_still_apart
 from flows.superseding import forget_superseded, supersede
 from flows.workspace import Workspace
@@ -65,7 +65,7 @@ class Earlier:
 class Overview:
     """One recipient's release as reviewers see it; shows no vote before all are in."""
 
-    case: Case
+    case: ReleaseCase
     voted: tuple[str, ...]
     """Reviewers whose votes are in."""
     earlier: tuple[Earlier, ...]
@@ -135,7 +135,7 @@ def overview(reference: str, workspace: Workspace, *, clock: Clock = utc_now) ->
         )
 
 
-def _earlier(release: OpenRelease, case: Case) -> tuple[Earlier, ...]:
+def _earlier(release: OpenRelease, case: ReleaseCase) -> tuple[Earlier, ...]:
     found = {
         entry.release_id: Earlier(entry.release_id, entry.at)
         for entry in release.ledger.entries(recipient=case.recipient, event=Event.RELEASED)
@@ -144,7 +144,7 @@ def _earlier(release: OpenRelease, case: Case) -> tuple[Earlier, ...]:
     return tuple(found.values())
 
 
-def _awaiting(release: OpenRelease, recipient: str | None) -> Case:
+def _awaiting(release: OpenRelease, recipient: str | None) -> ReleaseCase:
     """The case that a vote is about."""
     today = release.now.date()
     if recipient is None:
@@ -179,7 +179,7 @@ def _awaiting(release: OpenRelease, recipient: str | None) -> Case:
     return case
 
 
-def _decide(release: OpenRelease, case: Case, ballots: Sequence[Ballot], signer: Signer | None) -> Standing:
+def _decide(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot], signer: Signer | None) -> Standing:
     """Open the votes, the last of which is new, and act on them in one transaction; deliver if all approve."""
     votes: list[Step] = [(Event.VOTED, bodies.voted(ballots[-1]))]
     votes += [(Event.REVIEWED, bodies.reviewed(ballot)) for ballot in ballots]
@@ -212,7 +212,7 @@ def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple
     return (*record.answering, *overriding, *(one.officer for one in stands.overrides))
 
 
-def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot]) -> dict[str, object]:
+def _stage(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -> dict[str, object]:
     """Stage the delivery that was sealed when it was decided; returns the body of its entry."""
     from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
 
@@ -234,16 +234,16 @@ def _stage(release: OpenRelease, case: Case, ballots: Sequence[Ballot]) -> dict[
         approved_at=release.now,
         certificate=render_certificate(approved, approved_at=release.now),
     )
-    return bodies.released_after_review(
+    return bodies.released(
         str(case.record.dataset.output_sha256),
+        case.record.delivered_sha256,
         manifest_sha256=addition.manifest_sha256,
         certificate_sha256=addition.certificate_sha256,
         approval_sha256=addition.approval_sha256,
-        delivered_sha256=case.record.delivered_sha256,
     )
 
 
-def _reviews(release: OpenRelease, case: Case, ballots: Sequence[Ballot]) -> tuple[Review, ...]:
+def _reviews(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -> tuple[Review, ...]:
     """The votes as reviews; each at the time when it was cast."""
     cast = {ballot.reviewer: release.now for ballot in ballots}
     for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flows.cases import Case, ReleaseAction, forget
+from flows.cases import ReleaseAction, ReleaseCase, forget
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.people import revoking_roles
@@ -40,7 +40,7 @@ def revoke(action: ReleaseAction) -> ChangedRelease:
     """
     reason, by = checked_reason(action.reason), action.by
     with action.opened("revocation") as release:
-        cases = [release.case(action.recipient)] if action.recipient is not None else list(release.cases.values())
+        cases = list(release.cases.values()) if action.recipient is None else [release.case(action.recipient)]
         able = [(case, role) for case in cases if (role := _role(case, by)) is not None]
         if not able:
             after(cases[0].standing.state, Change.REVOKE, min(revoking_roles(cases[0].record, by)))
@@ -55,7 +55,7 @@ def revoke(action: ReleaseAction) -> ChangedRelease:
         return ChangedRelease(release.release_id, standings)
 
 
-def _role(case: Case, by: str) -> WorkflowRole | None:
+def _role(case: ReleaseCase, by: str) -> WorkflowRole | None:
     """Role in which a person may revoke a release in its present state; None for none."""
     roles = sorted(revoking_roles(case.record, by))
     return next((role for role in roles if can_follow(case.standing.state, Change.REVOKE, role)), None)

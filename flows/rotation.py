@@ -5,9 +5,7 @@ again.
 """
 
 import os
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
@@ -58,48 +56,40 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
         If a manifest cannot be opened; the old keys are kept then.
     """
     if os.environ.get(VARIABLE, "").strip():
-        raise _in_environment()
+        raise WorkspaceError(
+            "the keys come from the environment, where this command cannot put a new one",
+            where=f"environment variable {VARIABLE}",
+            expected="keys in the workspace's key file",
+            got="the variable is set",
+            fix="put a new key of 32 random bytes in URL-safe Base64 before the others in the variable, and keep those "
+            "as long as manifests are sealed under them; or move the keys to the key file, one a line, unset the "
+            "variable and repeat",
+        )
     vault = Vault.beside(workspace.key_file)
-    with open_ledger(workspace) as ledger, _one_rotation(vault.key_file):
+    refused = WorkspaceError(
+        "the keys are being rotated by another process",
+        where=str(vault.key_file),
+        expected="one rotation at a time",
+        fix="wait until it ends",
+    )
+    # Of two rotations at once, one would lose the other's key, and the manifests under it.
+    lock = vault.key_file.with_name(f"{vault.key_file.name}.lock")
+    with open_ledger(workspace) as ledger, alone(lock, refused):
         if drop_old:
             _check_idle(workspace)
         ring = add_key(vault.key_file)
         manifests = vault.seal_all_anew(ring)
-        before, kept = len(ring.keys) - 1, len(ring.keys) - 1
+        before = kept = len(ring.keys) - 1
         if drop_old:
-            _check_opens(vault, KeyRing(ring.keys[:1]))
+            newest = KeyRing(ring.keys[:1])
+            for path in vault.sealed():
+                open_sealed(vault.read(path.stem), newest)
             _check_idle(workspace)
             kept = len(keep_newest_key(vault.key_file).keys) - 1
         rotated = Rotated(ring.names[0], manifests, kept, before - kept)
-        ledger.append(
-            Event.KEYS_ROTATED,
-            release_id=None,
-            recipient=None,
-            actor=actor(),
-            body={"key": rotated.key, "manifests": manifests, "keys_kept": kept, "keys_dropped": rotated.dropped},
-            at=clock(),
-        )
+        body = {"key": rotated.key, "manifests": manifests, "keys_kept": kept, "keys_dropped": rotated.dropped}
+        ledger.append(Event.KEYS_ROTATED, release_id=None, recipient=None, actor=actor(), body=body, at=clock())
         return rotated
-
-
-def _check_opens(vault: Vault, ring: KeyRing) -> None:
-    for path in vault.sealed():
-        open_sealed(vault.read(path.stem), ring)
-
-
-def _one_rotation(key_file: Path) -> AbstractContextManager[None]:
-    """Let one process at a time rotate: of two, one would lose the other's key, and the manifests under it."""
-    refused = WorkspaceError(
-        "the keys are being rotated by another process",
-        where=str(key_file),
-        expected="one rotation at a time",
-        fix="wait until it ends",
-    )
-    return alone(_lock_of(key_file), refused)
-
-
-def _lock_of(key_file: Path) -> Path:
-    return key_file.with_name(f"{key_file.name}.lock")
 
 
 def _check_idle(workspace: Workspace) -> None:
@@ -112,15 +102,3 @@ def _check_idle(workspace: Workspace) -> None:
             got="at least one",
             fix="wait until it ends, or rotate without --drop-old",
         )
-
-
-def _in_environment() -> WorkspaceError:
-    return WorkspaceError(
-        "the keys come from the environment, where this command cannot put a new one",
-        where=f"environment variable {VARIABLE}",
-        expected="keys in the workspace's key file",
-        got="the variable is set",
-        fix="put a new key of 32 random bytes in URL-safe Base64 before the others in the variable, and keep those as "
-        "long as manifests are sealed under them; or move the keys to the key file, one a line, unset the variable and "
-        "repeat",
-    )

@@ -44,25 +44,9 @@ def request_schema() -> dict[str, Any]:
     return _headed(schema, version, "releasegate release request")
 
 
-def decision_schema() -> dict[str, Any]:
-    """JSON Schema of a decision record as it is written: every field is present."""
-    return _written(DecisionRecord, SCHEMA_VERSION, "releasegate decision record")
-
-
-def audit_schema() -> dict[str, Any]:
-    """JSON Schema of an audit report as it is written: every field is present."""
-    return _written(AuditReport, AUDIT_VERSION, "releasegate audit report")
-
-
-def reassessment_schema() -> dict[str, Any]:
-    """JSON Schema of the record of a re-assessment as it is written: every field is present."""
-    return _written(Reassessment, REASSESSMENT_VERSION, "releasegate re-assessment")
-
-
 def service_schema() -> dict[str, Any]:
     """JSON Schema of the settings of the service."""
     schema = ServiceSettings.model_json_schema(mode="validation")
-    schema["$defs"]["Notification"]["oneOf"] = [{"required": ["block"]}, {"required": ["variable"]}]
     return _headed(schema, SERVICE_VERSION, "releasegate service settings")
 
 
@@ -70,9 +54,9 @@ def schema_files() -> dict[str, str]:
     """Text of the shipped schemas, by file name."""
     schemas = {
         "request.schema.json": request_schema(),
-        "decision.schema.json": decision_schema(),
-        "audit.schema.json": audit_schema(),
-        "reassessment.schema.json": reassessment_schema(),
+        "decision.schema.json": written_schema(DecisionRecord, SCHEMA_VERSION, "releasegate decision record"),
+        "audit.schema.json": written_schema(AuditReport, AUDIT_VERSION, "releasegate audit report"),
+        "reassessment.schema.json": written_schema(Reassessment, REASSESSMENT_VERSION, "releasegate re-assessment"),
         "service.schema.json": service_schema(),
     }
     return {name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
@@ -85,7 +69,8 @@ def write_schemas(folder: Path = SHIPPED) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _written(model: type[Fact], version: str, title: str) -> dict[str, Any]:
+def written_schema(model: type[Fact], version: str, title: str) -> dict[str, Any]:
+    """JSON Schema of a record as it is written: every field is present."""
     schema = model.model_json_schema(mode="serialization")
     for part in (schema, *schema["$defs"].values()):
         if part.get("type") == "object":

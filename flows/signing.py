@@ -114,14 +114,29 @@ def create_key(
         )
     with open_ledger(workspace, create=True) as ledger:
         if key_in_force(ledger, name) is not None:
-            raise _already(name)
+            raise BadInput(
+                "a key is already in force for this name",
+                where=name,
+                expected="one key for each person",
+                got="a second",
+                fix="retire the first one: releasegate key retire NAME",
+            )
         passphrase = _passphrase(ask)
         check_passphrase(passphrase)
-        signer = Signer(name, Ed25519PrivateKey.generate())
+        signer, now = Signer(name, Ed25519PrivateKey.generate()), clock()
+        body = registration(signer, roles, now)
         written = False
         try:
             with ledger.transaction():
-                _register(ledger, signer, roles, clock)
+                ledger.append(
+                    Event.KEY_REGISTERED,
+                    release_id=None,
+                    recipient=None,
+                    actor=actor(),
+                    body=body,
+                    at=now,
+                    signer=signer,
+                )
                 write_key(key_file, signer.key, passphrase)
                 written = True
         except BaseException:
@@ -179,7 +194,15 @@ def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Si
     if found is None:
         return None
     if isinstance(key, SentKey):
-        where, opened = SENT, _open_sent(key, found)
+        if not key.content:
+            raise WorkspaceError(
+                "the private key is missing",
+                where=SENT,
+                expected=f"the file of the key of fingerprint {found.fingerprint}",
+                got="none",
+                fix="send it along: a person with a registered key must sign with it",
+            )
+        where, opened = SENT, open_key(key.content, key.passphrase, SENT)
     else:
         path = key or key_file_of(found.name)
         where, opened = str(path), read_key(path, _passphrase(ask))
@@ -195,31 +218,6 @@ def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Si
     return signer
 
 
-def _open_sent(key: SentKey, registered: RegisteredKey) -> Ed25519PrivateKey:
-    if not key.content:
-        raise WorkspaceError(
-            "the private key is missing",
-            where=SENT,
-            expected=f"the file of the key of fingerprint {registered.fingerprint}",
-            got="none",
-            fix="send it along: a person with a registered key must sign with it",
-        )
-    return open_key(key.content, key.passphrase, SENT)
-
-
-def _register(ledger: Ledger, signer: Signer, roles: Iterable[WorkflowRole], clock: Clock) -> None:
-    now = clock()
-    ledger.append(
-        Event.KEY_REGISTERED,
-        release_id=None,
-        recipient=None,
-        actor=actor(),
-        body=registration(signer, roles, now),
-        at=now,
-        signer=signer,
-    )
-
-
 def key_in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
     """The key of a person that is in force; None for none."""
     keys = [key for key in ledger.registered_keys() if key.retired is None]
@@ -228,13 +226,3 @@ def key_in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
 
 def _passphrase(ask: Ask) -> str:
     return os.environ.get(PASSPHRASE) or ask()
-
-
-def _already(name: str) -> BadInput:
-    return BadInput(
-        "a key is already in force for this name",
-        where=name,
-        expected="one key for each person",
-        got="a second",
-        fix="retire the first one: releasegate key retire NAME",
-    )

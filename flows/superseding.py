@@ -6,16 +6,14 @@ earlier release ends in the ledger transaction in which the later one is release
 
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 from flows.actor import actor
-from flows.cases import Case, cases_of, forget
+from flows.cases import ReleaseCase, cases_of, forget
 from flows.workspace import Workspace
 from tasks.core.errors import RequestError, StageFailed
-from tasks.core.files import file_sha256
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
-from tasks.decision.changes import Author, change, read_standing
+from tasks.decision.changes import Author, change
 from tasks.decision.record import DecisionRecord
 from tasks.decision.states import Change, State, can_follow
 from tasks.delivery.verification import verify_bundle
@@ -59,7 +57,7 @@ def what_is_superseded(
     return {case.recipient: earlier for case in common if _can_end(case.standing.state)}
 
 
-def _check_named(common: list[Case], where: str) -> None:
+def _check_named(common: list[ReleaseCase], where: str) -> None:
     for case in common:
         if case.standing.state is State.SUPERSEDED:
             raise RequestError(
@@ -103,21 +101,18 @@ def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: d
     if later.supersedes is None:
         return
     recipient = later.recipient.id
-    path = workspace.bundle(later.supersedes) / "decision" / f"{recipient}.json"
-    record = _record(path, recipient)
-    record_sha256 = file_sha256(path)
-    now = read_standing(ledger, record, record_sha256, at)
-    if now.state in {State.REVOKED, State.SUPERSEDED}:
+    case = cases_of(workspace.bundle(later.supersedes), ledger, at).get(recipient)
+    if case is None or case.standing.state in {State.REVOKED, State.SUPERSEDED}:
         raise StageFailed(
-            f"the release that is superseded was {now.state.value} in the meantime",
+            f"the release that is superseded was {case.standing.state.value if case else 'altered'} in the meantime",
             where=f"release to {recipient}",
             expected=f"{later.supersedes} as it stood when this release was decided",
-            got=now.why,
+            got="no decision for this recipient" if case is None else case.standing.why,
             fix="let this release be rejected or revoked; a new request supersedes the last one, or none",
         )
-    if _can_end(now.state):
+    if _can_end(case.standing.state):
         step = (Event.SUPERSEDED, bodies.superseded(later.release_id))
-        change(ledger, record, record_sha256, [step], Author(actor(), at))
+        change(ledger, case.record, case.record_sha256, [step], Author(actor(), at))
 
 
 def forget_superseded(workspace: Workspace, later: Mapping[str, DecisionRecord]) -> None:
@@ -125,16 +120,3 @@ def forget_superseded(workspace: Workspace, later: Mapping[str, DecisionRecord])
     for recipient, record in later.items():
         if record.supersedes is not None:
             forget(workspace, record.supersedes, recipient)
-
-
-def _record(path: Path, recipient: str) -> DecisionRecord:
-    try:
-        return DecisionRecord.model_validate_json(path.read_bytes())
-    except (OSError, ValueError):
-        raise StageFailed(
-            "the record of the release that is superseded cannot be read",
-            where=str(path),
-            expected=f"the decision for {recipient}",
-            got="no such file, or a different one",
-            fix="restore that bundle from a backup, and run the command again",
-        ) from None

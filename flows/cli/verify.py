@@ -8,7 +8,7 @@ import typer
 
 from flows.actor import utc_now
 from flows.anchoring import Collected, anchors_of_bundles, anchors_of_documents
-from flows.cases import Case, cases_of
+from flows.cases import ReleaseCase, cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import JsonOption, answer, outcome
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
@@ -220,7 +220,7 @@ def _document(checked: "CheckedPdf") -> dict[str, object]:
     }
 
 
-def _state(case: Case) -> str:
+def _state(case: ReleaseCase) -> str:
     """State of a release: the reason if it has ended, what it supersedes, and the officers whose overrides it has."""
     standing, record = case.standing, case.record
     ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}

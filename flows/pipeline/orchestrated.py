@@ -7,20 +7,24 @@ was killed does not repeat the stages that it had finished.
 import contextvars
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
-from flows.pipeline.run import Asked, Run
+from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
 from flows.pipeline.workers import Workers
 from tasks.core.files import Artifact, is_intact
 
+Slot = Callable[[], AbstractContextManager[object]]
+"""Gives a context that is entered when there is room for one more run that solves."""
+
 _workers: contextvars.ContextVar[Workers] = contextvars.ContextVar("workers")
+_slot: contextvars.ContextVar[Slot] = contextvars.ContextVar("slot", default=nullcontext)
 
 
 @task(
@@ -36,18 +40,17 @@ def stage_task(stage: str, work: str, run: dict[str, Any], inputs: dict[str, Any
 
 
 @flow(name="release", persist_result=False, validate_parameters=False)
-def release(run: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+def release(run: dict[str, Any], terms: dict[str, Any]) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient, as ``sequence.take`` says."""
-    return take(Run(**run), Asked(**asked), Orchestrated())
+    return take(Run(**run), RunTerms(**terms), Orchestrated())
 
 
-def take_with(workers: Workers, run: Run, asked: Asked) -> dict[str, Any]:
-    """Run the flow, its stages in worker processes."""
-    token = _workers.set(workers)
-    try:
-        return release(asdict(run), asdict(asked))
-    finally:
-        _workers.reset(token)
+def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
+    """Run the flow, its stages in worker processes, and those that solve within a slot of the caller's."""
+    context = contextvars.copy_context()
+    context.run(_workers.set, workers)
+    context.run(_slot.set, slot)
+    return context.run(release, asdict(run), asdict(terms))
 
 
 class Orchestrated:
@@ -59,7 +62,8 @@ class Orchestrated:
         arguments = stage.name, stage.work, asdict(run), dict(inputs), recipient or ""
         if stage.repeatable:
             return again(*arguments)
-        result = stage_task(*arguments)
+        with _slot.get()() if stage.solves else nullcontext():
+            result = stage_task(*arguments)
         return result if _intact(result) else again(*arguments)
 
     def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:

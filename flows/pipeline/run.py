@@ -41,7 +41,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunTerms:
     """Recipients, decoys and context of the decisions that a run is to make."""
 
     recipients: Sequence[str]
@@ -54,5 +54,5 @@ class Asked:
     """The decision's context as JSON: identity, program, time and ledger head."""
 
 
-Take = Callable[[Run, Asked], dict[str, Any]]
+Take = Callable[[Run, RunTerms], dict[str, Any]]
 """Takes a request to its decision records; see ``sequence.take``."""

@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from flows.pipeline import stages
-from flows.pipeline.run import Asked, Run
+from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.stages import Inputs, Stage
 from flows.progress import step
-from flows.solving import solver_slot
 from tasks.core.errors import ReleasegateError, StageCrashed, StageFailed
 
 
@@ -32,7 +31,7 @@ class Runner(Protocol):
         ...
 
 
-def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
+def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient.
 
     1. Prepare: read and code data and population, once.
@@ -66,7 +65,7 @@ def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
     def generalize() -> tuple[dict[str, Any], dict[str, dict[str, Any]]] | ReleasegateError:
         try:
             with runner.together():
-                return _generalized(run, asked, runner, prepared)
+                return _generalized(run, terms, runner, prepared)
         except ReleasegateError as error:
             return error
 
@@ -75,8 +74,8 @@ def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
         if isinstance(generalizing, ReleasegateError):
             raise generalizing
         shared, generalized = generalizing
-        if asked.decoys is not None:
-            _place_decoys(run, asked.decoys, runner, shared, generalized)
+        if terms.decoys is not None:
+            _place_decoys(run, terms.decoys, runner, shared, generalized)
 
     def finish(recipient: str) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -88,15 +87,15 @@ def take(run: Run, asked: Asked, runner: Runner) -> dict[str, Any]:
             "failures": [],
             **generalized.get(recipient, {}),
         }
-        return _finished(run, recipient, found, asked, runner)
+        return _finished(run, recipient, found, terms, runner)
 
-    finished = runner.at_once([partial(finish, recipient) for recipient in asked.decided])
-    recipients = dict(zip(asked.decided, finished, strict=True))
+    finished = runner.at_once([partial(finish, recipient) for recipient in terms.decided])
+    recipients = dict(zip(terms.decided, finished, strict=True))
     return {"prepared": prepared, "validation": validation, "recipients": recipients}
 
 
 def _generalized(
-    run: Run, asked: Asked, runner: Runner, prepared: Any
+    run: Run, terms: RunTerms, runner: Runner, prepared: Any
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """What copies share, and each recipient's generalization; a failure blocks its recipient."""
     step("masking")
@@ -104,11 +103,10 @@ def _generalized(
     step("scoring the records as collected")
     shared["collected"] = runner.call(stages.SCORE_COLLECTED, run, {"prepared": prepared})
     found: dict[str, dict[str, Any]] = {}
-    for recipient in asked.decided if asked.decoys is None else asked.recipients:
+    for recipient in terms.decided if terms.decoys is None else terms.recipients:
         step(f"generalizing for {recipient}")
         try:
-            with solver_slot():
-                generalization = runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)
+            generalization = runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)
             found[recipient] = {"generalization": generalization}
         except StageCrashed:
             raise
@@ -132,8 +130,7 @@ def _place_decoys(
     generalizations = {recipient: one["generalization"] for recipient, one in found.items() if "generalization" in one}
     inputs = {**shared, "generalizations": generalizations, "continues": dict(continues)}
     try:
-        with solver_slot():
-            placed = runner.call(stages.PLACE_DECOYS, run, inputs)
+        placed = runner.call(stages.PLACE_DECOYS, run, inputs)
     except StageCrashed:
         raise
     except StageFailed as failure:
@@ -144,9 +141,9 @@ def _place_decoys(
         found[recipient] = {"generalization": copy["generalization"], "decoys": copy["fact"]}
 
 
-def _finished(run: Run, recipient: str, found: dict[str, Any], asked: Asked, runner: Runner) -> dict[str, Any]:
+def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, runner: Runner) -> dict[str, Any]:
     """One recipient's record, reports and file; a stage that fails blocks this recipient and no other."""
-    judged = {"found": found, "context": dict(asked.context)}
+    judged = {"found": found, "context": dict(terms.context)}
     with runner.together():
         if found.get("generalization") is not None:
             _assess_and_write(run, recipient, judged, runner)

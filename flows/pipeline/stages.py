@@ -21,14 +21,16 @@ class Stage:
     """Function of ``work`` that does it."""
     repeatable: bool = False
     """Whether it is done again when a run is resumed, since it depends on more than its inputs."""
+    solves: bool = False
+    """Whether it keeps a core, and much memory, busy."""
 
 
 PREPARE = Stage("preparation", "prepare")
 VALIDATE = Stage("validation", "validate")
 MASK = Stage("masking", "mask")
 SCORE_COLLECTED = Stage("combined risk", "score_collected")
-GENERALIZE = Stage("generalization", "generalize")
-PLACE_DECOYS = Stage("decoys", "place_decoys")
+GENERALIZE = Stage("generalization", "generalize", solves=True)
+PLACE_DECOYS = Stage("decoys", "place_decoys", solves=True)
 ASSESS = Stage("assessment", "assess")
 WRITE = Stage("delivery", "write")
 JUDGE = Stage("gates", "judge", repeatable=True)

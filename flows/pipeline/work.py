@@ -46,15 +46,8 @@ def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Art
     return artifact(target)
 
 
-def _json(document: object) -> Callable[[Path], object]:
-    return _bytes(canonical_json(document))
-
-
-def _bytes(content: bytes) -> Callable[[Path], object]:
-    def write_bytes(path: Path) -> int:
-        return path.write_bytes(content)
-
-    return write_bytes
+def _stored_bytes(bench: Workbench, name: str, content: bytes) -> Artifact:
+    return _stored(bench, name, lambda path: path.write_bytes(content))
 
 
 def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
@@ -71,7 +64,9 @@ def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[s
     outcome = run_suite(bench.frame(), bench.request, bench.prepared(inputs["prepared"]).covered)
     rows = {name: [row + 1 for row in positions] for name, positions in outcome.positions.items()}
     documents = {"fact": outcome.fact, "positions": rows}
-    stored = {name: _stored(bench, f"validation-{name}.json", _json(one)) for name, one in documents.items()}
+    stored = {
+        name: _stored_bytes(bench, f"validation-{name}.json", canonical_json(one)) for name, one in documents.items()
+    }
     return {"passed": outcome.fact.passed, **stored}
 
 
@@ -190,7 +185,7 @@ def decide(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     request = bench.request
     whom, context = request.recipient(str(recipient)), CONTEXT.validate_python(inputs["context"])
     record = assemble(request, whom, _findings(bench, inputs), context)
-    return _stored(bench, f"decision-{recipient}.json", _json(record))
+    return _stored_bytes(bench, f"decision-{recipient}.json", canonical_json(record))
 
 
 def _findings(bench: Workbench, inputs: Inputs) -> Findings:
@@ -237,5 +232,5 @@ def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str,
         pages["certificate"] = render_certificate(record)
     stored: dict[str, Artifact | None] = {"report": None, "certificate": None}
     for name, content in pages.items():
-        stored[name] = _stored(bench, f"{name}-{recipient}.pdf", _bytes(content))
+        stored[name] = _stored_bytes(bench, f"{name}-{recipient}.pdf", content)
     return stored

@@ -1,9 +1,9 @@
 """Objects that the stages of one run share within a process: every file is read, checked and parsed once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
 from tasks.request.snapshot import open_snapshot
 
+Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20
 """Microdata up to this size stay in memory between stages; larger files are read anew by each stage that needs them."""
 
@@ -65,36 +66,25 @@ class Workbench:
 
     def prepared(self, stored: Artifact) -> Prepared:
         """The coded microdata and population."""
-        found: Prepared = self._once("prepared", stored, load)
-        return found
+        return self._once("prepared", [stored], lambda: load(checked(stored)))
 
     def index(self, stored: Artifact) -> CountIndex:
         """Both counted by distinct tuples."""
-        key = "index", stored["sha256"]
-        if key not in self._made:
-            self._made[key] = game_table(self.request, self.prepared(stored))
-        found: CountIndex = self._made[key]
-        return found
+        return self._once("index", [stored], lambda: game_table(self.request, self.prepared(stored)))
 
     def masked(self, stored: Artifact) -> MaskedColumns:
         """The masked columns."""
-        found: MaskedColumns = self._once("masked", stored, load_masked)
-        return found
+        return self._once("masked", [stored], lambda: load_masked(checked(stored)))
 
     def generalization(self, stored: Artifact) -> Generalization:
         """A recipient's generalization."""
-        found: Generalization = self._once("generalization", stored, load_generalization)
-        return found
+        return self._once("generalization", [stored], lambda: load_generalization(checked(stored)))
 
     def candidate(self, recipient: str, inputs: Mapping[str, Any]) -> Candidate:
         """A recipient's copy, of the artifacts ``prepared``, ``generalization``, ``masked`` and ``collected``."""
-        key = (
-            f"candidate {recipient}",
-            "".join(inputs[name]["sha256"] for name in ("prepared", "generalization", "masked")),
-        )
-        if key not in self._made:
-            collected = load_figure(checked(inputs["collected"]), ScoreFigure)
-            self._made[key] = Candidate(
+
+        def make() -> Candidate:
+            return Candidate(
                 request=self.request,
                 recipient=self.request.recipient(recipient),
                 prepared=self.prepared(inputs["prepared"]),
@@ -103,21 +93,24 @@ class Workbench:
                 masked=self.masked(inputs["masked"]),
                 source=self.frame,
                 randomness=self.generator,
-                known={COLLECTED: collected},
+                known={COLLECTED: load_figure(checked(inputs["collected"]), ScoreFigure)},
             )
-        found: Candidate = self._made[key]
-        return found
+
+        parts = [inputs[name] for name in ("prepared", "generalization", "masked", "collected")]
+        return self._once(f"candidate {recipient}", parts, make)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random generator of a measurement: the same for the same inputs and key."""
         seed = derive_seed(self.run.key, self.run.inputs_id, purpose)
         return np.random.default_rng(int.from_bytes(seed))
 
-    def _once(self, kind: str, stored: Artifact, load_file: Any) -> Any:
-        key = kind, stored["sha256"]
+    def _once(self, kind: str, stored: Sequence[Artifact], make: Callable[[], Made]) -> Made:
+        """What is made of artifacts, kept in memory."""
+        key = kind, "".join(one["sha256"] for one in stored)
         if key not in self._made:
-            self._made[key] = load_file(checked(stored))
-        return self._made[key]
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
 
 
 _last: dict[Run, Workbench] = {}

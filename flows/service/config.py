@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import WorkspaceError
@@ -20,17 +20,6 @@ from tasks.service.settings import DEFAULTS, ServiceSettings
 VARIABLE = "RELEASEGATE_SERVICE"
 SETTINGS = "service.yaml"
 """Name of the settings file in a workspace, unless another file is given."""
-
-
-class _ServiceVariable(BaseModel):
-    """Content of the environment variable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    workspace: Path
-    roots: tuple[Path, ...]
-    inbox: Path | None
-    settings: ServiceSettings | None
 
 
 @dataclass(frozen=True)
@@ -61,9 +50,10 @@ class Service:
 
     def environment(self) -> dict[str, str]:
         """The variable that `of_environment` reads."""
-        settings = None if self.settings == DEFAULTS else self.settings
-        told = _ServiceVariable(workspace=self.workspace.root, roots=self.roots, inbox=self.inbox, settings=settings)
-        return {VARIABLE: told.model_dump_json()}
+        return {VARIABLE: _IN_ENVIRONMENT.dump_json(self).decode()}
+
+
+_IN_ENVIRONMENT = TypeAdapter(Service)
 
 
 def service_of(
@@ -117,7 +107,7 @@ def of_environment(environment: Mapping[str, str] | None = None) -> Service:
     """
     text = (os.environ if environment is None else environment).get(VARIABLE)
     try:
-        told = _ServiceVariable.model_validate_json(text or "")
+        service = _IN_ENVIRONMENT.validate_json(text or "")
     except ValidationError:
         raise WorkspaceError(
             "this run belongs to no service",
@@ -126,4 +116,5 @@ def of_environment(environment: Mapping[str, str] | None = None) -> Service:
             got="no value" if text is None else "a value of another form",
             fix="let releasegate serve start it, or give the worker the same variable",
         ) from None
-    return Service(open_workspace(told.workspace), told.roots, told.inbox, told.settings or DEFAULTS)
+    open_workspace(service.workspace.root)
+    return service

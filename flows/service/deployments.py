@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefect import flow, suspend_flow_run
+from prefect import flow
 from prefect.client.schemas.objects import State as RunState
 from prefect.concurrency.sync import concurrency
 from prefect.deployments.runner import RunnerDeployment
@@ -31,20 +31,18 @@ from flows.engine import discard_foreign_results
 from flows.gate import Engine
 from flows.pipeline.run import Take
 from flows.pipeline.workers import working
-from flows.progress import listening
 from flows.server_process import end_with
 from flows.service import artifacts
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, receive
-from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
+from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
-from flows.solving import solving_within
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.request.document import MAXIMUM_BYTES
 
 if TYPE_CHECKING:
-    from flows.reassessing_copy import Options
+    from flows.reassessing_copy import TodaysFiles
 
 RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner; runs end with it."""
@@ -92,7 +90,7 @@ def _deployment(
 
 @flow(name="release-request", flow_run_name="{request}", persist_result=False, retries=0)
 def release_request(request: str) -> RunState[None]:
-    """Take an accepted request to its verdict; the run is suspended while it awaits review.
+    """Take an accepted request to its verdict, or to its reviewers.
 
     Parameters
     ----------
@@ -101,18 +99,14 @@ def release_request(request: str) -> RunState[None]:
     """
     with _run() as service, guarded("service"):
         queue = Queue(service.workspace)
-        # Held until the run is suspended or its outcome is written, which shows that the run is alive.
-        with queue.working(request, wait_seconds=_LONGEST_WAIT) as alone:
+        # Held until the outcome is written, which shows that the run is alive.
+        with queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed:
             entry = queue.get(request)
-            if not alone or entry is None or not entry.is_open:
+            if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
                 return Completed(message="nothing to do")
-            name = f"release-{request[:12]}"
-            with artifacts.progress(name) as step, listening(step):
-                ended, outcome = decide(queue, service, entry, _engine(service))
+            ended, outcome = decide(queue, service, entry, _engine(service))
             if outcome is not None:
-                artifacts.show_outcome(name, outcome)
-            if ended.state is RequestState.AWAITING_REVIEW:
-                suspend_flow_run(key=new_token())
+                artifacts.show_outcome(f"release-{request[:12]}", outcome)
             return _final_state(ended)
 
 
@@ -150,15 +144,15 @@ def reassess() -> RunState[None]:
         return Completed(message=f"{len(made)} assessed again, {changed} with a changed verdict")
 
 
-def todays_terms(service: Service) -> "Options":
+def todays_terms(service: Service) -> "TodaysFiles":
     """Terms of the scheduled re-assessment in place of those in requests.
 
     The service stores each request under its hash, so that no current version lies at the place of the old one.
     """
-    from flows.reassessing_copy import Options  # noqa: PLC0415 - imports every method
+    from flows.reassessing_copy import TodaysFiles  # noqa: PLC0415 - imports every method
 
     policy = service.settings.reassessment.policy
-    return Options(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
+    return TodaysFiles(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
 
 
 @flow(name="expire", persist_result=False, retries=0)
@@ -214,7 +208,10 @@ def _run() -> Iterator[Service]:
     if runner is not None and sys.platform == "linux":
         end_with(int(runner))
     service = of_environment()
-    with Queue(service.workspace).running(str(flow_run.get_id())):
+    name = run_name(flow_run.get_id())
+    with Queue(service.workspace).claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
+        if not claimed:
+            raise WorkspaceError("another process works on this run", where=name)
         yield service
 
 
@@ -233,8 +230,8 @@ def _engine(service: Service) -> Engine:
             return concurrency(service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
 
         settings = temporary_settings(updates={PREFECT_RESULTS_LOCAL_STORAGE_PATH: results})
-        with working() as workers, settings, solving_within(slot):
-            yield partial(take_with, workers)
+        with working() as workers, settings:
+            yield partial(take_with, workers, slot=slot)
 
     return engine
 

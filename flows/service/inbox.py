@@ -9,8 +9,6 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flows.service.config import Service
@@ -23,17 +21,12 @@ from tasks.request.document import MAXIMUM_BYTES
 
 ACCEPTED, REFUSED = "accepted", "refused"
 _SUFFIXES = (".yaml", ".yml")
-_LONGEST_PAUSE = 300.0
+_PAUSE = 30.0
+"""Seconds, besides those to settle, until a file is tried again."""
 
 
-@dataclass(frozen=True)
-class _SeenFile:
-    """A file as last seen."""
-
-    identity: tuple[int, int, int, int]
-    since: float
-    tries: int = 0
-    not_before: float = 0.0
+_Identity = tuple[int, int, int, int]
+"""Distinguishes a file from others of its name, and from itself after a change."""
 
 
 class InboxWatcher:
@@ -43,7 +36,8 @@ class InboxWatcher:
         self._service = service
         self._folder = folder
         self._monotonic = monotonic
-        self._seen: dict[str, _SeenFile] = {}
+        self._seen: dict[str, tuple[_Identity, float]] = {}
+        """By name, files as last seen, and since when they are unchanged."""
 
     def prepare(self) -> None:
         """Create the folders that files are moved to."""
@@ -58,43 +52,34 @@ class InboxWatcher:
         OSError
             If the folder cannot be read.
         """
-        now, found, taken = self._monotonic(), dict[str, _SeenFile](), list[Received]()
+        now, taken = self._monotonic(), list[Received]()
+        seen: dict[str, tuple[_Identity, float]] = {}
         for path in sorted(self._folder.iterdir()):
             if path.name.startswith(".") or path.suffix.lower() not in _SUFFIXES:
                 continue
-            seen = self._look(path, now)
-            if seen is None:
+            identity = _identity(path)
+            if identity is None:
                 continue
-            if now - seen.since >= self._service.settings.inbox.settle_seconds and now >= seen.not_before:
-                received = self._take(path, seen)
+            known, since = self._seen.get(path.name, (identity, now))
+            if known != identity:
+                since = now
+            if now - since >= self._service.settings.inbox.settle_seconds:
+                received = self._take(path, identity)
                 if received is not None:
                     taken.append(received)
                     continue
-                pause = min(2.0**seen.tries, _LONGEST_PAUSE)
-                seen = replace(seen, tries=seen.tries + 1, not_before=now + pause)
-            found[path.name] = seen
-        self._seen = found
+                since = now + _PAUSE
+            seen[path.name] = identity, since
+        self._seen = seen
         return taken
 
-    def _look(self, path: Path, now: float) -> _SeenFile | None:
-        """The file and since when it is unchanged; None if it is not a regular file."""
-        try:
-            status = path.lstat()
-        except FileNotFoundError:
-            return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        identity = _identity(status)
-        known = self._seen.get(path.name)
-        return known if known is not None and known.identity == identity else _SeenFile(identity, now)
-
-    def _take(self, path: Path, seen: _SeenFile) -> Received | None:
+    def _take(self, path: Path, identity: _Identity) -> Received | None:
         """Take a file in and move it aside; None if that must be tried again."""
-        identifier = "inbox-" + "-".join(map(str, seen.identity))
+        identifier = "inbox-" + "-".join(map(str, identity))
         try:
             arrival = Arrival(_read(path), "inbox", path.name, (self._folder, *self._service.roots), identifier)
             received = receive(self._service.workspace, arrival, most_queued=self._service.settings.limits.queued)
-            self._move(path, received.entry, seen)
+            self._move(path, received.entry, identity)
         except (ReleasegateError, OSError) as error:
             log_problem("a file of the inbox could not be taken in; will be tried again", error, file=path.name)
             return None
@@ -102,7 +87,7 @@ class InboxWatcher:
         log(f"a request was {entry.state.value}", request=entry.id, source="inbox", folded=folded, file=path.name)
         return received
 
-    def _move(self, path: Path, entry: QueuedRequest, seen: _SeenFile) -> None:
+    def _move(self, path: Path, entry: QueuedRequest, identity: _Identity) -> None:
         """Move a file aside; one that was refused gets the reason beside it.
 
         Hashing its data may have taken minutes: a file that has replaced it meanwhile stays, to be read.
@@ -113,16 +98,19 @@ class InboxWatcher:
         if refused:
             lines = "".join(f"{part}: {text}\n" for part, text in entry.reason.items())
             write_whole(target.with_name(target.name + ".reason.txt"), lines.encode())
-        with suppress(FileNotFoundError):
-            if _identity(path.lstat()) == seen.identity:
-                path.replace(target)
+        if _identity(path) == identity:
+            path.replace(target)
         sync_folder(folder)
         sync_folder(self._folder)
 
 
-def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
-    """Distinguishes a file from others of its name, and from itself after a change."""
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def _identity(path: Path) -> _Identity | None:
+    """Identity of a regular file; None for anything else."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def _read(path: Path) -> bytes:

@@ -118,7 +118,7 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 body={**reason, "request_sha256": entry.request_sha256, "queued": entry.token},
                 at=entry.finished_at or entry.accepted_at,
             )
-    queue.mark_recorded(entry)
+    queue.update(entry, recorded=True)
 
 
 def code_digest() -> str:

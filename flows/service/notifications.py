@@ -9,8 +9,6 @@ import json
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,38 +39,22 @@ _BY_EVENT = {
 }
 
 
-@dataclass(frozen=True)
-class News:
-    """The news in one entry of the ledger."""
-
-    kind: NewsKind
-    release_id: str | None
-    recipient: str | None
-    at: datetime
-    sequence: int
-    sha256: str
-
-    @property
-    def sentence(self) -> str:
-        """Text for people."""
-        name = "A request" if self.release_id is None else f"Release {self.release_id[:12]}"
-        whom = "" if self.recipient is None else f" to {self.recipient}"
-        return f"{name}{whom}: {self.kind.value}, {self.at:%Y-%m-%d %H:%M} UTC (entry {self.sequence} of the ledger)."
-
-
-def news_of(entry: Entry) -> News | None:
-    """The news in an entry; None if it changes no verdict."""
+def news_of(entry: Entry) -> NewsKind | None:
+    """The kind of news in an entry of the ledger; None if it changes no verdict."""
     if entry.event is Event.DECIDED:
-        kind = _BY_DECISION.get(str(entry.body.get("decision")))
-    elif entry.event is Event.REASSESSED:
-        kind = None if entry.body.get("verdict") == entry.body.get("before") else NewsKind.REASSESSED
-    elif entry.event is Event.OVERRIDDEN:
-        kind = None if is_gate_override(entry) else NewsKind.AWAITING_REVIEW
-    else:
-        kind = _BY_EVENT.get(entry.event)
-    if kind is None:
-        return None
-    return News(kind, entry.release_id, entry.recipient, entry.at, entry.sequence, entry.sha256)
+        return _BY_DECISION.get(str(entry.body.get("decision")))
+    if entry.event is Event.REASSESSED:
+        return None if entry.body.get("verdict") == entry.body.get("before") else NewsKind.REASSESSED
+    if entry.event is Event.OVERRIDDEN:
+        return None if is_gate_override(entry) else NewsKind.AWAITING_REVIEW
+    return _BY_EVENT.get(entry.event)
+
+
+def sentence(kind: NewsKind, entry: Entry) -> str:
+    """News for people."""
+    name = "A request" if entry.release_id is None else f"Release {entry.release_id[:12]}"
+    whom = "" if entry.recipient is None else f" to {entry.recipient}"
+    return f"{name}{whom}: {kind.value}, {entry.at:%Y-%m-%d %H:%M} UTC (entry {entry.sequence} of the ledger)."
 
 
 class Notifier:
@@ -112,21 +94,21 @@ class Notifier:
         with open_ledger(self._service.workspace) as ledger:
             entries = ledger.entries(after=announced_to(self._service.workspace))[:_MOST_AT_ONCE]
         for entry in entries:
-            news = news_of(entry)
-            if news is not None:
-                self._announce(client, news)
+            kind = news_of(entry)
+            if kind is not None:
+                self._announce(client, kind, entry)
             self._note(entry.sequence)
 
-    def _announce(self, client: "SyncPrefectClient", news: News) -> None:
-        client.request("POST", "/events", json=[prefect_event(news, self._service.name)])
-        log("announced", what=news.kind.value, release=news.release_id, recipient=news.recipient, entry=news.sequence)
+    def _announce(self, client: "SyncPrefectClient", kind: NewsKind, entry: Entry) -> None:
+        client.request("POST", "/events", json=[prefect_event(kind, entry, self._service.name)])
+        log("announced", what=kind.value, release=entry.release_id, recipient=entry.recipient, entry=entry.sequence)
         for one in self._service.settings.notifications:
-            if news.kind in one.events:
+            if kind in one.events:
                 try:
-                    notify(one, f"releasegate: {news.kind.value}", news.sentence)
+                    notify(one, f"releasegate: {kind.value}", sentence(kind, entry))
                 except Exception as error:
-                    name = one.block or one.variable
-                    log_problem("a notification could not be sent", error, by=name, entry=news.sequence)
+                    name = one.variable
+                    log_problem("a notification could not be sent", error, by=name, entry=entry.sequence)
 
     def _head(self) -> int:
         if not has_ledger(self._service.workspace):
@@ -165,20 +147,19 @@ def _note_of(workspace: Workspace) -> Path:
     return workspace.private / "queue" / "told.json"
 
 
-def prefect_event(news: News, service: str) -> dict[str, Any]:
+def prefect_event(kind: NewsKind, entry: Entry, service: str) -> dict[str, Any]:
     """The Prefect event of a piece of news; announced twice it is the same event."""
-    resource = {
-        "prefect.resource.id": f"releasegate.release.{news.release_id or 'none'}",
-        "prefect.resource.name": (news.release_id or "refused")[:12],
-        "releasegate.service": service,
-    }
     return {
-        "id": str(uuid.uuid5(_NAMESPACE, news.sha256)),
-        "occurred": news.at.isoformat(),
-        "event": f"releasegate.release.{news.kind.value.replace(' ', '-')}",
-        "resource": resource,
+        "id": str(uuid.uuid5(_NAMESPACE, entry.sha256)),
+        "occurred": entry.at.isoformat(),
+        "event": f"releasegate.release.{kind.value.replace(' ', '-')}",
+        "resource": {
+            "prefect.resource.id": f"releasegate.release.{entry.release_id or 'none'}",
+            "prefect.resource.name": (entry.release_id or "refused")[:12],
+            "releasegate.service": service,
+        },
         "related": [],
-        "payload": {"recipient": news.recipient, "state": news.kind.value, "entry": news.sequence},
+        "payload": {"recipient": entry.recipient, "state": kind.value, "entry": entry.sequence},
     }
 
 
@@ -190,22 +171,11 @@ def notify(notification: Notification, subject: str, body: str, environment: Map
     WorkspaceError
         If its variable is not set, or holds no address.
     Exception
-        As raised by Prefect or the receiver; a message may hold the secret address, so show its type alone.
+        As raised by the receiver; a message may hold the secret address, so show its type alone.
     """
-    if notification.block is not None:
-        from prefect.blocks.abstract import NotificationBlock  # noqa: PLC0415
-        from prefect.blocks.core import Block  # noqa: PLC0415
-
-        block: Any = Block.load(notification.block)
-        if not isinstance(block, NotificationBlock):
-            raise _not_sent("a notification block", "a block of another type")
-        sender: Any = block
-        with sender.raise_on_failure():
-            sender.notify(body, subject)
-        return
     import apprise  # noqa: PLC0415
 
-    address = (os.environ if environment is None else environment).get(str(notification.variable))
+    address = (os.environ if environment is None else environment).get(notification.variable)
     messenger = apprise.Apprise()
     if not address or not messenger.add(address):
         got = "a text that is no address" if address else "no value"
@@ -220,5 +190,5 @@ def _not_sent(expected: str, got: str) -> WorkspaceError:
         where="notifications",
         expected=expected,
         got=got,
-        fix="correct the settings, the block or the variable",
+        fix="correct the settings or the variable",
     )

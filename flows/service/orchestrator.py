@@ -6,27 +6,28 @@ pool's workers run the flows.
 """
 
 import os
-import secrets
 import signal
 import socket
 import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
-from flows.engine import start_from_template
+from flows.engine import (
+    bound_socket,
+    client_settings,
+    is_healthy,
+    new_password,
+    server_settings,
+    spawn,
+    start_from_template,
+)
 from flows.identity import ROOT
 from flows.service import pools
 from flows.service.config import Service
 from flows.service.logs import log
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
 
-_FLOWS = Path(__file__).resolve().parent.parent
 _HEALTH_SECONDS = 5.0
 _UNRESPONSIVE_SECONDS = 300.0
 _STOP_SECONDS = 10.0
@@ -148,21 +149,8 @@ class Orchestrator:
             self._socket.close()
 
     def _spawn(self, name: str, log_file: str, script: str, *descriptors: int) -> None:
-        """Start a child in a session of its own, with a pipe that closes when this process ends."""
         environment = self.child_environment() | (self.server_settings() if descriptors else {})
-        arguments = [str(one) for one in (*descriptors, os.getpid())]
-        path = self._service.home / log_file
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and files
-                [sys.executable, "-P", str(_FLOWS / script), *arguments],
-                env=environment,
-                cwd=self._service.home,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                pass_fds=descriptors,
-                start_new_session=True,
-            )
+        process = spawn(self._service.home, log_file, script, environment, *descriptors)
         self._children[name] = process
         log(f"the {name} was started", process=process.pid)
 
@@ -178,36 +166,22 @@ class Orchestrator:
             own = {name: self._environment[name] for name in _EXTERNAL_SERVER_VARIABLES if name in self._environment}
             url = str(external_server).rstrip("/")
         else:
-            password = self._environment.get("PREFECT_API_AUTH_STRING") or f"releasegate:{secrets.token_urlsafe(24)}"
-            own = {"PREFECT_API_AUTH_STRING": password}
+            own = {"PREFECT_API_AUTH_STRING": self._environment.get("PREFECT_API_AUTH_STRING") or new_password()}
             url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/api"
-        return own | {
-            "DO_NOT_TRACK": "1",
-            "PREFECT_HOME": str(home),
-            "PREFECT_API_URL": url,
-            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-            "PREFECT_LOGGING_TO_API_ENABLED": "false",
-            "PREFECT_LOGGING_SETTINGS_PATH": str(_FLOWS / "logging.yml"),
-            "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
-            "PREFECT_RESULTS_LOCAL_STORAGE_PATH": str(home / "results"),
-            "PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES": "false",
-        }
+        settings = client_settings(home, url, home / "results")
+        return own | settings | {"PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES": "false"}
 
     def server_settings(self) -> dict[str, str]:
         """Further variables of the service's own server."""
-        home = self._service.home
-        url = "PREFECT_SERVER_DATABASE_CONNECTION_URL"
-        return {
-            "PREFECT_SERVER_API_AUTH_STRING": self.settings["PREFECT_API_AUTH_STRING"],
-            url: self._environment.get(url) or f"sqlite+aiosqlite:///{home / 'prefect.db'}",
+        password, url = self.settings["PREFECT_API_AUTH_STRING"], "PREFECT_SERVER_DATABASE_CONNECTION_URL"
+        settings = server_settings(self._service.home, password, _UNUSED_SERVICES)
+        return settings | {
+            url: self._environment.get(url) or settings[url],
             "PREFECT_SERVER_UI_ENABLED": "true" if self._service.settings.orchestrator.ui else "false",
             "PREFECT_UI_API_URL": self.api_url,
-            "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
             # Leases outlive the server, so that slots held by dead runs are known after a restart.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
-            **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _UNUSED_SERVICES},
-            "PREFECT__SERVER_FINAL": "1",
         }
 
 
@@ -231,32 +205,11 @@ def external_address(option: str | None, environment: Mapping[str, str]) -> str 
     return url
 
 
-def is_healthy(api_url: str, settings: Mapping[str, str]) -> bool:
-    """Whether a Prefect server answers."""
-    request = urllib.request.Request(f"{api_url}/health", headers=_credentials(settings))  # noqa: S310 - checked
-    try:
-        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - checked by external_address
-            return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError, ValueError):
-        return False
-
-
-def _credentials(settings: Mapping[str, str]) -> dict[str, str]:
-    if "PREFECT_API_KEY" in settings:
-        return {"Authorization": f"Bearer {settings['PREFECT_API_KEY']}"}
-    if "PREFECT_API_AUTH_STRING" in settings:
-        return {"Authorization": "Basic " + b64encode(settings["PREFECT_API_AUTH_STRING"].encode()).decode()}
-    return {}
-
-
 def _bound(port: int | None) -> socket.socket:
     """Bind a socket on the loopback interface for the server."""
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind(("127.0.0.1", port or 0))
+        return bound_socket(port)
     except OSError as error:
-        listening.close()
         raise WorkspaceError(
             "the Prefect server's port cannot be used",
             where=f"orchestrator.port: {port}",
@@ -264,7 +217,6 @@ def _bound(port: int | None) -> socket.socket:
             got=error.strerror or "a refusal by the system",
             fix="end the program that uses it, or set another port",
         ) from None
-    return listening
 
 
 def _ended(what: str, got: str, service: Service) -> OrchestratorEnded:

@@ -5,7 +5,7 @@
     .releasegate/
       queue/<id>.json                  a request without a verdict
       queue/<id>.lock                  held by the process that works on it
-      queue/run-<run>.lock             held by the process of a run
+      queue/run-<run>.lock             held by the process of a run of Prefect
       queue/done/<id>.json             a request with a verdict: decided, refused or failed
       requests/<sha256>/request.yaml   the document, kept as long as decisions rest on it
 
@@ -15,7 +15,7 @@ are the truth: the orchestrator's state may be lost without losing a request.
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from enum import StrEnum
@@ -82,8 +82,6 @@ class QueuedRequest(BaseModel):
     """Earliest time of the next attempt."""
     release_id: str | None = None
     """The release that came of it."""
-    reopened: int = 0
-    """How often an officer has returned that release to its reviewers, as far as this request has followed."""
     verdicts: dict[str, str] = {}
     """State of the release by recipient, when last seen."""
     reason: dict[str, str] = {}
@@ -171,46 +169,15 @@ class Queue:
         (there / f"{entry.id}.json").unlink(missing_ok=True)
         sync_folder(self._folder)
 
-    def change(self, name: str, token: str, change: Callable[[QueuedRequest], QueuedRequest]) -> QueuedRequest | None:
-        """Change an open entry; None if it is no longer open.
-
-        Parameters
-        ----------
-        name, token : str
-            Of the entry; a different token means that the request was taken in anew.
-        change : callable
-        """
+    def update(self, seen: QueuedRequest, **changes: object) -> QueuedRequest | None:
+        """Change an entry; None if it was changed or taken in anew since it was seen."""
         with self.changing():
-            entry = _read(self._folder / f"{name}.json")
-            if entry is None or entry.token != token or not entry.is_open:
+            now = self.get(seen.id)
+            if now is None or (now.token, now.state, now.attempt) != (seen.token, seen.state, seen.attempt):
                 return None
-            changed = change(entry)
+            changed = now.model_copy(update=changes)
             self.put(changed)
             return changed
-
-    def reopen(self, entry: QueuedRequest, times: int) -> QueuedRequest | None:
-        """Let a decided request wait for its reviewers again; None if it has changed meanwhile.
-
-        Parameters
-        ----------
-        entry : QueuedRequest
-        times : int
-            How often its release has been returned to its reviewers by now.
-        """
-        with self.changing():
-            if _read(self._done / f"{entry.id}.json") != entry or _read(self._folder / f"{entry.id}.json") is not None:
-                return None
-            changes = {"state": RequestState.AWAITING_REVIEW, "finished_at": None, "recorded": False, "reopened": times}
-            waiting = entry.model_copy(update=changes | {"attempt": entry.attempt + 1})
-            self.put(waiting)
-            return waiting
-
-    def mark_recorded(self, entry: QueuedRequest) -> None:
-        """Note that the ledger records a request's refusal or failure."""
-        with self.changing():
-            now = _read(self._done / f"{entry.id}.json")
-            if now is not None and now.token == entry.token:
-                self.put(now.model_copy(update={"recorded": True}))
 
     def tidy(self) -> None:
         """Finish what a crash between two renames left: a request with a verdict is no longer open."""
@@ -228,8 +195,17 @@ class Queue:
                         lock.unlink()
 
     @contextmanager
-    def working(self, name: str, *, wait_seconds: float = 0.0) -> Iterator[bool]:
-        """Claim a request for this process; yields False if another process holds it for the time given."""
+    def claimed(self, name: str, *, wait_seconds: float = 0.0) -> Iterator[bool]:
+        """Claim a request or a run for this process; yields False if another process holds it for the time given.
+
+        This shows, to other machines too, that the process is alive.
+
+        Parameters
+        ----------
+        name : str
+            A request's id, or `run_name` of a run.
+        wait_seconds : float
+        """
         taken = WorkspaceError("another process works on this request", where=name[:12])
         try:
             with alone(self._folder / f"{name}.lock", taken, wait_seconds=wait_seconds):
@@ -239,47 +215,22 @@ class Queue:
                 raise
             yield False
 
-    def is_worked_on(self, name: str) -> bool:
-        """Whether some process works on a request."""
-        return _is_held(self._folder / f"{name}.lock")
+    def is_claimed(self, name: str) -> bool:
+        """Whether some process works on a request or a run."""
+        try:
+            return is_held(self._folder / f"{name}.lock")
+        except FileNotFoundError:
+            return False
 
-    @contextmanager
-    def running(self, run: str) -> Iterator[None]:
-        """Show, to other machines too, that the process of a run is alive.
 
-        Parameters
-        ----------
-        run : str
-            The orchestrator's id of the run.
-
-        Raises
-        ------
-        WorkspaceError
-            If another process works on the same run.
-        """
-        taken = WorkspaceError("another process works on this run", where=run)
-        path = self._folder / f"run-{run}.lock"
-        with alone(path, taken, wait_seconds=_LONGEST_WAIT):
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-
-    def is_running(self, run: str) -> bool:
-        """Whether the process of a run is alive."""
-        return _is_held(self._folder / f"run-{run}.lock")
+def run_name(run: object) -> str:
+    """Name under which a run is claimed, by the orchestrator's id of it."""
+    return f"run-{run}"
 
 
 def new_token() -> str:
     """A random identifier of a new entry."""
     return secrets.token_hex(16)
-
-
-def _is_held(lock: Path) -> bool:
-    try:
-        return is_held(lock)
-    except FileNotFoundError:
-        return False
 
 
 def _readable(folder: Path) -> tuple[QueuedRequest, ...]:

@@ -1,19 +1,18 @@
-"""Reconciling requests with Prefect's runs: each open request is compared with its run, and the run is corrected.
+"""Reconciling requests with Prefect's runs and with the ledger.
 
-Once a second, for every request without a verdict:
+Once a second:
 
-- it has no run: one is created;
-- its run waits for reviewers, and the ledger shows that no vote is missing: the run is resumed;
-- its run has ended without a verdict, or its process is gone: the request is run again, a limited number of times.
+- an accepted request without a run gets one, while there is room;
+- a request whose run has ended without a verdict, or whose run's process is gone, is run again, a limited number of
+  times;
+- a request that awaits review is decided once the ledger shows that no vote is missing, and waits again once an officer
+  has returned its release to the reviewers. It has no run meanwhile.
 
-A decided request waits again once an officer has returned its release to the reviewers. While all requests wait for
-reviewers and the ledger is unchanged, Prefect is queried every 15 seconds only.
-
-All state is on disk and in the ledger, so that it does not matter what was killed, when, and how often.
+While no request is accepted and the ledger is unchanged, Prefect is queried every 15 seconds only. All state is on disk
+and in the ledger, so that it does not matter what was killed, when, and how often.
 """
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
@@ -25,8 +24,8 @@ from flows.recall import read_records
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
-from flows.service.queue import Queue, QueuedRequest, RequestState
-from flows.service.worker import may_retry, retry_later
+from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
+from flows.service.worker import follow_reviews, retry_or_fail, write
 from tasks.core.errors import ReleasegateError, StageCrashed, WorkspaceError
 from tasks.core.files import file_sha256
 from tasks.decision.changes import read_standing
@@ -51,7 +50,7 @@ _GRACE_PENDING = 300.0
 
 
 class Reconciler:
-    """Compares every open request with its run, once a `tick`."""
+    """Compares every open request with its run and with the ledger, once a `tick`."""
 
     def __init__(self, service: Service, *, clock: Clock = utc_now, has_runner: bool = True) -> None:
         self._service = service
@@ -60,7 +59,6 @@ class Reconciler:
         self._clock = clock
         self._runner_since = 0.0
         self._deployment: UUID | None = None
-        self._waiting: dict[str, bool] = {}
         self._ledger_seen: tuple[int, date] | None = None
         self._queried_at: float | None = None
 
@@ -73,7 +71,7 @@ class Reconciler:
 
         self._queue.prepare()
         self._queue.tidy()
-        self._deployment, self._queried_at = None, None
+        self._deployment, self._queried_at, self._ledger_seen = None, None, None
         self._set_solver_limit(client)
         self._record_ends()
         if not self._has_runner:
@@ -82,10 +80,8 @@ class Reconciler:
         entries = {self._key(entry): entry for entry in self._queue.open_entries()}
         for run in self._find_runs(client, StateType.RUNNING, StateType.PENDING, StateType.CANCELLING):
             entry = entries.get(str(run.idempotency_key))
-            if entry is None or not self._queue.is_worked_on(entry.id):
-                self._end_orphan(client, run)
-                if entry is not None:
-                    self._run_again(entry)
+            if entry is None or not self._queue.is_claimed(entry.id):
+                self._end_orphan(client, run, entry)
 
     def is_due(self) -> bool:
         """Whether there may be something to do, judged by queue and ledger alone.
@@ -95,9 +91,7 @@ class Reconciler:
         ReleasegateError
             If the ledger cannot be used.
         """
-        if self._is_time() or any(not self._waiting.get(entry.id, False) for entry in self._queue.open_entries()):
-            return True
-        return self._ledger_seen != self._ledger_now()
+        return self._is_time() or bool(self._accepted()) or self._ledger_seen != self._ledger_now()
 
     def tick(self, client: "SyncPrefectClient") -> None:
         """Reconcile every open request.
@@ -109,10 +103,10 @@ class Reconciler:
         Exception
             As raised by Prefect's client.
         """
-        entries = self._queue.open_entries()
+        self._follow_ledger()
+        entries = self._accepted()
         runs = self._runs_of(client, [self._key(entry) for entry in entries])
-        self._read_ledger(entries)
-        room = self._service.settings.limits.releases - sum(_has_process(run) for run in runs.values())
+        room = self._service.settings.limits.releases - sum(not _is_final(run) for run in runs.values())
         for entry in entries:
             run = runs.get(self._key(entry))
             if run is not None:
@@ -123,25 +117,19 @@ class Reconciler:
             self._repeat_dead(client)
             self._queried_at = time.monotonic()
 
+    def _accepted(self) -> list[QueuedRequest]:
+        return [entry for entry in self._queue.open_entries() if entry.state is RequestState.ACCEPTED]
+
     def _is_time(self) -> bool:
         return self._queried_at is None or time.monotonic() - self._queried_at > _LONGEST_PAUSE
 
     def _reconcile(self, client: "SyncPrefectClient", entry: QueuedRequest, run: "FlowRun") -> None:
-        if run.state is None:
+        if run.state is None or run.state.is_scheduled() or self._queue.is_claimed(entry.id):
             return
-        since = run.state.timestamp.timestamp()
-        if run.state.is_paused():
-            stuck = entry.state is RequestState.ACCEPTED and time.time() - since > _GRACE_RUNNING
-            if stuck or not self._waiting.get(entry.id, True):
-                client.resume_flow_run(run.id)
-                log("a release no longer awaits review; its run is resumed", request=entry.id, run=str(run.id))
-        elif run.state.is_scheduled() or self._queue.is_worked_on(entry.id):
-            return
-        elif run.state.is_final():
+        if run.state.is_final():
             self._lose(entry, f"a run that ended as “{run.state.name}”")
-        elif since < self._runner_since:
-            self._end_orphan(client, run)
-            self._run_again(entry)
+        elif run.state.timestamp.timestamp() < self._runner_since:
+            self._end_orphan(client, run, entry)
         elif _is_overdue(run):
             self._end_orphan(client, run)
             self._lose(entry, "a run whose process is gone")
@@ -170,62 +158,33 @@ class Reconciler:
             got=why,
             fix="read runner.log in the service's folder; lack of memory is a common cause",
         )
-        if may_retry(entry, self._service.settings.limits.attempts):
-            changes = retry_later(entry, error, self._clock())
-        else:
-            changes = {"state": RequestState.FAILED, "reason": error.fields(), "finished_at": self._clock()}
-        changed = self._change(entry, changes)
+        changes = retry_or_fail(entry, self._service, error, self._clock)
+        changed = write(self._queue, self._service.workspace, entry, changes)
         if changed is not None:
-            if changed.state is RequestState.FAILED:
-                with open_ledger(self._service.workspace) as ledger:
-                    record_end(self._queue, ledger, changed)
             log("a run was lost", request=entry.id, why=why, state=changed.state.value, attempt=entry.attempt)
 
-    def _run_again(self, entry: QueuedRequest) -> None:
-        """Run a request again whose run ended with its runner, through no fault of the request."""
-        self._change(entry, {"attempt": entry.attempt + 1})
-        log("a run that ended with its runner is repeated", request=entry.id, attempt=entry.attempt + 1)
-
-    def _change(self, seen: QueuedRequest, changes: Mapping[str, object]) -> QueuedRequest | None:
-        """Change an entry unless somebody else has changed it meanwhile."""
-        return self._queue.change(
-            seen.id, seen.token, lambda now: now.model_copy(update=dict(changes)) if now == seen else now
-        )
-
-    def _ledger_now(self) -> tuple[int, date] | None:
-        """A value that changes with every entry of the ledger and every day; None if there is no ledger yet."""
-        if not has_ledger(self._service.workspace):
-            return None
-        with open_ledger(self._service.workspace) as ledger:
-            return ledger.head().sequence, utc_day(self._clock())
-
-    def _read_ledger(self, entries: Sequence[QueuedRequest]) -> None:
-        """Note for which requests votes are missing, by the ledger as it is now."""
-        state = self._ledger_now()
-        if state is not None and (state != self._ledger_seen or self._is_time()):
-            self._reopen()
-        if state != self._ledger_seen:
-            self._waiting, self._ledger_seen = {}, state
-        reviewed = [one for one in entries if one.id not in self._waiting and one.state is RequestState.AWAITING_REVIEW]
-        if reviewed:
-            with open_ledger(self._service.workspace) as ledger:
-                for entry in reviewed:
-                    if entry.release_id is not None:
-                        self._waiting[entry.id] = self._awaits_votes(ledger, entry.release_id)
-
-    def _reopen(self) -> None:
-        """Let requests wait again whose rejected release an officer has returned to its reviewers."""
+    def _follow_ledger(self) -> None:
+        """Update what waits for reviewers, where the ledger has changed."""
+        now = self._ledger_now()
+        if now is None or (now == self._ledger_seen and not self._is_time()):
+            return
+        waiting = [one for one in self._queue.open_entries() if one.state is RequestState.AWAITING_REVIEW]
         with open_ledger(self._service.workspace) as ledger:
             overrides = ledger.entries(event=Event.OVERRIDDEN)
-        returned = Counter(one.release_id for one in overrides if not is_gate_override(one))
-        for entry in self._queue.done_entries() if returned else ():
-            times = returned[entry.release_id]
-            new = entry.state is RequestState.DECIDED and times > entry.reopened
-            if new and self._queue.reopen(entry, times) is not None:
+            returned = {one.release_id for one in overrides if not is_gate_override(one)}
+            decided = [one for one in self._queue.done_entries() if one.release_id in returned] if returned else []
+            ended = [entry for entry in waiting if not self._awaits_votes(ledger, entry)]
+            again = [entry for entry in decided if self._awaits_votes(ledger, entry)]
+        for entry in again:
+            changes = {"state": RequestState.AWAITING_REVIEW, "finished_at": None, "recorded": False}
+            if self._queue.update(entry, **changes) is not None:
                 log("a release was returned to its reviewers", request=entry.id, release=entry.release_id)
+        for entry in ended:
+            follow_reviews(self._queue, self._service, entry, clock=self._clock)
+        self._ledger_seen = now
 
-    def _awaits_votes(self, ledger: Ledger, name: str) -> bool:
-        bundle = self._service.workspace.bundle(name)
+    def _awaits_votes(self, ledger: Ledger, entry: QueuedRequest) -> bool:
+        bundle = self._service.workspace.bundle(str(entry.release_id))
         try:
             for record in read_records(bundle):
                 sha256 = file_sha256(bundle / DECISIONS / f"{record.recipient.id}.json")
@@ -234,8 +193,15 @@ class Reconciler:
         except WorkspaceError:
             raise
         except (ReleasegateError, OSError, ValueError):
-            return False  # the run reads it too, and reports the problem
+            return False  # whoever follows the reviews reads it too, and reports the problem
         return False
+
+    def _ledger_now(self) -> tuple[int, date] | None:
+        """A value that changes with every entry of the ledger and every day; None if there is no ledger yet."""
+        if not has_ledger(self._service.workspace):
+            return None
+        with open_ledger(self._service.workspace) as ledger:
+            return ledger.head().sequence, utc_day(self._clock())
 
     def _record_ends(self) -> None:
         """Record refusals and failures that the ledger does not know of."""
@@ -277,27 +243,32 @@ class Reconciler:
         A worker that dies with its run leaves the run in state Running for ever.
         """
         from prefect.client.schemas.objects import StateType  # noqa: PLC0415
-        from prefect.states import Scheduled  # noqa: PLC0415
 
-        for run in self._find_runs(client, StateType.CRASHED):
-            if not self._is_of_queue(run) and run.run_count < self._service.settings.limits.attempts:
-                client.set_flow_run_state(run.id, Scheduled(message="its process had ended"), force=True)
-                log("a run that crashed is repeated", run=str(run.id))
-        for run in self._find_runs(client, StateType.RUNNING, StateType.PENDING):
-            if not self._is_of_queue(run) and not self._queue.is_running(str(run.id)) and _is_overdue(run):
+        for run in self._find_runs(client, StateType.CRASHED, StateType.RUNNING, StateType.PENDING):
+            if self._is_of_queue(run) or run.state is None:
+                continue
+            if run.state.is_crashed():
+                if run.run_count < self._service.settings.limits.attempts:
+                    self._end_orphan(client, run)
+            elif not self._queue.is_claimed(run_name(run.id)) and _is_overdue(run):
                 self._end_orphan(client, run)
 
     def _is_of_queue(self, run: "FlowRun") -> bool:
         return str(run.idempotency_key).startswith(f"{self._service.name}:")
 
-    def _end_orphan(self, client: "SyncPrefectClient", run: "FlowRun") -> None:
-        """Mark a run as crashed whose process is gone; schedule it again if it is not a request of the queue."""
+    def _end_orphan(self, client: "SyncPrefectClient", run: "FlowRun", entry: QueuedRequest | None = None) -> None:
+        """Mark a run as crashed whose process is gone; schedule it again if it is not a request of the queue.
+
+        A request whose run ended with its runner, through no fault of its own, is run again and not counted.
+        """
         from prefect.states import Crashed, Scheduled  # noqa: PLC0415
 
         final = self._is_of_queue(run) or run.run_count >= self._service.settings.limits.attempts
         state = Crashed if final else Scheduled
         client.set_flow_run_state(run.id, state(message="its process is gone"), force=True)
         log("a run has lost its process", run=str(run.id), name=run.name)
+        if entry is not None:
+            self._queue.update(entry, attempt=entry.attempt + 1)
 
     def _set_solver_limit(self, client: "SyncPrefectClient") -> None:
         """Set the concurrency limit of solvers as in the settings, and free slots that dead runs hold."""
@@ -308,8 +279,8 @@ class Reconciler:
         from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
 
         name, limit = self._service.solver_limit, self._service.settings.limits.solvers
-        worked_on = any(self._queue.is_worked_on(entry.id) for entry in self._queue.open_entries())
-        freed = {} if worked_on else {"active_slots": 0}
+        claimed = any(self._queue.is_claimed(entry.id) for entry in self._queue.open_entries())
+        freed = {} if claimed else {"active_slots": 0}
         try:
             client.read_global_concurrency_limit_by_name(name)
             update = GlobalConcurrencyLimitUpdate(limit=limit, active=True, **freed)
@@ -318,14 +289,13 @@ class Reconciler:
             client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit, active=True))
 
 
+def _is_final(run: "FlowRun") -> bool:
+    return run.state is not None and run.state.is_final()
+
+
 def _is_overdue(run: "FlowRun") -> bool:
     """Whether a run without a process has had time enough to begin, or to report its end."""
     if run.state is None:
         return False
     grace = _GRACE_RUNNING if run.state.is_running() else _GRACE_PENDING
     return time.time() - run.state.timestamp.timestamp() > grace
-
-
-def _has_process(run: "FlowRun") -> bool:
-    """Whether a run has, or will have, a process; one that waits for reviewers has none."""
-    return run.state is not None and not run.state.is_final() and not run.state.is_paused()

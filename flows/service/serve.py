@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from flows.engine import environment_of
+from flows.engine import environment_of, is_healthy
 from flows.locking import alone
 from flows.service.config import Service
 from flows.service.health import Pulse, health
 from flows.service.inbox import InboxWatcher
 from flows.service.logs import log, log_problem
-from flows.service.orchestrator import Orchestrator, OrchestratorEnded, external_address, is_healthy
+from flows.service.orchestrator import Orchestrator, OrchestratorEnded, external_address
 from flows.service.pools import check_pool
 from flows.service.queue import Queue
 from tasks.core.errors import WorkspaceError

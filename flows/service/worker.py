@@ -1,7 +1,7 @@
-"""The work of a run: one request to its verdict, and the expiry of releases. No orchestrator is known here."""
+"""The work on a request: to its verdict, and after its reviews. No orchestrator is known here."""
 
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from flows.actor import Clock, utc_now
@@ -10,6 +10,7 @@ from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, record_end
+from flows.service.logs import log
 from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
@@ -43,16 +44,15 @@ def decide(
     started = time.monotonic()
     with open_ledger(service.workspace) as ledger:
         before = ledger.head().sequence
-    outcome, usable = None, entry.release_id is not None
+    outcome, usable = None, False
     try:
         with guarded("service"):
-            standing = _decided_release(service.workspace, entry)
-            if standing is not None:
-                outcome = standing_outcome(standing, service.workspace, clock=clock)
+            usable = _was_decided(service.workspace, entry)
+            if usable:
+                outcome = standing_outcome(entry.id, service.workspace, clock=clock)
             else:
-                if not usable:
-                    check_inputs(queue, entry)
-                    usable = True
+                check_inputs(queue, entry)
+                usable = True
                 outcome = run_release(
                     queue.document(entry.request_sha256),
                     service.workspace.root,
@@ -61,44 +61,55 @@ def decide(
                     engine=engine,
                     dask=_cluster(queue, service, entry),
                 )
-        changes = _decided(entry, outcome, clock())
+        changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
         transient = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
-        if transient and may_retry(entry, service.settings.limits.attempts):
-            changes = retry_later(entry, error, clock())
-        else:
-            refused = isinstance(error, BadInput) and not transient
-            changes = {
-                "state": RequestState.REFUSED if refused else RequestState.FAILED,
-                "reason": error.fields(),
-                "finished_at": clock(),
-                "not_before": None,
-                "recorded": _is_recorded(service.workspace, error, before),
-            }
+        changes = retry_or_fail(entry, service, error, clock) if transient else _end(error, clock)
+        if "state" in changes:
+            changes["recorded"] = _is_recorded(service.workspace, error, before)
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
-    after = queue.change(entry.id, entry.token, lambda now: now.model_copy(update=changes)) or entry
-    if after.state in {RequestState.REFUSED, RequestState.FAILED} and not after.recorded:
-        with open_ledger(service.workspace) as ledger:
-            record_end(queue, ledger, after)
-    return after, outcome
+    return write(queue, service.workspace, entry, changes) or entry, outcome
 
 
-def may_retry(entry: QueuedRequest, attempts: int) -> bool:
-    """Whether a request may be tried again after a run without a verdict.
+def follow_reviews(queue: Queue, service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:
+    """Write to the queue how a release stands that no longer awaits votes.
 
-    A request that awaits review is decided: its runs only wait, and however many are lost, it has not failed.
+    Raises
+    ------
+    WorkspaceError
+        If this cannot be read now.
     """
-    return entry.state is RequestState.AWAITING_REVIEW or entry.lost + 1 < attempts
+    try:
+        with guarded("service"):
+            changes = _result(entry, standing_outcome(str(entry.release_id), service.workspace, clock=clock), clock)
+    except WorkspaceError:
+        raise
+    except ReleasegateError as error:
+        changes = _end(error, clock)
+    after = write(queue, service.workspace, entry, changes)
+    if after is not None:
+        log("a release no longer awaits review", request=after.id, state=after.state.value)
 
 
-def retry_later(entry: QueuedRequest, error: ReleasegateError, at: datetime) -> dict[str, object]:
-    """Changes of an entry that is tried again after a run without a verdict."""
+def write(queue: Queue, workspace: Workspace, entry: QueuedRequest, changes: dict[str, object]) -> QueuedRequest | None:
+    """Change an entry, and record in the ledger if it is refused or failed; None if it has changed meanwhile."""
+    after = queue.update(entry, **changes)
+    if after is not None and after.state in {RequestState.REFUSED, RequestState.FAILED} and not after.recorded:
+        with open_ledger(workspace) as ledger:
+            record_end(queue, ledger, after)
+    return after
+
+
+def retry_or_fail(entry: QueuedRequest, service: Service, error: ReleasegateError, clock: Clock) -> dict[str, object]:
+    """Changes of an entry after a run without a verdict: it is tried again, up to the limit."""
+    if entry.lost + 1 >= service.settings.limits.attempts:
+        return _end(error, clock) | {"state": RequestState.FAILED}
     pause = min(_FIRST_PAUSE * 2.0**entry.lost, _LONGEST_PAUSE)
     return {
         "attempt": entry.attempt + 1,
         "lost": entry.lost + 1,
         "reason": error.fields(),
-        "not_before": at + timedelta(seconds=pause),
+        "not_before": clock() + timedelta(seconds=pause),
     }
 
 
@@ -114,18 +125,15 @@ def expire_all(workspace: Workspace, *, clock: Clock = utc_now) -> tuple[int, in
     return opened, failed
 
 
-def _decided_release(workspace: Workspace, entry: QueuedRequest) -> str | None:
-    """The release that was decided already and must not be decided anew; None if there is none.
+def _was_decided(workspace: Workspace, entry: QueuedRequest) -> bool:
+    """Whether a run has published the release and died before it said so, and the program has been upgraded since.
 
-    Program, files or date may have changed since: a request that awaits review keeps its release. A run may also have
-    published the release and died before it said so; after an upgrade the program would decide another one.
+    The new program would decide another release; the same program finds the one that it has decided.
     """
-    if entry.state is RequestState.AWAITING_REVIEW and entry.release_id is not None:
-        return entry.release_id
     if entry.code == code_digest():
-        return None
+        return False
     with open_ledger(workspace) as ledger:
-        return entry.id if ledger.entries(release_id=entry.id, event=Event.PUBLISHED) else None
+        return bool(ledger.entries(release_id=entry.id, event=Event.PUBLISHED))
 
 
 def _cluster(queue: Queue, service: Service, entry: QueuedRequest) -> str | None:
@@ -149,7 +157,7 @@ def _cluster(queue: Queue, service: Service, entry: QueuedRequest) -> str | None
     return address
 
 
-def _decided(entry: QueuedRequest, outcome: Outcome, at: datetime) -> dict[str, object]:
+def _result(entry: QueuedRequest, outcome: Outcome, clock: Clock) -> dict[str, object]:
     verdicts = entry.verdicts | {
         who: "lapsed" if who in outcome.lapsed else standing.state.value for who, standing in outcome.standings.items()
     }
@@ -159,9 +167,18 @@ def _decided(entry: QueuedRequest, outcome: Outcome, at: datetime) -> dict[str, 
         "release_id": outcome.release_id,
         "verdicts": verdicts,
         "reason": {},
-        "finished_at": None if waits else at,
+        "finished_at": None if waits else clock(),
         "not_before": None,
         "recorded": not waits,
+    }
+
+
+def _end(error: ReleasegateError, clock: Clock) -> dict[str, object]:
+    return {
+        "state": RequestState.REFUSED if isinstance(error, BadInput) else RequestState.FAILED,
+        "reason": error.fields(),
+        "finished_at": clock(),
+        "not_before": None,
     }
 
 

@@ -3,9 +3,10 @@
 Paths, commitments and nonces do not help a reader; of a trace only its existence is shown.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from string import Formatter
 
 from tasks.audit.history import text, texts
 from tasks.core.people import person_key
@@ -36,14 +37,14 @@ class EntryView:
 
 def entry_view(entry: Entry) -> EntryView:
     """An entry in words."""
-    title, words = _WORDS.get(entry.event, (entry.event.value.capitalize(), _nothing))
+    title, template = _template(entry)
     named = [text(entry, name) for name in _PEOPLE]
     return EntryView(
         sequence=entry.sequence,
         at=entry.at,
         event=entry.event.value,
         title=title,
-        text=words(entry),
+        text=_words(entry, template),
         who=next((name for name in named if name), entry.actor),
         actor=entry.actor,
         signed=entry.signer is not None,
@@ -60,73 +61,39 @@ def concerns(entry: Entry, person: str) -> bool:
     return any(wanted in person_key(name) for name in names if name)
 
 
-def _nothing(_entry: Entry) -> str:
-    return ""
+def _words(entry: Entry, template: str) -> str:
+    """A template with the fields of an entry's body; empty where the entry has none of them."""
+    names = [name for _, name, _, _ in Formatter().parse(template) if name]
+    fields = {name: text(entry, name) or (", " if name == "roles" else " ").join(texts(entry, name)) for name in names}
+    words = template.format_map(fields).strip() if any(fields.values()) else ""
+    return words[:1].upper() + words[1:]
 
 
-def _field(name: str, before: str = "") -> Callable[[Entry], str]:
-    def words(entry: Entry) -> str:
-        found = text(entry, name)
-        return f"{before}{found}" if found else ""
-
-    return words
-
-
-def _requested(entry: Entry) -> str:
-    return f"“{text(entry, 'title') or ''}”, requested by {text(entry, 'requested_by') or 'nobody'}"
+def _template(entry: Entry) -> tuple[str, str]:
+    if entry.event is Event.OVERRIDDEN:
+        what = "answers for failed gates" if is_gate_override(entry) else "returns it to its reviewers"
+        return "Overridden", f"{{by}} {what}: {{reason}}"
+    return _TEMPLATES.get(entry.event, (entry.event.value.capitalize(), ""))
 
 
-def _decided(entry: Entry) -> str:
-    return f"{(text(entry, 'decision') or '').capitalize()}. {' '.join(texts(entry, 'reasons'))}".strip()
-
-
-def _voted(entry: Entry) -> str:
-    return f"{text(entry, 'reviewer')} has voted. The vote is sealed until all votes are in."
-
-
-def _reviewed(entry: Entry) -> str:
-    return f"{text(entry, 'reviewer')}: {text(entry, 'vote')}. {text(entry, 'reason')}"
-
-
-def _revoked(entry: Entry) -> str:
-    return f"By {text(entry, 'by')} ({text(entry, 'role')}): {text(entry, 'reason')}"
-
-
-def _overridden(entry: Entry) -> str:
-    what = "answers for failed gates" if is_gate_override(entry) else "returns it to its reviewers"
-    return f"{text(entry, 'by')} {what}: {text(entry, 'reason')}"
-
-
-def _reassessed(entry: Entry) -> str:
-    return f"{(text(entry, 'verdict') or '').capitalize()}. {' '.join(texts(entry, 'because'))}".strip()
-
-
-def _key(entry: Entry) -> str:
-    roles = ", ".join(texts(entry, "roles"))
-    return (text(entry, "name") or "") + (f", as {roles}" if roles else "")
-
-
-_WORDS: Mapping[Event, tuple[str, Callable[[Entry], str]]] = {
-    Event.REQUESTED: ("Requested", _requested),
-    Event.REFUSED: ("Request refused", _field("what")),
-    Event.VALIDATED: ("Validated", _nothing),
-    Event.ASSESSED: ("Assessed", _nothing),
-    Event.FAILED: ("A stage failed", _field("what")),
-    Event.DECIDED: ("Decided by the gate", _decided),
-    Event.RELEASED: ("Released", _field("output_sha256", "SHA-256 of the file: ")),
-    Event.PUBLISHED: ("Bundle published", _nothing),
-    Event.VOTED: ("Vote cast", _voted),
-    Event.REVIEWED: ("Vote opened", _reviewed),
-    Event.REJECTED: ("Rejected by the reviewers", _nothing),
-    Event.APPROVED: ("Approved by the reviewers", _nothing),
-    Event.SIGNED: ("Determination signed", _field("subject")),
-    Event.REVOKED: ("Revoked", _revoked),
-    Event.OVERRIDDEN: ("Overridden", _overridden),
-    Event.SUPERSEDED: ("Superseded", _field("by_release", "By the release ")),
-    Event.EXPIRED: ("Expired", _field("valid_until", "Last day: ")),
-    Event.REASSESSED: ("Assessed again", _reassessed),
-    Event.TRACED: ("Trace made", _nothing),
-    Event.KEY_REGISTERED: ("Key registered", _key),
-    Event.KEY_RETIRED: ("Key retired", _key),
-    Event.KEYS_ROTATED: ("Keys of manifests rotated", _nothing),
+_TEMPLATES: Mapping[Event, tuple[str, str]] = {
+    Event.REQUESTED: ("Requested", "“{title}”, requested by {requested_by}"),
+    Event.REFUSED: ("Request refused", "{what}"),
+    Event.FAILED: ("A stage failed", "{what}"),
+    Event.DECIDED: ("Decided by the gate", "{decision}. {reasons}"),
+    Event.RELEASED: ("Released", "SHA-256 of the file: {output_sha256}"),
+    Event.PUBLISHED: ("Bundle published", ""),
+    Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are in."),
+    Event.REVIEWED: ("Vote opened", "{reviewer}: {vote}. {reason}"),
+    Event.REJECTED: ("Rejected by the reviewers", ""),
+    Event.APPROVED: ("Approved by the reviewers", ""),
+    Event.SIGNED: ("Determination signed", "{subject}"),
+    Event.REVOKED: ("Revoked", "By {by} ({role}): {reason}"),
+    Event.SUPERSEDED: ("Superseded", "By the release {by_release}"),
+    Event.EXPIRED: ("Expired", "Last day: {valid_until}"),
+    Event.REASSESSED: ("Assessed again", "{verdict}. {because}"),
+    Event.TRACED: ("Trace made", ""),
+    Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}"),
+    Event.KEY_RETIRED: ("Key retired", "{name}"),
+    Event.KEYS_ROTATED: ("Keys of manifests rotated", ""),
 }

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import Self
 
 from flows.ledger import has_ledger, open_ledger
 from flows.workspace import Workspace
@@ -20,59 +21,42 @@ from tasks.decision.states import State
 from tasks.ledger.entry import GENESIS, Entry, Event
 from tasks.ledger.store import Ledger
 
+_UNKNOWN = "not recorded"
+
 
 @dataclass(frozen=True)
 class IndexedRelease:
     """One recipient's release as listed in the queue."""
 
     case: AuditCase
+    release_id: str
+    recipient: str
+    state: str
+    title: str
+    """Title of the request, or of its data if the ledger has no request."""
+    organisation: str
+    requested_by: str
+    voted: tuple[str, ...]
+    """Reviewers who have voted in this round."""
 
-    @property
-    def release_id(self) -> str:
-        """Id of the release."""
-        return self.case.release_id
-
-    @property
-    def recipient(self) -> str:
-        """Id of the recipient."""
-        return self.case.recipient
-
-    @property
-    def state(self) -> str:
-        """Its state."""
-        return self.case.outcome.state
-
-    @property
-    def title(self) -> str:
-        """Title of the request, or of its data if the ledger has no request."""
-        title = text(self.case.requested, "title") if self.case.requested else None
-        return title or (self.case.kept.dataset if self.case.kept is not None else "not recorded")
-
-    @property
-    def organisation(self) -> str:
-        """Organization of the recipient."""
-        return self.case.kept.organisation if self.case.kept is not None else self.case.recipient
-
-    @property
-    def requested_by(self) -> str:
-        """The requester."""
-        return self.case.requested_by or "not recorded"
+    @classmethod
+    def of(cls, case: AuditCase) -> Self:
+        """The entry of a case."""
+        return cls(
+            case=case,
+            release_id=case.release_id,
+            recipient=case.recipient,
+            state=case.outcome.state,
+            title=(case.requested and text(case.requested, "title")) or (case.kept.dataset if case.kept else _UNKNOWN),
+            organisation=case.kept.organisation if case.kept else case.recipient,
+            requested_by=case.requested_by or _UNKNOWN,
+            voted=_voted(case.entries),
+        )
 
     @property
     def awaits(self) -> bool:
         """Whether votes are missing."""
         return self.state == State.AWAITING_REVIEW
-
-    @property
-    def voted(self) -> tuple[str, ...]:
-        """Reviewers who have voted in this round."""
-        names: dict[str, None] = {}
-        for entry in self.case.entries:
-            if entry.event is Event.DECIDED or (entry.event is Event.OVERRIDDEN and not is_gate_override(entry)):
-                names = {}
-            elif entry.event is Event.VOTED:
-                names[text(entry, "reviewer") or ""] = None
-        return tuple(names)
 
     def is_by(self, name: str) -> bool:
         """Whether somebody is its requester."""
@@ -84,6 +68,16 @@ class IndexedRelease:
             return False
         named = any(same_person(name, one) for one in self.case.kept.reviewers)
         return named and not any(same_person(name, one) for one in self.voted)
+
+
+def _voted(entries: Iterable[Entry]) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for entry in entries:
+        if entry.event is Event.DECIDED or (entry.event is Event.OVERRIDDEN and not is_gate_override(entry)):
+            names = {}
+        elif entry.event is Event.VOTED:
+            names[text(entry, "reviewer") or ""] = None
+    return tuple(names)
 
 
 class ReleaseIndex:
@@ -117,7 +111,8 @@ class ReleaseIndex:
             for name in self._entries:
                 if name not in self._indexed:
                     release = ReleaseEntries(name, tuple(self._entries[name]))
-                    self._indexed[name] = [IndexedRelease(case_of(release, one, today)) for one in release.recipients]
+                    cases = [case_of(release, recipient, today) for recipient in release.recipients]
+                    self._indexed[name] = [IndexedRelease.of(case) for case in cases]
             found = [one for listing in self._indexed.values() for one in listing]
         return tuple(sorted(found, key=lambda one: one.case.decided.sequence, reverse=True))
 

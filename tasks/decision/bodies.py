@@ -43,7 +43,10 @@ events are the writer's choice.
 from collections.abc import Sequence
 from datetime import date
 
+from pydantic import Field
+
 from tasks.core.canonical import digest
+from tasks.core.fact import Fact
 from tasks.core.people import WorkflowRole
 from tasks.decision.kept import kept_decision
 from tasks.decision.record import DecisionRecord, GateResult
@@ -66,10 +69,18 @@ def decided(record: DecisionRecord) -> dict[str, object]:
     }
 
 
-def released(output_sha256: str, delivered_sha256: str | None = None) -> dict[str, object]:
-    """Body of ``released``: the SHA-256 of the clear data file and, where that is encrypted, of what is delivered."""
-    encrypted = delivered_sha256 is not None and delivered_sha256 != output_sha256
-    return {"output_sha256": output_sha256, **({"delivered_sha256": delivered_sha256} if encrypted else {})}
+def released(output_sha256: str, delivered_sha256: str | None = None, **after_review: str) -> dict[str, object]:
+    """Body of ``released``: the SHA-256 of the clear data file and, where that is encrypted, of what is delivered.
+
+    After reviews it also has ``manifest_sha256``, ``certificate_sha256`` and ``approval_sha256``, of all that joins
+    the published bundle with the file.
+    """
+    encrypted = delivered_sha256 not in (None, output_sha256)
+    return {
+        "output_sha256": output_sha256,
+        **({"delivered_sha256": delivered_sha256} if encrypted else {}),
+        **after_review,
+    }
 
 
 def published(manifest_sha256: str) -> dict[str, object]:
@@ -92,39 +103,18 @@ def outcome(record_sha256: str) -> dict[str, object]:
     return {"record_sha256": record_sha256}
 
 
-def released_after_review(
-    output_sha256: str,
-    *,
-    manifest_sha256: str,
-    certificate_sha256: str,
-    approval_sha256: str,
-    delivered_sha256: str | None = None,
-) -> dict[str, object]:
-    """Body of ``released`` after reviews: the data file, and all that comes into the published bundle with it."""
-    return {
-        **released(output_sha256, delivered_sha256),
-        "manifest_sha256": manifest_sha256,
-        "certificate_sha256": certificate_sha256,
-        "approval_sha256": approval_sha256,
-    }
-
-
-def signed(  # noqa: PLR0917
-    record_sha256: str, report_sha256: str, signed_sha256: str, certificate_sha256: str, subject: str, by: str | None
-) -> dict[str, object]:
+def signed(*, by: str | None, **signature: str) -> dict[str, object]:
     """Body of ``signed``: the decision, its report, the signed PDF, whose certificate, and who signed for the ledger.
 
-    The certificate's subject is the expert; `by` is the person who submitted the signature, as a policy or a
-    registered key names them. They need not be the same person.
+    Parameters
+    ----------
+    by : str or None
+        The person who submitted the signature, as a policy or a registered key names them; need not be the expert.
+    **signature : str
+        ``record_sha256``, ``report_sha256``, ``signed_sha256``, ``certificate_sha256``, and ``subject``, the
+        certificate's: the expert.
     """
-    body: dict[str, object] = {
-        "record_sha256": record_sha256,
-        "report_sha256": report_sha256,
-        "signed_sha256": signed_sha256,
-        "certificate_sha256": certificate_sha256,
-        "subject": subject,
-    }
-    return body if by is None else {**body, "by": by}
+    return {**signature} if by is None else {**signature, "by": by}
 
 
 def revoked(by: str, role: WorkflowRole, reason: str) -> dict[str, object]:
@@ -137,8 +127,8 @@ def overridden(by: str, reason: str) -> dict[str, object]:
     return {"by": by, "reason": reason}
 
 
-def gates_overridden(  # noqa: PLR0917
-    by: str, reason: str, record: DecisionRecord, record_sha256: str, gates: Sequence[GateResult], valid_until: date
+def gates_overridden(
+    by: str, reason: str, record: DecisionRecord, gates: Sequence[GateResult], valid_until: date
 ) -> dict[str, object]:
     """Body of ``overridden`` for gates: the officer, why, the record that was seen, and each figure with its threshold.
 
@@ -147,7 +137,7 @@ def gates_overridden(  # noqa: PLR0917
     return {
         "by": by,
         "reason": reason,
-        "blocked_record_sha256": record_sha256,
+        "blocked_record_sha256": digest(record),
         "inputs": record.of_inputs,
         "valid_until": valid_until.isoformat(),
         "gates": [
@@ -167,45 +157,21 @@ def expired(valid_until: date) -> dict[str, object]:
     return {"valid_until": valid_until.isoformat()}
 
 
-def reassessed(  # noqa: PLR0917
-    record_sha256: str,
-    verdict: str,
-    before: str,
-    reassessment_sha256: str | None,
-    gates: Sequence[str],
-    because: Sequence[str],
-    due: date,
-    next_due: date,
-    *,
-    repeated: bool,
-) -> dict[str, object]:
-    """Body of ``reassessed``: the verdict on a delivered copy, and that of the re-assessment before.
+class ReassessedBody(Fact):
+    """Body of ``reassessed``: the verdict on a delivered copy, and that of the re-assessment before."""
 
-    Parameters
-    ----------
-    record_sha256 : str
-        Of the decision.
-    verdict, before : str
-        Today's, and that of the re-assessment before; the first one follows on the decision.
-    reassessment_sha256 : str or None
-        Of the record of the re-assessment; None where nothing could be read that one could be made of.
-    gates : sequence of str
-        Ids of the gates that are not as they were when the release was decided.
-    because : sequence of str
-        Reasons, a sentence each.
-    due, next_due : date
-        The last day for this one, and for the next.
-    repeated : bool
-        Whether nothing has changed since a re-assessment whose record is there already.
-    """
-    return {
-        "record_sha256": record_sha256,
-        "verdict": verdict,
-        "before": before,
-        "reassessment_sha256": reassessment_sha256,
-        "gates": list(gates),
-        "because": [text[:_LONGEST_REASON] for text in because[:_MOST_REASONS]],
-        "due": due.isoformat(),
-        "next_due": next_due.isoformat(),
-        "repeated": repeated,
-    }
+    record_sha256: str = Field(description="Of the decision.")
+    verdict: str
+    before: str = Field(description="Verdict of the re-assessment before; the first one follows on the decision.")
+    reassessment_sha256: str | None = Field(description="Of the re-assessment's record; None where none could be made.")
+    gates: tuple[str, ...] = Field(description="Gates that are not as they were when the release was decided.")
+    because: tuple[str, ...] = Field(description="Reasons, a sentence each.")
+    due: date = Field(description="The last day for this one.")
+    next_due: date
+    repeated: bool = Field(description="Whether nothing has changed since a re-assessment whose record is there.")
+
+
+def reassessed(body: ReassessedBody) -> dict[str, object]:
+    """Body of ``reassessed``, its reasons cut to what an entry may hold."""
+    reasons = [text[:_LONGEST_REASON] for text in body.because[:_MOST_REASONS]]
+    return {**body.model_dump(mode="json"), "because": reasons}

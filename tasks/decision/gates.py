@@ -35,7 +35,6 @@ _ABSOLUTE_TOLERANCE = 1e-12
 def judge_gates(
     gates: Sequence[Gate],
     figures: Mapping[Measure, float | None],
-    evidence_sha256: Mapping[Measure, str] | None = None,
     intervals: Mapping[Measure, tuple[Interval, int | None]] | None = None,
 ) -> tuple[GateResult, ...]:
     """Judge each of the policy's gates.
@@ -46,8 +45,6 @@ def judge_gates(
         The policy's gates.
     figures : mapping of Measure to float or None
         What was measured: risks and shares between 0 and 1, counts in records, payoffs in money per record.
-    evidence_sha256 : mapping of Measure to str, optional
-        SHA-256 of the file that holds the evidence of a figure.
     intervals : mapping of Measure to (Interval, int or None), optional
         Of the figures that are estimates, with the people they rest on, if on people; the figure to be judged is then
         the less favourable end.
@@ -58,15 +55,10 @@ def judge_gates(
         One result a gate, in the order of the policy. ``measured`` is None, and the gate has failed, where the
         figure is missing, NaN, infinite or outside the measure's range.
     """
-    evidence, around = evidence_sha256 or {}, intervals or {}
-    return tuple(
-        _judge(gate, figures.get(gate.measure), evidence.get(gate.measure), around.get(gate.measure)) for gate in gates
-    )
+    return tuple(_judge(gate, figures.get(gate.measure), (intervals or {}).get(gate.measure)) for gate in gates)
 
 
-def _judge(
-    gate: Gate, figure: float | None, evidence_sha256: str | None, around: tuple[Interval, int | None] | None
-) -> GateResult:
+def _judge(gate: Gate, figure: float | None, around: tuple[Interval, int | None] | None) -> GateResult:
     text = MEASURES[gate.measure]
     measured = float(figure) if figure is not None and is_possible(gate.measure, figure) else None
     at_most = gate.at_most is not None
@@ -81,7 +73,6 @@ def _judge(
         threshold=gate.threshold,
         passed=measured is not None and (measured <= gate.threshold if at_most else measured >= gate.threshold),
         because=gate.because,
-        evidence_sha256=evidence_sha256,
     )
 
 
@@ -97,20 +88,19 @@ def validation_gate(validation: ValidationFact | None) -> GateResult:
         if not check.passed
     ]
     passed = validation.passed and bool(checks) and not failed
-    if passed:
-        because = f"All {len(checks)} validation checks passed."
-    elif failed:
+    because = (
+        f"All {len(checks)} validation checks passed." if passed else "The validation stage did not report success."
+    )
+    if failed:
         because = f"{len(failed)} of {len(checks)} validation checks failed: {_listed(failed)}."
-    else:
-        because = "The validation stage did not report success."
     return _condition(VALIDATION_PASSED, title, passed, because, validation.evidence_sha256)
 
 
 def agreement_gate(agreement: Agreement, decided_on: date) -> GateResult:
     """Whether the recipient's agreement is in force on the day of the decision, its last day included."""
     in_force = agreement.expires >= decided_on
-    tense = "runs until" if in_force else "expired on"
-    because = f"The agreement {agreement.id} {tense} {agreement.expires}; the date of the decision is {decided_on}."
+    ends = f"{'runs until' if in_force else 'expired on'} {agreement.expires}"
+    because = f"The agreement {agreement.id} {ends}; the date of the decision is {decided_on}."
     return _condition(AGREEMENT_IN_FORCE, "Agreement in force", in_force, because)
 
 
@@ -123,12 +113,9 @@ def stages_gate(required: Collection[str], finished: Collection[str]) -> GateRes
         Names of stages. No required stage at all does not pass.
     """
     missing = [stage for stage in required if stage not in finished]
+    because = f"All {len(required)} stages finished." if required else "No stage was asked for."
     if missing:
         because = f"These stages did not finish: {_listed(missing)}."
-    elif required:
-        because = f"All {len(required)} stages finished."
-    else:
-        because = "No stage was asked for."
     return _condition(STAGES_FINISHED, "Every stage finished", bool(required) and not missing, because)
 
 
@@ -195,21 +182,22 @@ def rescored_gate(
         because = "The file could not be read back and scored."
         return _condition(RESCORED_EQUAL, title, None, because, output_sha256)
     differing = sorted(
-        name for name in recorded.keys() | rescored.keys() if not _agree(recorded.get(name), rescored.get(name))
+        name
+        for name in recorded.keys() | rescored.keys()
+        if math.isinf(recorded.get(name, math.nan))
+        or not math.isclose(
+            recorded.get(name, math.nan),
+            rescored.get(name, math.nan),
+            rel_tol=_RELATIVE_TOLERANCE,
+            abs_tol=_ABSOLUTE_TOLERANCE,
+        )
     )
+    because = "No figure was recorded to compare with."
+    if recorded:
+        because = f"All {len(recorded)} figures of the file as written are those recorded."
     if differing:
         because = f"The file as written gives other figures than recorded for: {_listed(differing)}."
-    elif recorded:
-        because = f"All {len(recorded)} figures of the file as written are those recorded."
-    else:
-        because = "No figure was recorded to compare with."
     return _condition(RESCORED_EQUAL, title, bool(recorded) and not differing, because, output_sha256)
-
-
-def _agree(one: float | None, other: float | None) -> bool:
-    if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):
-        return False
-    return math.isclose(one, other, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE)
 
 
 def _condition(

@@ -53,17 +53,16 @@ class GateOverrides:
         gates = body["gates"]
         if not isinstance(gates, list) or not gates:
             raise TypeError("gates")
-        texts = {name: str(body[name]) for name in ("by", "reason", "blocked_record_sha256", "inputs", "valid_until")}
         return cls(
             entry_sha256=entry.sha256,
             release_id=str(entry.release_id),
             recipient=str(entry.recipient),
-            officer=texts["by"],
-            reason=texts["reason"],
+            officer=str(body["by"]),
+            reason=str(body["reason"]),
             at=entry.at,
-            record_sha256=texts["blocked_record_sha256"],
-            inputs=texts["inputs"],
-            valid_until=date.fromisoformat(texts["valid_until"]),
+            record_sha256=str(body["blocked_record_sha256"]),
+            inputs=str(body["inputs"]),
+            valid_until=date.fromisoformat(str(body["valid_until"])),
             gates={str(gate["id"]): float(gate["measured"]) for gate in gates},
         )
 
@@ -106,19 +105,14 @@ def in_force(
     entries = tuple(decided)
     used = {name for entry in entries for name in used_by(entry)}
     last = {str(entry.recipient): entry.release_id for entry in entries if inputs_of(entry) == inputs}
+    asked = (entry for entry in overrides if is_gate_override(entry) and entry.body.get("inputs") == inputs)
     return tuple(
         found
-        for found in _of_inputs(overrides, inputs)
+        for found in map(GateOverrides.of, asked)
         if found.entry_sha256 not in used
         and last.get(found.recipient, found.release_id) == found.release_id
         and not is_over(found.valid_until, today)
     )
-
-
-def _of_inputs(overrides: Iterable[Entry], inputs: str) -> list[GateOverrides]:
-    return [
-        GateOverrides.of(entry) for entry in overrides if is_gate_override(entry) and entry.body.get("inputs") == inputs
-    ]
 
 
 def used_by(decided: Entry) -> tuple[str, ...]:
@@ -150,15 +144,14 @@ def with_overrides(
     allowed : collection of str
         Gates that the policy lets officers override.
     """
-    given = [(name, one) for one in overrides for name in one.gates if name in allowed]
-    return tuple(_marked(gate, [one for name, one in given if name == gate.id]) for gate in gates)
-
-
-def _marked(gate: GateResult, overrides: Sequence[GateOverrides]) -> GateResult:
-    if gate.passed or gate.id not in set(Measure):
-        return gate
-    marked = [gate.model_copy(update={"overridden": one.fact(gate.id)}) for one in overrides]
-    return next((one for one in reversed(marked) if is_excused(one)), gate)
+    results = {gate.id: gate for gate in gates}
+    for one in overrides:
+        for name in one.gates.keys() & set(allowed) & set(Measure):
+            gate = results.get(name)
+            marked = gate and gate.model_copy(update={"overridden": one.fact(name)})
+            if marked is not None and is_excused(marked):
+                results[name] = marked
+    return tuple(results.values())
 
 
 def not_covered(gates: Sequence[GateResult], overrides: Iterable[GateOverrides]) -> tuple[str, ...]:

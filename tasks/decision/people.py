@@ -22,20 +22,17 @@ def reviewer_of(record: Judged, name: str, answering: Collection[str] = ()) -> s
     BadInput
         If the policy names no such reviewer, or the person is the requester or an officer who answers for it.
     """
-    if any(same_person(name, officer) for officer in answering):
+    answers = any(same_person(name, officer) for officer in answering)
+    if answers or same_person(name, record.requested_by):
         raise BadInput(
-            "an officer who answers for an override may not review the release",
+            "an officer who answers for an override may not review the release"
+            if answers
+            else "the requester of a release may not review it",
             where=f"release to {record.recipient.id}",
-            expected="one of the policy's reviewers who has not overridden anything for this release",
-            got="the name of such an officer",
-            fix="ask a different reviewer",
-        )
-    if same_person(name, record.requested_by):
-        raise BadInput(
-            "the requester of a release may not review it",
-            where=f"release to {record.recipient.id}",
-            expected="one of the policy's reviewers who did not ask for this release",
-            got="the name of the requester",
+            expected="one of the policy's reviewers who has not overridden anything for this release"
+            if answers
+            else "one of the policy's reviewers who did not ask for this release",
+            got="the name of such an officer" if answers else "the name of the requester",
             fix="ask a different reviewer",
         )
     return _listed(record, name, record.reviewers, "a reviewer", "policy.review.reviewers")
@@ -68,11 +65,8 @@ def revoking_roles(record: Judged, name: str) -> frozenset[WorkflowRole]:
     BadInput
         If there is none.
     """
-    roles = set()
-    if same_person(name, record.requested_by):
-        roles.add(WorkflowRole.REQUESTER)
-    if any(same_person(name, officer) for officer in record.officers):
-        roles.add(WorkflowRole.OFFICER)
+    people = {WorkflowRole.REQUESTER: (record.requested_by,), WorkflowRole.OFFICER: record.officers}
+    roles = frozenset(role for role, names in people.items() if any(same_person(name, one) for one in names))
     if not roles:
         raise BadInput(
             "this person may not revoke the release",
@@ -81,13 +75,13 @@ def revoking_roles(record: Judged, name: str) -> frozenset[WorkflowRole]:
             got="a different name",
             fix="ask one of them; a request with other officers is a new release",
         )
-    return frozenset(roles)
+    return roles
 
 
 def _listed(record: Judged, name: str, names: Iterable[str], what: str, place: str) -> str:
-    for one in names:
-        if same_person(one, name):
-            return one
+    found = next((one for one in names if same_person(one, name)), None)
+    if found is not None:
+        return found
     raise BadInput(
         f"this person is not {what} of the release",
         where=f"release to {record.recipient.id}",

@@ -4,8 +4,8 @@ A state is never stored. It follows from the ledger's entries, so that every sta
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
@@ -45,45 +45,42 @@ class Change(StrEnum):
     SUPERSEDE = "supersede"
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """One allowed change."""
 
     before: State
     change: Change
-    roles: frozenset[WorkflowRole]
     after: State
+    roles: frozenset[WorkflowRole]
 
 
-def _allowed(before: State, change: Change, after: State, *roles: WorkflowRole) -> Transition:
-    return Transition(before, change, frozenset(roles), after)
-
-
+_GATE, _REVIEWER = frozenset({WorkflowRole.GATE}), frozenset({WorkflowRole.REVIEWER})
+_OFFICER, _EITHER = frozenset({WorkflowRole.OFFICER}), frozenset({WorkflowRole.OFFICER, WorkflowRole.REQUESTER})
 TRANSITIONS = (
-    _allowed(State.REQUESTED, Change.VALIDATE, State.VALIDATED, WorkflowRole.GATE),
-    _allowed(State.REQUESTED, Change.BLOCK, State.BLOCKED, WorkflowRole.GATE),
-    _allowed(State.VALIDATED, Change.ASSESS, State.ASSESSED, WorkflowRole.GATE),
-    _allowed(State.VALIDATED, Change.BLOCK, State.BLOCKED, WorkflowRole.GATE),
-    _allowed(State.ASSESSED, Change.BLOCK, State.BLOCKED, WorkflowRole.GATE),
-    _allowed(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, WorkflowRole.GATE),
-    _allowed(State.ASSESSED, Change.APPROVE, State.APPROVED, WorkflowRole.GATE),
-    _allowed(State.BLOCKED, Change.REOPEN, State.AWAITING_REVIEW, WorkflowRole.OFFICER),
-    _allowed(State.BLOCKED, Change.OVERRIDE, State.BLOCKED, WorkflowRole.OFFICER),
-    _allowed(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, WorkflowRole.REVIEWER),
-    _allowed(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, WorkflowRole.REVIEWER),
-    _allowed(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, WorkflowRole.GATE),
-    _allowed(State.AWAITING_REVIEW, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER, WorkflowRole.REQUESTER),
-    _allowed(State.AWAITING_REVIEW, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
-    _allowed(State.APPROVED, Change.RELEASE, State.RELEASED, WorkflowRole.GATE),
-    _allowed(State.APPROVED, Change.EXPIRE, State.EXPIRED, WorkflowRole.GATE),
-    _allowed(State.APPROVED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER, WorkflowRole.REQUESTER),
-    _allowed(State.APPROVED, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
-    _allowed(State.RELEASED, Change.EXPIRE, State.EXPIRED, WorkflowRole.GATE),
-    _allowed(State.RELEASED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER, WorkflowRole.REQUESTER),
-    _allowed(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
-    _allowed(State.EXPIRED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER),
-    _allowed(State.EXPIRED, Change.SUPERSEDE, State.SUPERSEDED, WorkflowRole.GATE),
-    _allowed(State.SUPERSEDED, Change.REVOKE, State.REVOKED, WorkflowRole.OFFICER),
+    Transition(State.REQUESTED, Change.VALIDATE, State.VALIDATED, _GATE),
+    Transition(State.REQUESTED, Change.BLOCK, State.BLOCKED, _GATE),
+    Transition(State.VALIDATED, Change.ASSESS, State.ASSESSED, _GATE),
+    Transition(State.VALIDATED, Change.BLOCK, State.BLOCKED, _GATE),
+    Transition(State.ASSESSED, Change.BLOCK, State.BLOCKED, _GATE),
+    Transition(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, _GATE),
+    Transition(State.ASSESSED, Change.APPROVE, State.APPROVED, _GATE),
+    Transition(State.BLOCKED, Change.REOPEN, State.AWAITING_REVIEW, _OFFICER),
+    Transition(State.BLOCKED, Change.OVERRIDE, State.BLOCKED, _OFFICER),
+    Transition(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, _REVIEWER),
+    Transition(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, _REVIEWER),
+    Transition(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, _GATE),
+    Transition(State.AWAITING_REVIEW, Change.REVOKE, State.REVOKED, _EITHER),
+    Transition(State.AWAITING_REVIEW, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.APPROVED, Change.RELEASE, State.RELEASED, _GATE),
+    Transition(State.APPROVED, Change.EXPIRE, State.EXPIRED, _GATE),
+    Transition(State.APPROVED, Change.REVOKE, State.REVOKED, _EITHER),
+    Transition(State.APPROVED, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.RELEASED, Change.EXPIRE, State.EXPIRED, _GATE),
+    Transition(State.RELEASED, Change.REVOKE, State.REVOKED, _EITHER),
+    Transition(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.EXPIRED, Change.REVOKE, State.REVOKED, _OFFICER),
+    Transition(State.EXPIRED, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.SUPERSEDED, Change.REVOKE, State.REVOKED, _OFFICER),
 )
 """Every change that is allowed; all others are refused."""
 
@@ -141,14 +138,11 @@ def state_after(changes: Iterable[tuple[Change, WorkflowRole]]) -> State:
 
 def diagram() -> str:
     """The table as a Mermaid state diagram."""
+    names = {state: state.value.replace(" ", "_") for state in State}
     lines = ["stateDiagram-v2", "    [*] --> requested"]
     for one in TRANSITIONS:
         who = ", ".join(sorted(role.value for role in one.roles))
-        lines.append(f"    {_name(one.before)} --> {_name(one.after)}: {one.change.value} ({who})")
+        lines.append(f"    {names[one.before]} --> {names[one.after]}: {one.change.value} ({who})")
     final = [state for state in State if not any(one.before is state for one in TRANSITIONS)]
-    lines += [f"    {_name(state)} --> [*]" for state in final]
+    lines += [f"    {names[state]} --> [*]" for state in final]
     return "\n".join(lines) + "\n"
-
-
-def _name(state: State) -> str:
-    return state.value.replace(" ", "_")

@@ -3,6 +3,7 @@
 Pure: takes results, numbers and dates; measures nothing and reads no clock.
 """
 
+import operator
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
@@ -50,23 +51,26 @@ def decide(
         raise ValueError("the number of reviews must not be negative")
     excused = [result for result in gate_results if is_excused(result)]
     failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
-    reasons = tuple(_reason(result, records, small_cell) for result in failed)
-    if reasons:
-        return Verdict.BLOCKED, reasons
     judged = {result.id for result in gate_results}
-    reasons = tuple(f"The gate {name} was not judged." for name in ALWAYS_ON if name not in judged)
-    if judged <= set(ALWAYS_ON):
-        reasons += ("None of the policy's gates was judged.",)
+    reasons = [_reason(result, records, small_cell) for result in failed]
+    if not reasons:
+        reasons = [f"The gate {name} was not judged." for name in ALWAYS_ON if name not in judged]
+        reasons += ["None of the policy's gates was judged."] if judged <= set(ALWAYS_ON) else []
     if reasons:
-        return Verdict.BLOCKED, reasons
+        return Verdict.BLOCKED, tuple(reasons)
     passed = f"All {len(gate_results)} gates passed"
     if excused:
         passed = f"{len(gate_results) - len(excused)} of {len(gate_results)} gates passed, {len(excused)} overridden"
-    told = tuple(_exception(result, _reason(result, records, small_cell)) for result in excused)
+    exceptions = [
+        f"FAILED, OVERRIDDEN: {_reason(result, records, small_cell)} {given.officer} (officer) answers for it: "
+        f"{given.reason}"
+        for result in excused
+        if (given := result.overridden)
+    ]
     if reviews_required:
         noun = "review is" if reviews_required == 1 else "reviews are"
-        return Verdict.AWAITING_REVIEW, (f"{passed}; {reviews_required} {noun} still needed.", *told)
-    return Verdict.APPROVED, (f"{passed}.", *told)
+        return Verdict.AWAITING_REVIEW, (f"{passed}; {reviews_required} {noun} still needed.", *exceptions)
+    return Verdict.APPROVED, (f"{passed}.", *exceptions)
 
 
 def is_excused(result: GateResult) -> bool:
@@ -78,13 +82,6 @@ def is_excused(result: GateResult) -> bool:
     if given is None or result.passed or result.comparison == "is" or result.measured is None:
         return False
     return result.measured <= given.measured if result.comparison == "at most" else result.measured >= given.measured
-
-
-def _exception(result: GateResult, reason: str) -> str:
-    given = result.overridden
-    if given is None:
-        raise ValueError("no exception without an officer")
-    return f"FAILED, OVERRIDDEN: {reason} {given.officer} (officer) answers for it: {given.reason}"
 
 
 def utc_day(moment: datetime) -> date:
@@ -138,13 +135,8 @@ def lapsed(record: Judged, today: date) -> str:
 
 
 def _holds(result: GateResult) -> bool:
-    if result.measured is None:
-        return False
-    if result.comparison == "at most":
-        return result.measured <= result.threshold
-    if result.comparison == "at least":
-        return result.measured >= result.threshold
-    return result.measured == result.threshold
+    compare = {"at most": operator.le, "at least": operator.ge, "is": operator.eq}[result.comparison]
+    return result.measured is not None and bool(compare(result.measured, result.threshold))
 
 
 def _reason(result: GateResult, records: int | None, small_cell: int) -> str:

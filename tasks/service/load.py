@@ -1,6 +1,6 @@
 """Reading the settings of the service.
 
-No value of the file is repeated in a message: what stands in the place of a block's name may be a secret.
+No value of the file is repeated in a message: what stands in the place of a variable's name may be a secret.
 """
 
 from pathlib import Path

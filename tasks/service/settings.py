@@ -1,6 +1,6 @@
 """The settings of ``releasegate serve``: schedules, limits, inbox, orchestrator, page and notifications.
 
-They hold no secret: a notification names a Prefect block or an environment variable, which holds the secret.
+They hold no secret: a notification names an environment variable, which holds the address.
 """
 
 import ipaddress
@@ -161,27 +161,13 @@ class NewsKind(StrEnum):
 
 
 class Notification(Part):
-    """A receiver of notifications: a notification block of Prefect, or an address in the environment."""
+    """A receiver of notifications: an address in the environment."""
 
-    block: str | None = Field(
-        None, min_length=3, max_length=200, description="A notification block of Prefect, as type/name."
-    )
-    variable: str | None = Field(
-        None,
+    variable: str = Field(
         pattern=r"^RELEASEGATE_NOTIFY_[A-Z0-9_]{1,64}$",
         description="An environment variable RELEASEGATE_NOTIFY_… with an Apprise address, for e-mail mailtos://…",
     )
     events: tuple[NewsKind, ...] = Field(min_length=1, description="Kinds of news to notify of.")
-
-    @model_validator(mode="after")
-    def _one_way(self) -> "Notification":
-        if (self.block is None) == (self.variable is None):
-            raise broken_rule(
-                "a notification takes exactly one of block and variable",
-                got="neither" if self.block is None else "both",
-                fix="keep one of them",
-            )
-        return self
 
 
 class CountingSettings(Part):

@@ -127,10 +127,11 @@ def test_a_certificate_is_none_without_its_file_or_after_its_end() -> None:
 
 def reassessed(verdict: str, before: str, due: date, next_due: date, **others: Any) -> dict[str, object]:
     given: dict[str, Any] = {"gates": (), "because": ("Said.",), "repeated": False} | others
-    return bodies.reassessed(
-        sha("record"), verdict, before, sha("made"), given["gates"], given["because"], due, next_due,
-        repeated=given["repeated"],
+    body = bodies.ReassessedBody(
+        record_sha256=sha("record"), verdict=verdict, before=before, reassessment_sha256=sha("made"), due=due,
+        next_due=next_due, **given,
     )  # fmt: skip
+    return bodies.reassessed(body)
 
 
 def test_reassessments_of_the_period_are_done_changed_and_late() -> None:

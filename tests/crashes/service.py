@@ -118,7 +118,7 @@ class Campaign:
         folder = self.world.workspace.run(name)
         reached: dict[str, Callable[[], Any]] = {
             "request": lambda: True,
-            "run": lambda: Queue(self.world.workspace).is_worked_on(name),
+            "run": lambda: Queue(self.world.workspace).is_claimed(name),
         }
         there = reached.get(step, lambda: list(folder.glob(step)))
         self.serving.wait(lambda: there() or not self._is_under_way(name), step)

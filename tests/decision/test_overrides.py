@@ -63,7 +63,7 @@ def entry(number: int, event: Event, body: Mapping[str, object], release: str = 
 
 
 def overridden(number: int = 2, *gates: GateResult, record: DecisionRecord = BLOCKED, by: str = OFFICER) -> Entry:
-    body = bodies.gates_overridden(by, "a registry is closing", record, SHA256, gates or (HIGH,), UNTIL)
+    body = bodies.gates_overridden(by, "a registry is closing", record, gates or (HIGH,), UNTIL)
     return entry(number, Event.OVERRIDDEN, body)
 
 

@@ -18,7 +18,7 @@ from flows.audit import run_audit
 from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
 from flows.reviewing import cast_vote
-from flows.schemas import audit_schema
+from flows.schemas import schema_files
 from flows.workspace import Workspace
 from tasks.audit.report import AuditReport
 from tasks.core.canonical import canonical_json
@@ -70,7 +70,7 @@ def test_the_folder_holds_pdf_json_and_tables(workspace: Workspace, tmp_path: Pa
     assert files["audit.json"] == canonical_json(audited.report)
     assert audited.report == busy_quarter().audit().model_copy(update={"program": audited.report.program})
     assert AuditReport.model_validate_json(files["audit.json"]) == audited.report
-    jsonschema.validate(json.loads(files["audit.json"]), audit_schema())
+    jsonschema.validate(json.loads(files["audit.json"]), json.loads(schema_files()["audit.schema.json"]))
     assert files["audit.pdf"].startswith(b"%PDF")
     assert len(list(csv.reader(io.StringIO(files["requests.csv"].decode())))) == 11
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -128,7 +128,7 @@ def test_figures_count_what_is_in_ledger_and_queue(service: Service, world: Worl
     queue = Queue(service.workspace)
     entry = queue.get(name)
     assert entry is not None
-    queue.change(name, entry.token, lambda one: one.model_copy(update={"state": RequestState.DECIDED, "seconds": 20.0}))
+    queue.update(entry, state=RequestState.DECIDED, seconds=20.0)
     for _ in range(2):
         text = page.get("/metrics").text
     assert 'releasegate_queue_requests{state="accepted"} 0.0' in text

@@ -14,23 +14,20 @@ from typing import Any
 import pytest
 
 from flows.cases import ReleaseAction
-from flows.engine import Engine, prefect_server
+from flows.engine import EmbeddedServer, prefect_server
 from flows.gate import run_release
 from flows.identity import code_fact
 from flows.pipeline.in_process import in_process
 from flows.reviewing import cast_vote
 from flows.service.config import VARIABLE, Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.notifications import notify
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.pools import is_served, register
 from flows.service.queue import Queue, RequestState
 from flows.service.worker import decide
 from flows.workspace import open_workspace
 from tasks.core.errors import WorkspaceError
-from tasks.service.settings import NewsKind, Notification
 from tests.support.brief_reports import brief_reports
-from tests.support.hooks import Hook
 from tests.support.serving import BRIEFLY, Serving
 from tests.support.world import NOW, QUICK_LINKAGE, World
 
@@ -40,7 +37,7 @@ REVIEW = {"required": 1, "reviewers": ["First Reviewer"]}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     with prefect_server(tmp_path_factory.mktemp("given")) as running:
         yield running
 
@@ -50,7 +47,7 @@ def deployments_of(client: Any, service: Service) -> list[Any]:
 
 
 def test_an_external_server_gets_the_deployments_and_a_runner_whose_end_is_noticed(
-    server: Engine, tmp_path: Path
+    server: EmbeddedServer, tmp_path: Path
 ) -> None:
     from prefect.client.orchestration import get_client
 
@@ -84,7 +81,7 @@ def until(condition: Callable[[], Any], seconds: float = 300.0) -> Any:
 
 
 @contextmanager
-def worker(server: Engine, pool: str, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def worker(server: EmbeddedServer, pool: str, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """A process worker as an administrator starts it: it knows the server, and nothing of the workspace."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     environment |= {"PREFECT_HOME": str(log.parent / "worker"), "PREFECT_WORKER_QUERY_SECONDS": "1"}
@@ -104,7 +101,7 @@ def worker(server: Engine, pool: str, log: Path) -> Iterator["subprocess.Popen[b
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdict_though_one_is_killed(
-    server: Engine, world: World, tmp_path: Path
+    server: EmbeddedServer, world: World, tmp_path: Path
 ) -> None:
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
@@ -129,7 +126,7 @@ def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdi
             (inbox / "pooled.yaml").write_bytes(content)
             with worker(server, "machines", tmp_path / "worker-1.log") as first:
                 (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
-                serving.wait(lambda: Queue(world.workspace).is_worked_on(entry.id), "its run")
+                serving.wait(lambda: Queue(world.workspace).is_claimed(entry.id), "its run")
                 first.kill()
             with worker(server, "machines", tmp_path / "worker-2.log"):
                 waiting = serving.wait_for(entry.id, "awaiting review")
@@ -180,20 +177,6 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
 
 def ending(*_: object) -> Any:
     raise KeyboardInterrupt
-
-
-@pytest.mark.usefixtures("server")
-def test_a_block_of_prefect_is_told(hook: int) -> None:
-    from prefect.blocks.notifications import CustomWebhookNotificationBlock
-
-    block = CustomWebhookNotificationBlock(
-        name="tests", url=f"http://127.0.0.1:{hook}/told", json_data={"text": "{{body}}", "subject": "{{subject}}"}
-    )
-    block.save("tests")
-    notify(Notification(block="custom-webhook/tests", events=(NewsKind.BLOCKED,)), "blocked", "Release 3f: blocked.")
-    assert Hook.bodies == [{"text": "Release 3f: blocked.", "subject": "blocked"}]
-    with pytest.raises(Exception, match="none-such"):
-        notify(Notification(block="custom-webhook/none-such", events=(NewsKind.BLOCKED,)), "blocked", "body")
 
 
 @pytest.mark.usefixtures("server")

@@ -107,7 +107,7 @@ def test_a_file_that_was_taken_in_and_not_moved_counts_once(
         patch.setattr(InboxWatcher, "_move", fail)
         assert inbox.tick() == []
     (entry,) = Queue(service.workspace).open_entries()
-    clock.now += 3
+    clock.now += 40
     (received,) = InboxWatcher.tick(inbox)
     assert (received.folded, received.entry) == (True, entry)
     assert not path.exists()

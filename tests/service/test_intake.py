@@ -158,11 +158,11 @@ def test_files_that_change_after_acceptance_are_found(world: World) -> None:
 def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
     entry = take_in(world).entry
     queue = Queue(world.workspace)
-    done = queue.change(entry.id, entry.token, lambda one: one.model_copy(update={"state": RequestState.DECIDED}))
+    done = queue.update(entry, state=RequestState.DECIDED)
     assert done is not None
     assert queue.open_entries() == ()
     assert queue.done_entries() == (done,)
-    assert queue.change(entry.id, entry.token, lambda one: one) is None
+    assert queue.update(entry, lost=1) is None
     open_place = world.workspace.private / "queue" / f"{entry.id}.json"
     open_place.write_text(entry.model_dump_json())  # what a crash between two renames leaves
     queue.tidy()
@@ -173,18 +173,18 @@ def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:
 def test_locks_that_killed_runs_have_left_are_removed_and_no_others(world: World) -> None:
     take_in(world)
     queue = Queue(world.workspace)
-    with queue.running("held"), queue.running("new"):
+    with queue.claimed("run-held"), queue.claimed("run-new"):
         os.utime(world.workspace.private / "queue" / "run-held.lock", (0, 0))
         (world.workspace.private / "queue" / "run-killed.lock").touch()
         os.utime(world.workspace.private / "queue" / "run-killed.lock", (0, 0))
         queue.tidy()
-        assert [queue.is_running(name) for name in ("held", "new", "killed")] == [True, True, False]
-    assert list((world.workspace.private / "queue").glob("run-*")) == []
+        assert [queue.is_claimed(name) for name in ("run-held", "run-new", "run-killed")] == [True, True, False]
+    assert not (world.workspace.private / "queue" / "run-killed.lock").exists()
 
 
 def test_an_entry_of_another_arrival_is_not_changed(world: World) -> None:
     entry = take_in(world).entry
-    assert Queue(world.workspace).change(entry.id, "0" * 32, lambda one: one) is None
+    assert Queue(world.workspace).update(entry.model_copy(update={"token": "0" * 32}), lost=1) is None
 
 
 def test_a_damaged_entry_is_named_and_stops_nothing(world: World) -> None:
@@ -201,13 +201,13 @@ def test_a_damaged_entry_is_named_and_stops_nothing(world: World) -> None:
 def test_one_process_at_a_time_works_on_a_request(world: World) -> None:
     entry = take_in(world).entry
     queue = Queue(world.workspace)
-    assert not queue.is_worked_on(entry.id)
-    with queue.working(entry.id) as first:
+    assert not queue.is_claimed(entry.id)
+    with queue.claimed(entry.id) as first:
         assert first
-        assert queue.is_worked_on(entry.id)
-        with queue.working(entry.id) as second:
+        assert queue.is_claimed(entry.id)
+        with queue.claimed(entry.id) as second:
             assert not second
-    assert not queue.is_worked_on(entry.id)
+    assert not queue.is_claimed(entry.id)
 
 
 def test_entries_hold_no_data_and_are_the_owners_alone(world: World) -> None:

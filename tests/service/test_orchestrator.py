@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from flows.engine import is_healthy
 from flows.service.config import VARIABLE, Service, of_environment, service_of
-from flows.service.orchestrator import Orchestrator, external_address, is_healthy
+from flows.service.orchestrator import Orchestrator, external_address
 from flows.service.serve import serve
 from tasks.core.errors import BadInput, WorkspaceError
 

@@ -16,7 +16,7 @@ from flows.engine import prefect_server
 from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
 from flows.service.reconciler import RELEASE_FLOW, Reconciler
 from tasks.ledger.entry import Event
 from tests.support.world import NOW, World
@@ -115,10 +115,8 @@ def test_no_more_runs_are_made_than_there_is_room_for(moved: Moved) -> None:
     names = sorted(moved.hand_in(f"Visits {number}").id for number in range(3))
     moved.tick()
     assert [len(moved.runs(name)) for name in names] == [1, 1, 0]
-    from prefect.states import Suspended
-
-    moved.say(names[0], running())
-    moved.say(names[0], Suspended())
+    first = moved.entry(names[0])
+    assert Queue(moved.service.workspace).update(first, state=RequestState.DECIDED, recorded=True)
     moved.tick()
     assert [len(moved.runs(name)) for name in names] == [1, 1, 1]
 
@@ -141,7 +139,7 @@ def test_a_run_whose_process_works_is_left_alone(moved: Moved) -> None:
     entry = moved.hand_in()
     moved.tick()
     moved.say(entry.id, running())
-    with Queue(moved.service.workspace).working(entry.id) as alone:
+    with Queue(moved.service.workspace).claimed(entry.id) as alone:
         assert alone
         moved.tick(runner_since=time.time() + 5)
         moved.reconciler.prepare(moved.client)
@@ -224,34 +222,42 @@ def test_a_verdict_that_was_written_meanwhile_is_left_alone(moved: Moved) -> Non
     moved.tick()
     moved.say(entry.id, Completed())
     queue = Queue(moved.service.workspace)
-    queue.change(
-        entry.id, entry.token, lambda one: one.model_copy(update={"state": RequestState.DECIDED, "recorded": True})
-    )
+    queue.update(entry, state=RequestState.DECIDED, recorded=True)
     moved.tick()
     assert moved.entry(entry.id).state is RequestState.DECIDED
     assert len(moved.runs(entry.id)) == 1
 
 
-def test_a_run_that_waits_is_resumed_once_nobody_needs_to_vote(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
-    from prefect.states import Suspended
+def wait_for_reviewers(moved: Moved, entry: QueuedRequest) -> None:
+    queue = Queue(moved.service.workspace)
+    assert queue.update(entry, state=RequestState.AWAITING_REVIEW, release_id=entry.id) is not None
 
-    entry = moved.hand_in()
-    moved.tick()
-    moved.say(entry.id, running())
-    moved.say(entry.id, Suspended(pause_key="one"))
-    changes = {"state": RequestState.AWAITING_REVIEW, "release_id": entry.id}
-    Queue(moved.service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=changes))
-    waits = {"now": True}
-    monkeypatch.setattr(Reconciler, "_awaits_votes", lambda *_: waits["now"])
-    moved.tick()
-    assert moved.states(entry.id) == ["Suspended"]
-    waits["now"] = False
-    moved.tick()
-    assert moved.states(entry.id) == ["Suspended"]  # nothing is new in the ledger, so nobody looks again
+
+def note(moved: Moved) -> None:
+    """A new entry of the ledger."""
     with open_ledger(moved.service.workspace) as ledger:
         ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
+
+
+def test_a_request_is_decided_once_nobody_needs_to_vote(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
+    def decided(queue: Queue, _service: Service, seen: QueuedRequest, **_: Any) -> None:
+        queue.update(seen, state=RequestState.DECIDED)
+
+    entry = moved.hand_in()
+    wait_for_reviewers(moved, entry)
+    waits = {"now": True}
+    monkeypatch.setattr(Reconciler, "_awaits_votes", lambda *_: waits["now"])
+    monkeypatch.setattr("flows.service.reconciler.follow_reviews", decided)
+    with open_ledger(moved.service.workspace, create=True):
+        moved.tick()
+    assert moved.entry(entry.id).state is RequestState.AWAITING_REVIEW
+    waits["now"] = False
     moved.tick()
-    assert moved.states(entry.id) == ["Resuming"]
+    assert moved.entry(entry.id).state is RequestState.AWAITING_REVIEW, "nothing is new in the ledger"
+    note(moved)
+    moved.tick()
+    assert moved.entry(entry.id).state is RequestState.DECIDED
+    assert moved.runs(entry.id) == [], "what waits has no run"
 
 
 def test_a_scheduled_run_that_died_with_its_worker_is_repeated_and_not_for_ever(
@@ -272,7 +278,7 @@ def test_a_scheduled_run_that_died_with_its_worker_is_repeated_and_not_for_ever(
         with monkeypatch.context() as patch:
             patch.setattr("flows.service.reconciler._GRACE_RUNNING", -60.0)
             queue = Queue(moved.service.workspace)
-            with queue.running(str(run.id)):
+            with queue.claimed(run_name(run.id)):
                 Reconciler(moved.service, has_runner=False).tick(moved.client)
                 assert scheduled().state.name == "Running"
             Reconciler(moved.service, has_runner=False).tick(moved.client)
@@ -280,16 +286,16 @@ def test_a_scheduled_run_that_died_with_its_worker_is_repeated_and_not_for_ever(
         assert scheduled().state.name == ("Crashed" if last else "Scheduled")
     reconciler.tick(moved.client)
     assert scheduled().state.name == "Crashed"
-    assert list((moved.service.workspace.private / "queue").glob("run-*")) == []
 
 
-def test_what_an_officer_puts_before_its_reviewers_again_waits_again(moved: Moved) -> None:
+def test_what_an_officer_puts_before_its_reviewers_again_waits_again(
+    moved: Moved, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry = moved.hand_in()
     queue = Queue(moved.service.workspace)
-    decided = {"state": RequestState.DECIDED, "release_id": entry.id, "finished_at": NOW, "recorded": True}
-    queue.change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
-    moved.tick()
-    assert moved.runs(entry.id) == []
+    queue.update(entry, state=RequestState.DECIDED, release_id=entry.id, finished_at=NOW, recorded=True)
+    waits = {"now": True}
+    monkeypatch.setattr(Reconciler, "_awaits_votes", lambda *_: waits["now"])
     with open_ledger(moved.service.workspace, create=True) as ledger:
         body: dict[str, object] = {"by": "An Officer", "reason": "The reviewer has read another file."}
         about: dict[str, Any] = {"release_id": entry.id, "recipient": "university", "actor": "tests", "at": NOW}
@@ -300,10 +306,9 @@ def test_what_an_officer_puts_before_its_reviewers_again_waits_again(moved: Move
     assert moved.reconciler.is_due()
     moved.tick()
     again = moved.entry(entry.id)
-    assert (again.state, again.attempt, again.reopened, again.finished_at) == (RequestState.AWAITING_REVIEW, 2, 1, None)
-    moved.tick()
-    assert moved.states(entry.id) == ["Scheduled"]
-    queue.change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
+    assert (again.state, again.finished_at, again.recorded) == (RequestState.AWAITING_REVIEW, None, False)
+    queue.update(again, state=RequestState.DECIDED, finished_at=NOW, recorded=True)
+    waits["now"] = False
     Reconciler(moved.service).tick(moved.client)
     assert moved.entry(entry.id).state is RequestState.DECIDED
 
@@ -311,8 +316,6 @@ def test_what_an_officer_puts_before_its_reviewers_again_waits_again(moved: Move
 def test_prefect_is_asked_when_there_may_be_something_to_do_and_else_now_and_then(
     moved: Moved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from prefect.states import Suspended
-
     reconciler = moved.reconciler = Reconciler(moved.service, clock=moved.time)
     assert reconciler.is_due()
     moved.tick()
@@ -324,9 +327,7 @@ def test_prefect_is_asked_when_there_may_be_something_to_do_and_else_now_and_the
     for _ in range(2):
         assert reconciler.is_due()
         moved.tick()
-    moved.say(entry.id, Suspended(pause_key="two"))
-    changes = {"state": RequestState.AWAITING_REVIEW, "release_id": entry.id}
-    Queue(moved.service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=changes))
+    wait_for_reviewers(moved, entry)
     monkeypatch.setattr(Reconciler, "_awaits_votes", lambda *_: True)
     moved.tick()
     assert not reconciler.is_due()
@@ -334,13 +335,8 @@ def test_prefect_is_asked_when_there_may_be_something_to_do_and_else_now_and_the
     assert reconciler.is_due()
     moved.tick()
     assert not reconciler.is_due()
-    with open_ledger(moved.service.workspace) as ledger:
-        ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
+    note(moved)
     assert reconciler.is_due()
-    monkeypatch.setattr(Reconciler, "_awaits_votes", lambda *_: False)
-    moved.tick()
-    assert reconciler.is_due()
-    assert moved.states(entry.id) == ["Resuming"]
 
 
 def test_the_limit_of_solvers_is_as_set_and_no_dead_run_holds_a_place(moved: Moved) -> None:

@@ -112,7 +112,7 @@ def test_a_run_that_died_with_the_service_is_repeated_and_not_counted(
     client.set_flow_run_state(next(iter(client.runs)), Running(timestamp=datetime.now(UTC)))
     reconciler.tick(client)
     assert states(client) == ["Running"], "its process may still begin"
-    with Queue(service.workspace).working(entry.id) as claimed:
+    with Queue(service.workspace).claimed(entry.id) as claimed:
         assert claimed
         reconciler.prepare(client)
         assert states(client) == ["Running"], "its process is at work"

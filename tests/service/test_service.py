@@ -200,12 +200,12 @@ def test_what_is_scheduled_is_done_when_it_is_due(serving: Serving) -> None:
 def test_operators_see_verdicts_and_gates_without_figures(serving: Serving, names: dict[str, str]) -> None:
     key = f"release-{names['handed'][:12]}"
     found = {one["key"]: one for one in serving.prefect("/artifacts/latest/filter", {}) if one["key"].startswith(key)}
-    assert set(found) == {key, f"{key}-gates", f"{key}-bundle", f"{key}-progress"}
-    assert "| university | released |" in found[key]["data"]
-    gates = json.loads(found[f"{key}-gates"]["data"])
-    assert {gate["passed"] for gate in gates} == {"yes"}
-    assert {part for gate in gates for part in gate} == {"recipient", "gate", "passed"}
-    assert found[f"{key}-progress"]["data"] == 100.0
+    assert set(found) == {key}
+    shown = found[key]["data"]
+    assert "| university | released |" in shown
+    assert "| yes |" in shown
+    assert f"releases/{names['handed']}" in shown
+    assert "0." not in shown, "no figure"
 
 
 def test_decisions_are_events(serving: Serving, names: dict[str, str]) -> None:
@@ -265,7 +265,7 @@ def test_a_review_goes_on_through_the_death_of_everything(
     serving: Serving, world: World, names: dict[str, str]
 ) -> None:
     name = names["dropped"]
-    serving.wait(lambda: serving.run_states(name) == ["Suspended"], "its run is suspended")
+    serving.wait(lambda: serving.run_states(name) == ["Completed"], "its run has ended")
     serving.kill()
     vote(world, name, "First Reviewer")
     serving.start()
@@ -276,11 +276,10 @@ def test_a_review_goes_on_through_the_death_of_everything(
     serving.wait_until_nothing_is_left()
     serving.start()
     serving.wait_until_ready()
-    assert serving.run_states(name) == ["Suspended"]
     vote(world, name, "Second Reviewer")
     done = serving.wait_for(name, "decided")
     assert done.verdicts == {"university": "released"}
-    serving.wait(lambda: serving.run_states(name) == ["Completed"], "its run has ended")
+    assert serving.run_states(name) == ["Completed"]
     assert [one.event for one in entries(world) if one.release_id == name] == [
         Event.REQUESTED, Event.DECIDED, Event.PUBLISHED, Event.VOTED, Event.VOTED, Event.REVIEWED, Event.REVIEWED,
         Event.APPROVED, Event.RELEASED,

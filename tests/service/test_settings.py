@@ -34,7 +34,7 @@ limits: {releases: 3, solvers: 2, queued: 10, attempts: 2}
 inbox: {poll_seconds: 0.5, settle_seconds: 4}
 orchestrator: {port: 4200, ui: true}
 notifications:
-  - {block: custom-webhook/operations, events: [blocked, awaiting review]}
+  - {variable: RELEASEGATE_NOTIFY_OPERATIONS, events: [blocked, awaiting review]}
   - {variable: RELEASEGATE_NOTIFY_OFFICE, events: [revoked]}
 """,
     )
@@ -53,8 +53,8 @@ notifications:
         ("limits: {attempts: 21}", "limits.attempts", "at most 20"),
         ("limits: {release: 1}", "limits.<key 1>", "releases, solvers, queued or attempts"),
         ("inbox: {poll_seconds: fast}", "inbox.poll_seconds", "between two polls"),
-        (f"notifications: [{{block: '{SECRET}'}}]", "notifications[0].events", "Kinds of news"),
-        ("notifications: [{events: [blocked]}]", "notifications[0]", "exactly one of block and variable"),
+        ("notifications: [{variable: RELEASEGATE_NOTIFY_A}]", "notifications[0].events", "Kinds of news"),
+        ("notifications: [{events: [blocked]}]", "notifications[0].variable", "environment"),
         (f"notifications: [{{variable: '{SECRET}', events: [blocked]}}]", "notifications[0].variable", "environment"),
     ],
 )

@@ -14,8 +14,8 @@ from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.queue import Queue, QueuedRequest, RequestState
-from flows.service.worker import decide, expire_all
-from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
+from flows.service.worker import decide, expire_all, follow_reviews
+from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
 from tests.support.world import NOW, World, drawn_rows
@@ -84,22 +84,35 @@ def test_what_may_pass_by_itself_is_tried_again_later_and_not_for_ever(
     assert [one.recorded for one in Queue(service.workspace).done_entries()] == [True]
 
 
-def test_what_awaits_review_has_not_failed_however_many_of_its_runs_are_lost(
+def waiting(service: Service, entry: QueuedRequest) -> QueuedRequest:
+    changed = Queue(service.workspace).update(entry, state=RequestState.AWAITING_REVIEW, release_id=entry.id)
+    assert changed is not None
+    return changed
+
+
+def test_what_awaits_review_has_not_failed_while_its_release_is_in_use(
     service: Service, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy = WorkspaceError("another process acts on it")
     monkeypatch.setattr("flows.service.worker.standing_outcome", lambda *_, **__: raising(busy))
-    decided = {
-        "state": RequestState.AWAITING_REVIEW,
-        "release_id": entry.id,
-        "lost": service.settings.limits.attempts + 10,
-    }
-    waiting = Queue(service.workspace).change(entry.id, entry.token, lambda one: one.model_copy(update=decided))
-    assert waiting is not None
-    after = work(service, waiting, AssertionError("the flow was run"))
-    assert (after.state, after.attempt) == (RequestState.AWAITING_REVIEW, 2)
-    assert after.not_before == NOW + timedelta(minutes=15)
+    entry, queue = waiting(service, entry), Queue(service.workspace)
+    with pytest.raises(WorkspaceError, match="acts on it"):
+        follow_reviews(queue, service, entry, clock=lambda: NOW)
+    assert queue.get(entry.id) == entry
     assert told(service, Event.FAILED) == []
+
+
+def test_what_awaits_review_fails_where_its_release_is_not_as_recorded(
+    service: Service, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    altered = TamperingFound("a file of this release differs from the record")
+    monkeypatch.setattr("flows.service.worker.standing_outcome", lambda *_, **__: raising(altered))
+    entry, queue = waiting(service, entry), Queue(service.workspace)
+    follow_reviews(queue, service, entry, clock=lambda: NOW)
+    after = queue.get(entry.id)
+    assert after is not None
+    assert (after.state, after.recorded, after.reason["what"]) == (RequestState.FAILED, True, altered.what)
+    assert [body["queued"] for body in told(service, Event.FAILED)] == [entry.token]
 
 
 def raising(error: Exception) -> None:
@@ -140,7 +153,7 @@ def test_work_is_timed_over_all_attempts(service: Service, entry: QueuedRequest)
 
 def test_a_request_with_a_verdict_is_not_written_to_again(service: Service, entry: QueuedRequest) -> None:
     queue = Queue(service.workspace)
-    done = queue.change(entry.id, entry.token, lambda one: one.model_copy(update={"state": RequestState.DECIDED}))
+    done = queue.update(entry, state=RequestState.DECIDED)
     decide(queue, service, entry, failing(StageCrashed("memory")), clock=lambda: NOW)
     assert queue.get(entry.id) == done
 
