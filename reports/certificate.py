@@ -6,13 +6,33 @@ dates, reviewers, program version and of how far the statistics of the copy are 
 none and little read alike.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from reports import numbers
-from reports.copy_statistics import told
-from reports.pdf import write_pdf
-from reports.smallcell import SmallCellRule
-from reports.templating import render
+from reports.document import (
+    DASH,
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Facts,
+    Paragraph,
+    Section,
+    Signatures,
+    Table,
+    VerdictBox,
+    digest_text,
+    figures,
+    lines,
+    strong,
+    text,
+)
+from reports.pdf import write_document
+from reports.record_view import RecordView
+from reports.sections.release import delivery_rows
+from reports.sections.statistics import reported_changes
+from reports.templating import document_html, rendering
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
@@ -35,47 +55,193 @@ def render_certificate(record: DecisionRecord, approved_at: datetime | None = No
     StageFailed
         If the release is not approved, or no file was made for it.
     """
-    html = certificate_html(record, approved_at)
+    document = certificate(record, approved_at)
     identifier = digest([record.release_id, record.recipient.id, record.dataset.output_sha256])[:32]
-    return write_pdf(html, assets={}, attachments=(), moment=approved_at or record.decided_at, identifier=identifier)
+    return write_document(document, (), identifier)
 
 
 def certificate_html(record: DecisionRecord, approved_at: datetime | None = None) -> str:
-    """The certificate as the HTML that the PDF is made from.
+    """The certificate as the HTML that the PDF is made from, which raises as ``render_certificate`` does."""
+    return document_html(certificate(record, approved_at))
 
-    Raises
-    ------
-    StageFailed
-        If the release is not approved, or no file was made for it.
-    """
+
+def certificate(record: DecisionRecord, approved_at: datetime | None = None) -> Document:
+    """The certificate as a document, which raises as ``render_certificate`` does."""
     if record.decision is not Verdict.APPROVED or record.dataset.output_sha256 is None:
         raise StageFailed(
-            "a certificate was asked for a release that is not approved",
+            "a certificate was requested for a release that is not approved",
             where=f"recipient {record.recipient.id}",
             expected="an approved release with its file",
             got=f"the verdict “{record.decision.value}”",
             fix="deliver nothing to this recipient",
         )
-    approved = approved_at or record.decided_at
-    return render(
-        SmallCellRule(record.policy.small_cell),
-        "certificate.html",
-        title=record.title,
-        release_id=record.release_id,
-        recipient=record.recipient,
-        dataset=record.dataset,
-        delivery=record.delivery,
-        clear_name=record.delivery.file.removesuffix(SUFFIX) if record.delivery else None,
-        fields=[field for field in record.fields if field.role != Role.DIRECT],
-        changes=told(record),
-        valid_from=record.valid_from,
-        valid_until=record.valid_until,
-        approved_at=approved,
-        reviews=record.reviews,
-        answering=record.answering,
-        supersedes=record.supersedes,
-        moment=numbers.utc(approved).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        requested_by=record.requested_by,
-        expert=record.expert,
-        version=record.code.version,
+    view, approved, short = RecordView(record), approved_at or record.decided_at, numbers.short(record.release_id)
+    with rendering("certificate"):
+        changes = tuple(_statistics(view))
+        parts = (
+            ("certificate", "", _approval(view, approved)),
+            ("release", "Release", [_release(view)]),
+            ("conditions", "Conditions", [_conditions(view)]),
+            ("columns", "Columns", _columns(view)),
+            *([("statistics", "Statistics of the copy", changes)] if changes else []),
+            ("check", "How to check the file", _check(view)),
+        )
+        return Document(
+            kind="Certificate of a data release",
+            title=record.title,
+            name=f"Certificate {short}: {record.title}",
+            author=record.requested_by,
+            description=f"Certificate of an approved data release to {record.recipient.organisation}",
+            head=f"Certificate {short} · {record.recipient.id}",
+            foot=f"Certificate · {numbers.day(approved)}",
+            moment=approved,
+            version=record.code.version,
+            compact=True,
+            sections=[Section(key, title, tuple(blocks)) for key, title, blocks in parts],
+        )
+
+
+def _approval(view: RecordView, approved: datetime) -> Iterator[Block]:
+    record, answering = view.record, view.record.answering
+    until = (
+        f"to {record.recipient.organisation}, from {numbers.day(record.valid_from)} until "
+        f"{numbers.day(record.valid_until)}."
+    )
+    yield VerdictBox("✓", "Approved for release", "approved", until)
+    yield Paragraph(
+        "This certifies that the file described below has been de-identified and examined under the releasing "
+        "organization's policy, that its release to the recipient named here was approved on "
+        f"{numbers.minute(approved)}, and that it is released for the purpose and on the conditions stated. It is no "
+        "permission to use the file otherwise, or to pass it on."
+    )
+    if answering:
+        yield Paragraph(
+            f"It was approved by way of exception: {', '.join(answering)}, for the releasing organization, "
+            f"{'answers' if len(answering) == 1 else 'answer'} for a departure from the limits that its policy sets. "
+            "The exception holds for this release alone and relaxes none of the conditions below."
+        )
+
+
+def _release(view: RecordView) -> Facts:
+    record, recipient, dataset = view.record, view.record.recipient, view.record.dataset
+    delivered: list[tuple[str, str]] = []
+    if record.delivery:
+        delivered = (
+            delivery_rows(record.delivery)
+            if record.delivery.encrypted_to
+            else [("Delivered as", text("`{}`", record.delivery.file))]
+        )
+    return Facts(
+        [
+            ("Release id", digest_text(record.release_id)),
+            ("Recipient", f"{recipient.organisation} ({recipient.id})"),
+            ("Purpose", recipient.purpose),
+            ("Agreement", f"{recipient.agreement.id}, expires on {numbers.day(recipient.agreement.expires)}"),
+            *(("Reviewed by", f"{one.reviewer}, on {numbers.day(one.at)}") for one in record.reviews),
+            *([("Supersedes", text("release {}", digest_text(record.supersedes)))] if record.supersedes else []),
+            ("Valid", f"{numbers.day(record.valid_from)} to {numbers.day(record.valid_until)}"),
+            ("Dataset", dataset.title),
+            ("Source and terms", dataset.source),
+            ("File, SHA-256", digest_text(dataset.output_sha256 or "")),
+            *delivered,
+            (
+                "Extent",
+                f"{view.cells.count(dataset.rows_out or 0)} records in {numbers.integer(dataset.columns_out)} columns",
+            ),
+        ]
+    )
+
+
+def _conditions(view: RecordView) -> Bullets:
+    return Bullets(
+        [
+            "The file is used for the purpose stated and for no other.",
+            "Nobody attempts to identify a person in it, or to learn whether a certain person is in it.",
+            "It is not linked with other data about persons, and not passed on to anyone outside the agreement.",
+            *(f"{control}." for control in view.record.recipient.controls),
+            "A person who recognizes somebody in the file by accident reports it to the releasing organization "
+            "without delay and to nobody else. The same holds for loss of the file or access by others.",
+            "The file and all copies are destroyed, and the destruction is confirmed in writing, when the agreement "
+            "expires or ends.",
+        ],
+        "ordered",
+    )
+
+
+def _columns(view: RecordView) -> Iterator[Block]:
+    yield Table(
+        "",
+        (Column("Column", 26), Column("Type", 16), Column("Description", 58)),
+        [
+            (strong(one.name), one.type, one.description or DASH)
+            for one in view.record.fields
+            if one.role != Role.DIRECT
+        ],
+    )
+    yield Paragraph(
+        "Values may be given in coarser groups than they were collected in; the data dictionary delivered with the "
+        "file lists the forms that occur.",
+        "note",
+    )
+
+
+def _statistics(view: RecordView) -> Iterator[Block]:
+    rows = reported_changes(view)
+    if rows:
+        yield Paragraph(
+            "De-identification changes what is computed from a file. The table gives, rounded, how far the columns "
+            "of this copy are from the data as collected: numbers by their mean, other values by their distribution, "
+            "as the share of records that would have to change value."
+        )
+        yield Table(
+            "",
+            (
+                Column("Column", 34),
+                *figures(
+                    lines("Mean, in standard", "deviations"),
+                    lines("Distribution,", "share moved"),
+                    lines("Share of one", "value, at most"),
+                    width=22,
+                ),
+            ),
+            rows,
+        )
+
+
+def _check(view: RecordView) -> Iterator[Block]:
+    record, delivery = view.record, view.record.delivery
+    if delivery and delivery.encrypted_to:
+        clear, any_one = (
+            delivery.file.removesuffix(SUFFIX),
+            ", or of any one of them" if len(delivery.encrypted_to) > 1 else "",
+        )
+        yield Paragraph(
+            text(
+                "The file is encrypted in the age format (age-encryption.org/v1). Decrypt it with the private half "
+                "of the public key named above{}, by age or a program that reads its format; an SSH key's is its "
+                "`id_…` file. Then compute the SHA-256 of the decrypted file and compare it with “File, SHA-256” "
+                "above, digit by digit. That of the encrypted file is the one under “Delivered as”.",
+                any_one,
+            )
+        )
+        yield Paragraph(
+            f"age --decrypt --identity KEY_FILE --output {clear} {delivery.file}\nsha256sum {clear}", "code"
+        )
+        yield Paragraph("If the key named above is not yours, do not ask for the file in clear: report it.")
+    else:
+        yield Paragraph("Compute the SHA-256 of the delivered file and compare it with the one above, digit by digit:")
+        yield Paragraph(f"sha256sum {delivery.file if delivery else 'FILE'}", "code")
+    yield Paragraph(
+        text(
+            "The hashes of the files delivered beside it are in `manifest.json`. Whether this certificate is genuine "
+            "and still in force, the releasing organization confirms from its ledger under the release id. A file "
+            "whose hash differs is not the one certified: do not use it, and report it."
+        )
+    )
+    yield Signatures(
+        [
+            ("For the releasing organization", record.requested_by, "Date, signature"),
+            ("Expert", record.expert or DASH, "Date, signature"),
+            ("For the recipient", record.recipient.organisation, "Date, signature"),
+        ]
     )

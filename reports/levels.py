@@ -1,13 +1,13 @@
-"""Records of an attribute by level of generalization, as far as the small-cell rule lets them be shown."""
+"""Records of an attribute by level of generalization, as far as the disclosure rule lets them be shown."""
 
 from dataclasses import dataclass
 
 from reports import numbers
-from reports.gates import released_records
-from reports.smallcell import HIDDEN, SmallCellRule
+from reports.document import DASH
+from reports.record_view import RecordView
+from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.errors import StageFailed
-from tasks.decision.record import DecisionRecord
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class LevelRow:
     """Whether its number of records may not be shown."""
 
 
-def level_rows(record: DecisionRecord, field: FieldFact) -> tuple[LevelRow, ...]:
+def level_rows(view: RecordView, field: FieldFact) -> tuple[LevelRow, ...]:
     """An attribute's levels and the suppressed records, which together are the records that came in.
 
     Suppressed records belong to the breakdown: from the levels alone and the number that came in they would follow.
@@ -30,23 +30,22 @@ def level_rows(record: DecisionRecord, field: FieldFact) -> tuple[LevelRow, ...]
     Raises
     ------
     StageFailed
-        If the record lists other numbers of levels, of groups or of records.
+        If the record lists different numbers of levels, of groups or of records.
     """
     if not len(field.levels) == len(field.groups_per_level) == len(field.records_per_level):
         raise StageFailed(
-            "the decision record does not say the same of every level",
+            "the decision record does not describe every level alike",
             where=f"fields, {field.name}",
             expected="a name, a number of groups and a number of records for each level",
             got=f"{len(field.levels)}, {len(field.groups_per_level)} and {len(field.records_per_level)} of them",
             fix="render the record with the version of the program that wrote it",
         )
-    suppressed = record.dataset.rows_in - released_records(record)
+    decoys, suppressed = view.record.decoys, view.rows_in - view.released
     counts = (*field.records_per_level, suppressed)
-    named = [(name, numbers.integer(groups)) for name, groups in zip(field.levels, field.groups_per_level, strict=True)]
-    cells = SmallCellRule(record.policy.small_cell)
-    left_out = "record left out" if record.decoys and record.decoys.missing else "record suppressed"
-    rows = [
-        LevelRow(name, groups, shown, count, cells.hides(count) or shown == HIDDEN)
-        for (name, groups), count, shown in zip((*named, (left_out, "–")), counts, cells.breakdown(counts), strict=True)
-    ]
-    return tuple(rows if suppressed else rows[:-1])
+    names = (*field.levels, "record left out" if decoys and decoys.missing else "record suppressed")
+    groups = (*map(numbers.integer, field.groups_per_level), DASH)
+    rows = tuple(
+        LevelRow(name, group, shown, count, view.cells.hides(count) or shown == HIDDEN)
+        for name, group, count, shown in zip(names, groups, counts, view.cells.breakdown(counts), strict=True)
+    )
+    return rows if suppressed else rows[:-1]

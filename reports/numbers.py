@@ -1,16 +1,12 @@
 """How figures, times and hashes are written in a report. Formatting only: nothing is measured here."""
 
-import re
 from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, Context, Decimal
-
-from markupsafe import Markup, escape
 
 _MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_HASH_GROUP = 8
 _LARGEST_SHORT = "0.9999"
 _LONG = 1e6
 _LONG_WHOLE = 1e15
@@ -107,6 +103,11 @@ def fixed(value: float, decimals: int = 3) -> str:
     return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
+def fixed_or_dash(value: float | None, decimals: int = 3) -> str:
+    """The same, or a dash where there is no figure."""
+    return "–" if value is None else fixed(value, decimals)
+
+
 def setting(value: float | str) -> str:
     """The value of a parameter: whole numbers in full, others to four significant digits, words as they are.
 
@@ -172,17 +173,3 @@ def minute(value: datetime) -> str:
 def short(digest: str) -> str:
     """The first twelve digits of a hash, enough to recognize it by."""
     return digest[:12]
-
-
-def breakable(digest: str) -> Markup:
-    """A hash in monospace that may break after every eighth digit."""
-    groups = [digest[start : start + _HASH_GROUP] for start in range(0, len(digest), _HASH_GROUP)]
-    return Markup('<code class="hash">') + Markup("<wbr>").join(groups) + Markup("</code>")
-
-
-def subscripts(text: str) -> Markup:
-    """A sentence whose symbols, such as n_p, are set with their index below the line."""
-    parts = re.split(r"\b([A-Za-z])_([A-Za-z0-9])\b", text)
-    symbols = [Markup("{}<sub>{}</sub>").format(*pair) for pair in zip(parts[1::3], parts[2::3], strict=True)]
-    joined = [piece for pair in zip(map(escape, parts[::3]), [*symbols, ""], strict=True) for piece in pair]
-    return Markup("").join(joined)

@@ -13,15 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
 from reports import numbers
+from reports.document import Document
+from reports.templating import TEMPLATES, document_html
 from tasks.core.errors import StageFailed
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 SCHEME = "asset:"
 _FONTS = (
     "DejaVuSans.ttf",
@@ -37,7 +38,7 @@ _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Attached:
+class Attachment:
     """A file inside the PDF."""
 
     name: str
@@ -51,7 +52,7 @@ def write_pdf(
     html: str,
     *,
     assets: Mapping[str, bytes],
-    attachments: Sequence[Attached],
+    attachments: Sequence[Attachment],
     moment: datetime,
     identifier: str,
 ) -> bytes:
@@ -60,10 +61,10 @@ def write_pdf(
     Parameters
     ----------
     html : str
-        The document. It may refer to ``asset:<name>`` only: the named assets, the style sheet and the fonts.
+        The document. It may refer to the named assets only, as ``asset:<name>``.
     assets : mapping of name to bytes
         Figures.
-    attachments : sequence of Attached
+    attachments : sequence of Attachment
         Files to embed.
     moment : datetime
         The one time that is written anywhere into the file.
@@ -80,37 +81,36 @@ def write_pdf(
     -----
     ``SOURCE_DATE_EPOCH`` is set while the document is written, for the dates inside embedded fonts.
     """
-    weasyprint = _weasyprint()
-    from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415  (loads native libraries)
-    from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415
+    weasyprint, fonts, style = _style()
+    from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415  (loads native libraries)
 
-    fetcher = _fetcher({**_house_assets(), **assets})
     at = numbers.utc(moment).replace(tzinfo=None)
     embedded = [
         weasyprint.Attachment(
-            string=attached.content,
-            name=attached.name,
-            description=attached.description,
+            string=one.content,
+            name=one.name,
+            description=one.description,
             created=at,
             modified=at,
-            relationship=attached.relationship,
+            relationship=one.relationship,
         )
-        for attached in sorted(attachments, key=lambda attached: attached.name)
+        for one in sorted(attachments, key=lambda one: one.name)
     ]
     with _one_at_a_time, _collector_paused(), _epoch(moment), _failures() as failures:
         try:
-            document: bytes = weasyprint.HTML(string=html, url_fetcher=fetcher).write_pdf(
+            document: bytes = weasyprint.HTML(string=html, url_fetcher=_fetcher(assets)).write_pdf(
                 pdf_variant="pdf/a-3a",
                 pdf_identifier=identifier.encode("ascii"),
                 attachments=embedded,
-                font_config=FontConfiguration(),
+                stylesheets=[style],
+                font_config=fonts,
                 finisher=_one_reference_each,
             )
         except FatalURLFetchingError:
             raise StageFailed(
                 "the report refers to something outside itself",
                 where="report",
-                expected="embedded figures, style sheet and fonts only",
+                expected="embedded figures only",
                 fix="remove the reference from the template",
             ) from None
     if failures:
@@ -124,10 +124,25 @@ def write_pdf(
     return document
 
 
-def _weasyprint() -> Any:
-    """The renderer; its native libraries are loaded on first use."""
+def write_document(document: Document, attachments: Sequence[Attachment], identifier: str) -> bytes:
+    """A document of the model as a PDF, which raises as ``write_pdf`` does."""
+    assets = {f"{name}.svg": chart.svg for name, chart in document.charts.items()}
+    html = document_html(document)
+    return write_pdf(html, assets=assets, attachments=attachments, moment=document.moment, identifier=identifier)
+
+
+@cache
+def _style() -> tuple[Any, Any, Any]:
+    """The renderer with fonts and style sheet, which are read once a process; native libraries are loaded here.
+
+    Raises
+    ------
+    StageFailed
+        If the native libraries are missing.
+    """
     try:
         import weasyprint  # noqa: PLC0415
+        from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415
     except OSError:
         raise StageFailed(
             "the report cannot be rendered: native libraries are missing",
@@ -136,15 +151,11 @@ def _weasyprint() -> Any:
             got="a library that cannot be loaded",
             fix=f"install them (Debian: {_PACKAGES})",
         ) from None
-    return weasyprint
-
-
-def _house_assets() -> dict[str, bytes]:
-    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-    return {
-        "print.css": (TEMPLATES / "print.css").read_bytes(),
-        **{name: (fonts / name).read_bytes() for name in _FONTS},
-    }
+    package = find_spec("matplotlib")
+    folder = Path(str(package and package.origin)).parent / "mpl-data" / "fonts" / "ttf"
+    fonts, files = FontConfiguration(), {name: (folder / name).read_bytes() for name in _FONTS}
+    sheet = (TEMPLATES / "print.css").read_text(encoding="utf-8")
+    return weasyprint, fonts, weasyprint.CSS(string=sheet, url_fetcher=_fetcher(files), font_config=fonts)
 
 
 def _fetcher(assets: Mapping[str, bytes]) -> Any:

@@ -74,10 +74,20 @@ class SmallCellRule:
             return NO_FILE
         if not self.hides(total - released):
             return written(value)
-        step = numbers.grain(self.limit / total)
+        step = self.step(total)
         if step is None:
             return HIDDEN
         return written(round(value / (step * whole)) * step * whole)
+
+    def step(self, total: int, *, least: float = 0.0) -> float | None:
+        """The finest step of shares of a total by which no small count is disclosed; None where every step would."""
+        return numbers.grain(max(self.limit / total, least))
+
+    def stepped(self, share: float, step: float | None) -> str:
+        """A share rounded to a step of `step`, as a percentage."""
+        if step is None:
+            return HIDDEN
+        return f"{round(share / step) * step * 100:.{1 if step < 0.01 else 0}f}%"
 
     def breakdown(self, counts: Sequence[int]) -> tuple[str, ...]:
         """Counts that add up to a total which the report shows.
@@ -90,13 +100,13 @@ class SmallCellRule:
         small = [count for count in counts if self.hides(count)]
         hidden = set(small)
         larger = sorted({count for count in counts if count >= self.limit})
-        while small and larger and self._told([count for count in counts if count in hidden], small):
+        while small and larger and self._discloses([count for count in counts if count in hidden], small):
             hidden.add(larger.pop(0))
         members = [count for count in counts if count in hidden]
-        label = f"<{self.limit}" if members == small and not self._told(members, small) else HIDDEN
+        label = f"<{self.limit}" if members == small and not self._discloses(members, small) else HIDDEN
         return tuple(label if count in hidden else numbers.integer(count) for count in counts)
 
-    def _told(self, hidden: Sequence[int], small: Sequence[int]) -> bool:
+    def _discloses(self, hidden: Sequence[int], small: Sequence[int]) -> bool:
         """Whether the sum of the hidden counts reveals one of them, or is small itself."""
         total = sum(hidden)
         if len(hidden) < 2 or total < self.limit:

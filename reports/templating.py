@@ -1,22 +1,25 @@
-"""Jinja templates that print nothing unformatted: a bare number or a missing value stops the rendering."""
+"""Documents as HTML, by Jinja templates that print nothing unformatted: a number or a missing value stops them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
 from reports import numbers
-from reports.pdf import TEMPLATES
+from reports.document import Document, digest_text
 from reports.smallcell import SmallCellRule
-from reports.treatment import treatment_text
 from tasks.core.errors import StageFailed
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
 @cache
 def environment(cells: SmallCellRule) -> Environment:
-    """The templates with the house's formatters; counts of people and records pass the small-cell rule."""
+    """The templates with formatters; counts of people and records pass the disclosure rule."""
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -29,18 +32,12 @@ def environment(cells: SmallCellRule) -> Environment:
         "integer": numbers.integer,
         "plain": numbers.plain,
         "risk": numbers.risk,
-        "percent": numbers.percent,
-        "amount": numbers.amount,
-        "amount_up": numbers.amount_up,
         "day": numbers.day,
         "minute": numbers.minute,
         "short": numbers.short,
-        "hash": numbers.breakable,
-        "subscripts": numbers.subscripts,
-        "treatment": treatment_text,
+        "hash": digest_text,
         "people": cells.count,
         "part": cells.part,
-        "share": cells.share,
     }
     templates.filters.update(filters)
     return templates
@@ -54,12 +51,31 @@ def render(cells: SmallCellRule, template: str, **context: object) -> str:
     StageFailed
         If the template prints something that is missing or not formatted.
     """
-    try:
+    with rendering(template):
         return environment(cells).get_template(template).render(**context)
-    except (TemplateError, TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as error:
+
+
+def document_html(document: Document) -> str:
+    """A document as HTML; its charts are referred to as ``asset:<name>.svg``."""
+    moment = numbers.utc(document.moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return render(SmallCellRule(0), "document.html", document=document, moment=moment)
+
+
+@contextmanager
+def rendering(where: str) -> Iterator[None]:
+    """Turn errors of a report that lacks something into one message.
+
+    Raises
+    ------
+    StageFailed
+        If a record lacks something that its report shows.
+    """
+    try:
+        yield
+    except (TemplateError, TypeError, AttributeError, LookupError, ArithmeticError, ValueError, RuntimeError) as error:
         raise StageFailed(
-            "a report template could not be filled in",
-            where=template,
+            "a report could not be written in full",
+            where=where,
             expected="every figure present and formatted",
             got=type(error).__name__,
             fix="render the record with the version of the program that wrote it",

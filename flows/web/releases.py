@@ -14,9 +14,9 @@ from flows.web.evidence import Evidence, evidence
 from flows.web.paging import ListPage, number_of, query
 from flows.web.release_index import IndexedRelease
 from flows.web.site import REVOKES, Site, Visitor, not_found, sentence
-from reports import statements
-from reports.figures import figures
-from reports.gates import gate_rows
+from reports.determination import charts
+from reports.record_view import gate_rows
+from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput
 from tasks.decision.people import reviewer_of, revoking_roles
 from tasks.decision.record import Verdict
@@ -83,13 +83,13 @@ def show(
         listed=listed,
         found=found,
         record=record,
-        verdict=statements.verdict_text(record),
+        verdict=verdict_box(record),
         blocked=record.decision is Verdict.BLOCKED,
         moved_on=found.standing.state.value not in _UNCHANGED[record.decision],
         gates=gate_rows(record),
         overridden=[gate for gate in record.gates if gate.overridden],
-        missing=statements.not_assessed(record),
-        figures=tuple(figures(record).values()),
+        missing=not_assessed(record),
+        figures=tuple(charts(record).values()),
         earlier=earlier[:_ROWS],
         further=len(earlier[_ROWS:]),
         everywhere=query({"show": "all", "q": recipient}),

@@ -21,10 +21,9 @@ from flows.web.limits import Limiter
 from flows.web.release_index import ReleaseIndex
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
-from reports.figures import figures
-from reports.pdf import TEMPLATES
+from reports.determination import charts
 from reports.smallcell import SmallCellRule
-from reports.templating import render
+from reports.templating import TEMPLATES, render
 from tasks.audit.cells import LIMIT
 from tasks.decision.record import DecisionRecord
 from tasks.service.settings import PageSettings
@@ -91,7 +90,7 @@ class RateLimits:
 
 
 class FigureCache:
-    """Figures of records as SVG; the drawing library has process-wide settings, so only one thread draws at a time."""
+    """Charts of records as SVG; one thread draws at a time, and what it drew is kept."""
 
     _KEPT = 200
 
@@ -104,10 +103,10 @@ class FigureCache:
         key = (record_sha256, name)
         with self.drawing:
             if key not in self._drawn:
-                figure = figures(record).get(name)
+                figure = charts(record).get(name)
                 if figure is None:
                     return None
-                self._drawn[key] = figure.outlined
+                self._drawn[key] = figure.svg
                 while len(self._drawn) > self._KEPT:
                     self._drawn.popitem(last=False)
             self._drawn.move_to_end(key)

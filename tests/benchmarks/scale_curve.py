@@ -2,12 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
-from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, NullFormatter
-
-from reports.charting import AFTER, ALARM, FAINT, svg
+from reports.charting import Chart, Panel, line_key
+from reports.marks import AFTER, ALARM, DASHED, Dots, Line, logarithmic
 
 _DOCS = Path(__file__).parents[2] / "docs"
 
@@ -23,41 +20,30 @@ def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def draw(canvas: Canvas, page: str) -> None:
+def curves(page: str) -> Chart:
     """Processor time and memory over records, both axes logarithmic."""
-    time, memory = canvas.subplots(1, 2)
-    series = (("The whole gate", "whole gate, 15 columns, one recipient", AFTER, "o", "-"),
-              ("Counting and scoring", "5 quasi-identifiers counted and scored", ALARM, "s", "--"))  # fmt: skip
-    for heading, label, colour, marker, line in series:
-        found = points(page, heading)
-        records = [one[0] for one in found]
-        for ax, place in ((time, 1), (memory, 2)):
-            ax.plot(
-                records, [one[place] for one in found], line, color=colour, marker=marker, markersize=3.5, label=label
-            )
-    for ax, title in ((time, "Processor time, seconds"), (memory, "Most memory held, MiB")):
-        _axes(ax, title)
-    time.set_ylim(10, 10_000)
-    time.legend(loc="upper left", frameon=False, fontsize=6.5)
-
-
-def _axes(ax: Any, title: str) -> None:
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axis.set_minor_formatter(NullFormatter())
-    ax.set_title(title)
-    ax.set_xlabel("records")
-    ax.tick_params(axis="x", labelsize=6)
-    ax.grid(color=FAINT, linewidth=0.4)
-    ax.set_axisbelow(True)
+    series = (
+        ("The whole gate", "whole gate, 15 columns, one recipient", (AFTER, 1.2, ""), "circle"),
+        ("Counting and scoring", "5 quasi-identifiers counted and scored", (ALARM, 1.2, DASHED), "square"),
+    )
+    panels = []
+    for place, title in ((1, "Processor time, seconds"), (2, "Most memory held, MiB")):
+        marks, values, records = list[Line | Dots](), [], []
+        for heading, _, style, shape in series:
+            own = [(float(one[0]), float(one[place])) for one in points(page, heading)]
+            marks += [Line(own, *style), Dots(own, style[0], shape)]
+            records += [record for record, _ in own]
+            values += [value for _, value in own]
+        x, y = (logarithmic(0.7 * min(one), 1.4 * max(one), name) for one, name in ((records, "records"), (values, "")))
+        panels.append(Panel(x, y, marks, title))
+    legend = [line_key(label, Line((), *style), Dots((), style[0], shape)) for _, label, style, shape in series]
+    return Chart("scale", "", "", [panels], 187, legend)
 
 
 def main() -> None:
     """Write the picture."""
     page = (_DOCS / "scale.md").read_text(encoding="utf-8")
-    (_DOCS / "images" / "scale.svg").write_bytes(svg(lambda canvas: draw(canvas, page), 2.6, outlined=True))
+    (_DOCS / "images" / "scale.svg").write_bytes(curves(page).svg)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from reports.audit_cells import MOST_ROWS
 from reports.audit_csv import csv_files
+from reports.audit_tables import MOST_ROWS
 from tasks.audit.figures import NEAR_FROM
 from tasks.audit.validity import LAPSES
 from tasks.decision.kept import KeptDecision

@@ -20,7 +20,7 @@ import flows.actor
 import flows.determination
 from flows.cli.sign import PASSPHRASE
 from flows.signing import PASSPHRASE as LEDGER_PASSPHRASE
-from reports.pdf import Attached, write_pdf
+from reports.pdf import Attachment, write_pdf
 from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
@@ -343,7 +343,7 @@ def test_a_pdf_that_is_not_the_recorded_determination_is_told(
     record = (made.bundle / "decision/university.json").read_bytes()
     forged = write_pdf(
         "<html lang='en'><head><title>D</title></head><body><p>Another statement</p></body></html>",
-        assets={}, attachments=[Attached("decision.json", record, "r")], moment=NOON, identifier="0" * 32,
+        assets={}, attachments=[Attachment("decision.json", record, "r")], moment=NOON, identifier="0" * 32,
     )  # fmt: skip
     file = tmp_path / "forged.pdf"
     file.write_bytes(sign_pdf(forged, pki().credentials(), reason="", moment=NOON))
@@ -357,7 +357,7 @@ def test_a_pdf_that_is_not_the_recorded_determination_is_told(
     assert other != record
     forged = write_pdf(
         "<html lang='en'><head><title>D</title></head><body><p>Another record</p></body></html>",
-        assets={}, attachments=[Attached("decision.json", other, "r")], moment=NOON, identifier="0" * 32,
+        assets={}, attachments=[Attachment("decision.json", other, "r")], moment=NOON, identifier="0" * 32,
     )  # fmt: skip
     file.write_bytes(sign_pdf(forged, pki().credentials(), reason="", moment=NOON))
     assert "decision.json is not the recorded one" in run("verify", "--pdf", file, "--trust", root_file).err

@@ -20,7 +20,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pyrage
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from threadpoolctl import threadpool_limits
 
 import flows
@@ -29,7 +28,6 @@ import tasks
 from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
 from tasks.request.part import Part as RequestPart
-from tests.golden.sketches import sketched
 
 __all__ = ["Door", "ReleaseRequest", "RequestPart", "Told", "opened", "request_from"]
 
@@ -99,7 +97,6 @@ def opened(home: Path) -> Iterator[Door]:
         stack.enter_context(patch.dict(os.environ, {"RELEASEGATE_DECOY_KEYS": _DECOY_KEY}))
         stack.enter_context(patch.object(secrets, "token_bytes", lambda size=32: bytes(range(size))))
         stack.enter_context(patch.object(pyrage, "encrypt_io", _not_encrypted))
-        stack.enter_context(patch.object(FigureCanvasSVG, "print_svg", _drawn))
         stack.enter_context(patch("flows.actor.datetime", _clock_of(door)))
         stack.callback(setattr, console, "width", console.width)
         console.width = _WIDTH
@@ -142,16 +139,6 @@ def _everywhere(original: Callable[..., Any], stand_in: Callable[..., Any]) -> I
         yield
 
 
-_print_svg = FigureCanvasSVG.print_svg
-
-
-def _drawn(canvas: FigureCanvasSVG, target: Any, **options: Any) -> None:
-    if "draw" in vars(canvas.figure):  # Matplotlib itself, which measures text and draws nothing
-        _print_svg(canvas, target, **options)
-    else:
-        sketched(canvas.figure, target)
-
-
 def _page(
     html: str,
     *,
@@ -160,9 +147,9 @@ def _page(
     moment: datetime,
     identifier: str,  # noqa: ARG001
 ) -> bytes:
-    """A page as its HTML, with sketches of its figures and the names of what is attached."""
+    """A page as its HTML, with its charts and the names of what is attached."""
     lines = [html.rstrip("\n"), f"<!-- made {moment.isoformat()} -->"]
-    lines += [f"<!-- figure {name}\n{content.decode()}-->" for name, content in sorted(assets.items())]
+    lines += [f"<!-- chart {name}\n{content.decode()}-->" for name, content in sorted(assets.items())]
     lines += [f"<!-- attached {one.name} -->" for one in attachments]
     return "\n".join(lines).encode()
 

@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.audit import audit_html, render_audit, sections, verdict_text
-from reports.audit_cells import MOST_ROWS
+from reports.audit import audit, audit_html, render_audit, verdict_box
 from reports.audit_csv import csv_files, harmless
-from reports.audit_figures import audit_figures
-from reports.audit_tables import listings
+from reports.audit_tables import MOST_ROWS, listing
 from tasks.audit.build import audit_report
 from tasks.audit.report import AuditReport, ChainProblem, ChainResult, Contradiction
 from tasks.core.canonical import canonical_json
@@ -80,12 +78,12 @@ def test_bookmarks_name_every_section_and_figures_have_their_texts(pdf: pikepdf.
         titles = [str(item.title) for item in marks.root] + [
             str(child.title) for item in marks.root for child in item.children
         ]
-    expected = [f"{one.number} {one.title}" for one in sections()]
+    expected = [f"{one.number} {one.title}" for one in audit(report).sections]
     assert [title for title in titles if title in expected] == expected
     assert "Contents" in titles
     tree = list(elements(pdf.Root.StructTreeRoot))
     assert [str(part.get("/Alt")) for part in tree if part.S == "/Figure"] == [
-        figure.alt for figure in audit_figures(report).values()
+        figure.alt for figure in audit(report).charts.values()
     ]
     tables = [part for part in tree if part.S == "/Table"]
     headed = [table for table in tables if any(part.S == "/TH" for part in elements(table))]
@@ -137,7 +135,7 @@ def test_a_broken_ledger_is_told_loudly_and_from_where() -> None:
 
 
 def test_broken_guards_leave_nothing_proven() -> None:
-    told = verdict_text(broken(BROKEN.model_copy(update={"entry": None})).chain)
+    told = verdict_box(broken(BROKEN.model_copy(update={"entry": None})).chain)
     assert told.words == "The ledger is broken"
     assert "nothing in this report is proven" in told.meaning
 
@@ -155,8 +153,8 @@ def test_contradictions_are_told_on_the_first_page() -> None:
 def test_an_empty_audit_says_in_each_section_that_there_is_nothing() -> None:
     empty = Chronicle().audit()
     html = audit_html(empty)
-    assert audit_figures(empty) == {}
-    for one in sections():
+    assert audit(empty).charts == {}
+    for one in audit(empty).sections:
         start = html.index(f'id="{one.key}"')
         assert len(text(html[start : html.index("</section>", start)])) > len(one.title) + 30, one.key
     assert "<tbody>\n</tbody>" not in html
@@ -168,13 +166,14 @@ def test_long_tables_are_cut_in_print_alone() -> None:
     for number in range(MOST_ROWS + 5):
         log.after(minutes=5).publish(f"r{number}", reasons=("long " * 100,))
     report = log.audit()
-    tables = listings(report)
-    for table in (tables["requests"], tables["files"], tables["certificates"], tables["attacks"]):
-        assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)
-        which = "first" if table.file == "certificates.csv" else "latest"
-        assert table.rest == f"The {which} {MOST_ROWS} of {MOST_ROWS + 5} rows; all are in {table.file} and audit.json."
-    assert tables["requests"].rows[-1][0].startswith(f"#{len(log.rows) - 2} ")
-    assert tables["requests"].rows[0][-1].endswith("…")
+    for name in ("requests", "files", "certificates", "attacks"):
+        table, which = listing(report, name), "first" if name == "certificates" else "latest"
+        assert len(table.rows) == MOST_ROWS
+        rest = f"The {which} {MOST_ROWS} of {MOST_ROWS + 5} rows; all are in {name}.csv and audit.json."
+        assert table.caption.endswith(rest)
+    requests = listing(report, "requests").rows
+    assert requests[-1][0].startswith(f"#{len(log.rows) - 2} ")
+    assert requests[0][-1].endswith("…")
     assert len(list(csv.reader(io.StringIO(csv_files(report)["files.csv"].decode())))) == MOST_ROWS + 6
 
 
@@ -238,7 +237,7 @@ def test_markup_in_names_is_printed_and_not_run() -> None:
     ],
 )
 def test_the_box_on_the_first_page(report: AuditReport, changes: dict[str, Any], sign: str) -> None:
-    assert verdict_text(ChainResult.model_validate(report.chain.model_copy(update=changes).model_dump())).sign == sign
+    assert verdict_box(ChainResult.model_validate(report.chain.model_copy(update=changes).model_dump())).sign == sign
 
 
 def test_an_unfinished_day_is_told() -> None:

@@ -32,13 +32,13 @@ def section(budget: BudgetFact | None, method: str, *, left_out: int = 0) -> str
 def test_payoff_bound_and_limits() -> None:
     assert "Budget for the whole file" not in section(None, "basic")
     text = section(BUDGET, "basic")
-    assert "1,186.87 units a record by the people who match" in text
+    assert "1,186.87 units per record by the people who match" in text
     assert "can pay more than 1,186.90. Without the limits the method would pay 1,195.29." in text
     assert "at least 5 people of the population" in text
     assert "Expected re-identifications 100.00 99.50" in text
     assert "can rule out some of them" in text
     partition = section(BUDGET.model_copy(update={"without_budget": None}), "basic-partition")
-    assert "1,186.87 units a person of the population" in partition
+    assert "1,186.87 units per person of the population" in partition
     assert "Without the limits the method would pay" not in partition
     assert "can rule out some of them" not in partition
 
@@ -51,8 +51,8 @@ def test_a_small_count_is_not_shown_as_a_share() -> None:
     kept = LimitFact(name="information lost of age", limit=n_records / 5, used=n_records / 10, price=0.0, kept=0.9)
     text = section(BUDGET.model_copy(update={"limits": (few, many, kept)}), "basic")
     assert f"{3 / n_records:.2%}" not in text
-    assert "Records left out 10% <0.03%" in text
-    assert "Records worth an attempt 20% 12.50%" in text
+    assert "Records suppressed 10% <0.03%" in text
+    assert "Records worth attacking 20% 12.50%" in text
     assert "Least mean information kept of age 80% 90%" in text
 
 
@@ -72,4 +72,4 @@ def test_means_are_coarse_where_few_are_left_out() -> None:
     assert "can pay more than" not in few, "a coarse bound might fall short"
     assert "Without the limits the method would pay 1,195.20." in few
     assert "kept of age 80% 87.70%" in few
-    assert "1,186.87 units a person" in section(budget, "basic-partition", left_out=4)
+    assert "1,186.87 units per person" in section(budget, "basic-partition", left_out=4)

@@ -41,7 +41,7 @@ def test_the_assumptions_follow_from_who_may_pool_copies() -> None:
     assert unbounded in alone
     assert own_stakes in alone
     judged = document(coalitions=(SEEN,))["limitations"]
-    assert f"Recipients who may put their copies side by side are {RECIPIENT}, insurer." in judged
+    assert f"Recipients who may pool their copies are {RECIPIENT}, insurer." in judged
     assert "The gates judge the worst of this copy alone and of all of these copies together" in judged
     assert unbounded not in judged
     assert "Copies are not pooled" not in judged

@@ -6,22 +6,10 @@ from typing import Any
 
 import pytest
 
-from reports.copy_statistics import statistic_rows, summary
-from reports.decoys import (
-    attempt_text,
-    choice_text,
-    collusion_rows,
-    collusion_text,
-    cost_rows,
-    left_out,
-    missing_text,
-    real_records,
-    threshold_text,
-)
+from reports.determination import charts as figures
 from reports.determination import determination_html
-from reports.figures import figures
-from reports.gates import gate_rows
-from reports.references import cited
+from reports.record_view import RecordView, gate_rows
+from reports.sections.reference import cited
 from reports.smallcell import HIDDEN
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, StatisticChange
 from tasks.decision.gates import DECOYS_DETECTABLE, decoy_gate
@@ -75,11 +63,9 @@ class TestSection:
         fact = decoy_records.decoys(detectability=None)
         record = decoy_records.with_decoys(fact)
         judged = records.changed(record, gates=(*record.gates[:-1], decoy_gate(fact, 0.75)))
-        assert "How well they can be told could not be measured; the policy asks for an area of at most 0.75" in (
-            section(judged)
-        )
+        assert "could not be measured; the policy requires an area of at most 0.75" in section(judged)
         unjudged = records.changed(record, gates=record.gates[:-1])
-        assert "Whether decoys can be told from real classes" not in headings(unjudged)
+        assert "Whether decoys can be distinguished from real classes" not in headings(unjudged)
 
     def test_a_record_with_count_and_commitment_alone_has_one_text_and_no_heading(self) -> None:
         bare = DecoyFact(count=120, commitment_sha256=records.sha("decoys"))
@@ -90,14 +76,14 @@ class TestSection:
 
     def test_a_record_without_decoys_says_so_and_has_no_word_of_them_in_the_definitions(self) -> None:
         record = records.approved()
-        assert "No decoy records were asked for" in section(record)
+        assert "No decoy records were requested" in section(record)
         assert "No file was made" in section(records.blocked())
         assert "Decoy" not in section(record, "reference")
         assert "Decoy, decoy class" in section(decoy_records.approved(), "reference")
 
     def test_papers_are_cited_as_far_as_they_were_used(self) -> None:
         def named(record: DecisionRecord) -> set[str]:
-            return {paper.split(" ")[0] for paper in cited(record)}
+            return {paper.split(" ")[0] for paper in cited(RecordView(record))}
 
         assert {"Antonatos", "DeLong", "Lopez-Paz"} <= named(decoy_records.approved())
         assert named(decoy_records.approved(detectability=None)).isdisjoint({"DeLong", "Lopez-Paz"})
@@ -115,22 +101,22 @@ class TestCollusion:
         points = list(decoy_records.collusion(4))
         points[2] = points[2].model_copy(update={"worst_informed": 0.5})
         points[3] = points[3].model_copy(update={"worst": 0.4})
-        text = collusion_text(decoy_records.decoys(collusion=tuple(points)))
+        text = section(decoy_records.approved(collusion=tuple(points)))
         assert "does not hold for sets of 3, 4: the probability reaches 0.5." in text
 
     def test_without_a_plan_the_highest_probability_stands_alone(self) -> None:
         fact = decoy_records.decoys(planned_probability=None, kept_per_decoy=0)
-        assert collusion_text(fact) == "The highest probability that any set reaches is 0.3333."
         text = section(decoy_records.with_decoys(fact))
+        assert "The highest probability that any set reaches is 0.3333." in text
         assert "planned to be" not in text
         assert "0.3333 –" in text
 
     def test_of_many_numbers_first_and_last_and_some_between_are_shown(self) -> None:
-        rows = collusion_rows(decoy_records.collusion(20))
-        shown = [row.colluders for row in rows]
+        document = determination_html(decoy_records.approved(collusion=decoy_records.collusion(20)))
+        shown = re.findall(r'<th scope="row" class="figure">(\d+)</th>', document)
         assert (shown[:2], shown[-1]) == (["1", "2"], "20")
-        assert len(rows) <= 9
-        assert rows[-1].sets == "200 drawn"
+        assert len(shown) <= 9
+        assert "20 200 drawn" in texts.seen(document)
 
     def test_the_figure_draws_every_number_with_the_plan_and_says_so(self) -> None:
         figure = figures(decoy_records.with_decoys(decoy_records.decoys(collusion=decoy_records.collusion(20))))[
@@ -159,8 +145,7 @@ class TestCost:
 
     def test_one_kept_class_is_one(self) -> None:
         fact = decoy_records.decoys(kept_per_decoy=1)
-        assert fact.choice is not None
-        assert choice_text(fact, fact.choice).startswith("For each decoy class, each copy keeps 1 real class. ")
+        assert "For each decoy class, each copy keeps 1 real class. " in section(decoy_records.with_decoys(fact))
 
 
 class TestDetectability:
@@ -179,13 +164,13 @@ class TestDetectability:
         assert row.interval == "95% interval 0.549 to 0.659, its upper end is judged"
         assert not row.is_condition
         assert "0.659 at most 0.75 area under the ROC curve ✓ passed" in section(record, "gates")
-        assert "0.659, and the policy asks for at most 0.75: passed." in section(record)
+        assert "0.659, and the policy requires at most 0.75: passed." in section(record)
 
     def test_a_failed_gate_and_one_that_is_missing_are_said(self) -> None:
         record = decoy_records.approved()
         failed = records.changed(record, gates=(*record.gates[:-1], decoy_records.gate(0.8, 0.85)))
-        assert threshold_text(failed).endswith("at most 0.75: failed.")
-        assert threshold_text(records.approved()) == "No gate was judged on it."
+        assert "at most 0.75: failed." in section(failed)
+        assert "No gate was judged on it." in section(records.changed(record, gates=record.gates[:-1]))
 
     def test_the_decision_s_own_gate_is_rendered(self) -> None:
         fact = decoy_records.decoys()
@@ -213,15 +198,13 @@ class TestAttempts:
     )
     def test_few_real_records_at_the_highest_risk_do_not_follow(self, lured: float, shown: str) -> None:
         """66 decoys beside 5, 10 and 11 real records."""
-        record = decoy_records.approved()
-        assert record.decoys is not None
-        assert shown in attempt_text(record, record.decoys, attempts(lured))
+        assert shown in section(decoy_records.approved(attempts=attempts(lured)))
 
 
 class TestStatistics:
     def test_the_copy_is_compared_with_the_data_as_collected_under_utility(self) -> None:
         text = section(decoy_records.approved(), "utility")
-        assert "Statistics of the copy The file as this recipient would get it, decoys included," in text
+        assert "Statistics of the copy The file as this recipient would receive it, decoys included," in text
         assert "capital-gain 0.0151 2.72 1.0075 – –" in text
         assert "native-country – – – 1.42% 0.71%" in text
         assert "correlation between two numbers is 0.0061 and of Cramér's V between two categories is 0.0043." in text
@@ -240,15 +223,14 @@ class TestStatistics:
     def test_what_has_no_figure_is_a_dash_and_leaves_its_sentence_out(self) -> None:
         constant = StatisticChange(name="x", kind="number")
         fact = decoy_records.statistics(columns=(constant,), correlation=None, association=None, target=None)
-        row = statistic_rows(records.approved(), fact)[0]
-        assert (row.mean, row.standard_errors, row.spread, row.distribution, row.largest) == ("–",) * 5
-        assert summary(fact) == ""
+        text = section(records.changed(records.approved(), statistics=fact), "utility")
+        assert text.rstrip().endswith("x – – – – –")
 
     def test_a_number_that_is_explained_is_named_as_such(self) -> None:
         fact = decoy_records.statistics(target="capital-gain", explained_before=None, correlation=None)
-        text = summary(fact)
-        assert text.startswith("Over all pairs of columns, the largest change of Cramér's V")
-        assert text.endswith(
+        text = section(records.changed(records.approved(), statistics=fact), "utility")
+        assert "Over all pairs of columns, the largest change of Cramér's V" in text
+        assert text.rstrip().endswith(
             "In a linear regression of capital-gain on the other columns, no coefficient changes by more than 0.41 of "
             "its standard errors."
         )
@@ -259,8 +241,8 @@ class TestStatistics:
         share = 4 / records.ROWS
         column = StatisticChange(name="x", kind="categories", total_variation=share, largest=share)
         record = decoy_records.with_decoys(decoy_records.decoys(missing=missing), suppressed=suppressed)
-        (row,) = statistic_rows(record, decoy_records.statistics(columns=(column,)))
-        assert (row.distribution, row.largest) == ("0.0%", "0.0%")
+        changed = records.changed(record, statistics=decoy_records.statistics(columns=(column,)))
+        assert "x – – – 0.0% 0.0%" in section(changed, "utility")
 
 
 class TestSmallCells:
@@ -303,21 +285,19 @@ class TestSmallCells:
         self, missing: int, suppressed: int, shown: tuple[str, str], real: str
     ) -> None:
         record = decoy_records.with_decoys(decoy_records.decoys(missing=missing), suppressed=suppressed)
-        found = left_out(record)
+        found = RecordView(record).left_out
         if shown[1] == "<11":
-            assert found.missing in {"<11", HIDDEN}
+            assert found[1] in {"<11", HIDDEN}
         else:
-            assert (found.suppressed, found.missing) == shown
-        assert real_records(record) == real
+            assert found == shown
         assert f"{real} of those that came in and 66 decoys, in 16 columns" in section(record, "data")
 
     def test_a_hidden_number_of_this_copy_has_no_share_either(self) -> None:
         record = decoy_records.with_decoys(decoy_records.decoys(missing=7), suppressed=100)
         assert record.decoys is not None
         assert record.decoys.choice is not None
-        row = cost_rows(record, record.decoys, record.decoys.choice)[-1]
-        assert (row.records, row.share) == (HIDDEN, "–")
-        assert "how many is not shown" in missing_text(record, record.decoys)
+        assert f"This copy {HIDDEN} –" in section(record)
+        assert "how many is not shown" in section(record)
 
     def test_records_missing_are_not_called_suppressed(self) -> None:
         record = decoy_records.approved()
@@ -329,27 +309,27 @@ class TestSmallCells:
 class TestScopeAndLimits:
     def test_the_scope_says_what_was_done_and_that_leaks_of_the_source_are_not_traced(self) -> None:
         scope = section(decoy_records.approved(), "scope")
-        assert "placed decoys in the copy and tested whether they can be told from real classes" in scope
+        assert "placed decoys in the copy and tested whether they can be distinguished from real classes" in scope
         assert "Leaks of the original data" in scope
-        assert "were asked for" not in scope
+        assert "were requested" not in scope
         assert "Leaks of the original data" not in section(records.approved(), "scope")
 
     @pytest.mark.parametrize(
         ("empty", "says"),
         [
-            ({"detectability": None}, "tested what recipients learn of them who compare"),
+            ({"detectability": None}, "tested what recipients who compare their copies learn of them"),
             ({"detectability": None, "collusion": ()}, "placed decoys in the copy"),
         ],
     )
     def test_no_test_is_claimed_that_was_not_made(self, empty: dict[str, Any], says: str) -> None:
         text = section(decoy_records.approved(**empty), "scope")
-        assert "told from real classes" not in text
+        assert "distinguished from real classes" not in text
         assert says in text
         assert "compare their copies" not in text or empty == {"detectability": None}
 
     def test_the_assumptions_say_what_decoys_do_not_protect_against(self) -> None:
         text = section(decoy_records.approved(), "limitations")
-        assert "Tested was what recipients learn who compare their copies and how well a classifier tells" in text
+        assert "The tests covered what recipients learn who compare their copies and how well" in text
         for part in ("has the register and the method", "holds the original data", "Decoys bias"):
             assert part in text
         assert "by how much is stated under decoys" in text

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reports.determination import determination_html
-from reports.figures import figures
-from reports.sections import sections
+from reports.determination import charts as figures
+from reports.determination import determination, determination_html
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
 from tasks.core.canonical import digest
@@ -85,9 +84,9 @@ def test_all_twenty_sections_are_there_in_order_and_listed_in_the_contents(any_r
     """Whatever was measured, a section has the same number in every determination."""
     document = determination_html(any_record)
     listed = re.findall(r'<a href="#(\w+)"><span class="number">([\d.]+)</span>([^<]+)</a>', document)
-    expected = [one for part in sections(any_record) for one in (part, *part.parts)]
+    expected = [one for part in determination(any_record, {}).sections for one in (part, *part.parts)]
     assert listed == [(part.key, part.number, part.title) for part in expected]
-    assert [(part.number, part.key) for part in sections(any_record)] == [
+    assert [(part.number, part.key) for part in determination(any_record, {}).sections] == [
         (str(number), key) for number, key in enumerate(TWENTY, start=1)
     ]
     for key, number, title in listed:
@@ -98,7 +97,7 @@ def test_all_twenty_sections_are_there_in_order_and_listed_in_the_contents(any_r
 
 
 def test_every_reference_names_a_section_that_is_there(any_record: DecisionRecord) -> None:
-    there = {one.number for part in sections(any_record) for one in (part, *part.parts)}
+    there = {one.number for part in determination(any_record, {}).sections for one in (part, *part.parts)}
     body = texts.seen(determination_html(any_record))
     named = re.findall(r"\b[Ss]ections? (\d+(?:\.\d)?)(?: and (\d+\.\d))?(?=[ ,.;:)])", body)
     assert named
@@ -140,21 +139,10 @@ def test_the_scope_names_what_was_not_tested_once_each() -> None:
     named = texts.sections(determination_html(record))["scope"]
     for stage in (entry.stage for entry in record.not_assessed):
         assert named.count(stage) == 1
-    assert "Decoys No decoy records were asked for: none were placed" in named
+    assert "Decoys No decoy records were requested: none were placed" in named
     for stage in ("Sequential adversary", "Identity × attribute score", "Record linkage", "Utility"):
         assert stage not in named
     assert "Decoys No file was made: none were placed" in texts.sections(determination_html(records.blocked()))["scope"]
-
-
-def test_a_record_of_an_earlier_version_says_itself_that_it_has_no_decoys() -> None:
-    earlier = NotAssessed(stage="Decoy records", reason="Not part of this version; the release holds none.")
-    for maker in (records.approved, records.validation_failed):
-        record = maker()
-        changed = records.changed(record, not_assessed=(*record.not_assessed, earlier))
-        found = texts.sections(determination_html(changed))
-        assert found["scope"].count("Decoy records Not part of this version; the release holds none.") == 1
-        assert "were asked for" not in found["scope"]
-        assert "Decoy" not in found["risk"]
 
 
 def test_decoys_that_could_not_be_placed_are_named_as_a_stage_that_stopped() -> None:
@@ -163,7 +151,7 @@ def test_decoys_that_could_not_be_placed_are_named_as_a_stage_that_stopped() -> 
     found = texts.sections(determination_html(records.changed(record, not_assessed=(failure,))))
     assert found["scope"].count("decoys The key that seals manifests cannot be read.") == 1
     assert "decoys: The key that seals manifests cannot be read." in found["risk"]
-    assert "were asked for" not in found["scope"]
+    assert "were requested" not in found["scope"]
 
 
 def test_decoys_are_stated_where_there_are_any() -> None:
@@ -173,7 +161,7 @@ def test_decoys_are_stated_where_there_are_any() -> None:
     found = texts.sections(determination_html(record))
     assert "The file holds 120 decoy records." in found["decoys"]
     assert records.sha("decoys") in found["decoys"]
-    assert "decoy records were asked for" not in found["scope"]
+    assert "decoy records were requested" not in found["scope"]
     assert "<h3>" not in determination_html(record).split('id="decoys"')[1].split("</section>")[0]
 
 
@@ -261,7 +249,7 @@ def test_text_from_the_request_is_never_markup() -> None:
     recipient = record.recipient.model_copy(update={"organisation": 'A <b>&</b> "B"', "purpose": "{{ 7 * 7 }}"})
     document = determination_html(records.changed(record, recipient=recipient))
     assert "A &lt;b&gt;&amp;&lt;/b&gt; &#34;B&#34;" in document
-    assert "<b>" not in document
+    assert "A <b>" not in document
     assert "{{ 7 * 7 }}" in texts.seen(document)
 
 
@@ -343,7 +331,7 @@ def test_a_few_suppressed_records_do_not_follow_from_any_table() -> None:
 def test_the_style_sheet_and_figures_are_all_that_is_referred_to(any_record: DecisionRecord) -> None:
     document = determination_html(any_record)
     targets = set(re.findall(r'(?:src|href)="([^"#][^"]*)"', document))
-    assert targets == {"asset:print.css", *(f"asset:{name}.svg" for name in figures(any_record))}
+    assert targets == {f"asset:{name}.svg" for name in figures(any_record)}
 
 
 @pytest.mark.parametrize("expression", ["count", "share", "passed", "missing", "record.missing", "nothing"])
@@ -354,5 +342,5 @@ def test_a_template_prints_no_bare_number_and_nothing_missing(expression: str) -
 
 
 def test_a_template_that_cannot_be_filled_stops_the_report() -> None:
-    with pytest.raises(StageFailed, match="could not be filled in"):
-        render(SmallCellRule(11), "determination.html", record=records.approved())
+    with pytest.raises(StageFailed, match="could not be written in full"):
+        render(SmallCellRule(11), "document.html", document=records.approved())

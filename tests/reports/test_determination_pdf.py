@@ -1,6 +1,7 @@
 """Structure of the PDFs, opened with another library than the one that wrote them."""
 
 import hashlib
+import importlib
 import io
 import itertools
 import re
@@ -13,10 +14,11 @@ from pathlib import Path
 import pikepdf
 import pytest
 
+import reports.pdf
+from reports import determination as report
+from reports.determination import charts as figures
 from reports.determination import render_determination
-from reports.figures import figures
-from reports.pdf import Attached, write_pdf
-from reports.sections import sections
+from reports.pdf import Attachment, write_pdf
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tests.support import records
@@ -160,7 +162,8 @@ def test_the_record_is_attached_as_data_byte_for_byte(determination: pikepdf.Pdf
 def test_bookmarks_name_every_section_and_part(determination: pikepdf.Pdf) -> None:
     with determination.open_outline() as marks:
         titles = outline(marks.root)
-    expected = [f"{one.number} {one.title}" for part in sections(records.approved()) for one in (part, *part.parts)]
+    sections = report.determination(records.approved(), {}).sections
+    expected = [f"{one.number} {one.title}" for part in sections for one in (part, *part.parts)]
     assert [title for title in titles if title in expected] == expected
     assert "Contents" in titles
 
@@ -225,7 +228,7 @@ def small(body: str, **assets: bytes) -> bytes:
     return write_pdf(
         f'<html lang="en"><head><title>t</title></head><body>{body}</body></html>',
         assets={f"{name}.svg": content for name, content in assets.items()},
-        attachments=(Attached("b.txt", b"b", "b"), Attached("a.txt", b"a", "a")),
+        attachments=(Attachment("b.txt", b"b", "b"), Attachment("a.txt", b"a", "a")),
         moment=MOMENT,
         identifier="0" * 32,
     )
@@ -269,6 +272,7 @@ def test_missing_native_libraries_are_named(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "weasyprint.py").write_text("raise OSError('cannot load library')\n")
     monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.reload(reports.pdf)
     with pytest.raises(StageFailed, match="native libraries are missing") as caught:
-        small("<p>text</p>")
+        reports.pdf.write_pdf("", assets={}, attachments=(), moment=MOMENT, identifier="0")
     assert "libpango-1.0-0" in caught.value.fix

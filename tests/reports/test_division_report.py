@@ -24,14 +24,14 @@ def test_nothing_is_said_without_a_partition() -> None:
 
 def test_the_exact_recursion_is_optimal_whatever_bounds_all_divisions() -> None:
     text = section(EXACT)
-    assert "The partition pays 737.62 units a person of the population by the people who match. It is optimal" in text
+    assert "The partition pays 737.62 units per person of the population by the people who match. It is optimal" in text
     assert "below the best" not in text
-    assert "737.62 units a record" in section(EXACT, cell_weights="data")
+    assert "737.62 units per record" in section(EXACT, cell_weights="data")
 
 
 def test_a_bounded_partition_says_how_far_below_the_best_it_may_be_and_never_too_little() -> None:
     text = section(DivisionFact(payoff=548.06, bound=814.151, exact=False, gap=266.091))
-    assert "at most 266.10 units a person of the population below the best" in text
+    assert "at most 266.10 units per person of the population below the best" in text
     assert "pays more than 814.16." in text
     assert "optimal" not in text
     closed = section(DivisionFact(payoff=548.06, bound=548.06, exact=False, gap=0.0))

@@ -2,8 +2,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reports.charting import ALARM, PARTLY, Figure, RiskAxis, shown_bins
-from reports.figures import figures
+from reports.charting import Chart
+from reports.determination import charts as figures
+from reports.marks import ALARM, PARTLY
+from reports.sections.identity import risk_axis, shown_bins
 from reports.smallcell import SmallCellRule
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
@@ -34,7 +36,7 @@ def words(svg: bytes) -> str:
 def with_method(record: DecisionRecord, method: str) -> DecisionRecord:
     assert record.risk is not None
     game = record.risk.game.model_copy(update={"method": method})
-    outcomes = tuple(outcome.model_copy(update={"method": method}) for outcome in game.outcomes[:1])
+    outcomes = tuple(outcome.model_copy(update={"method": method, "chosen": True}) for outcome in game.outcomes[:1])
     game = game.model_copy(update={"outcomes": outcomes})
     return records.changed(record, risk=record.risk.model_copy(update={"game": game}))
 
@@ -78,7 +80,7 @@ def test_the_last_filled_interval_ends_at_the_highest_risk() -> None:
 
 
 def test_an_axis_without_a_filled_bin_still_holds_its_marks() -> None:
-    axis = RiskAxis((), (0.09, 1.5))
+    axis = risk_axis((), (0.09, 1.5), "risk", largest=2)
     assert axis.at(0.09) < axis.at(1.5)
 
 
@@ -100,11 +102,14 @@ def test_labels_are_text_and_never_formulas() -> None:
     fields = tuple(
         field.model_copy(update={"name": "cost $x$ & <y>"}) if field.name == "age" else field for field in record.fields
     )
-    drawn = figures(records.changed(record, fields=fields))
+    assert record.risk is not None
+    weights = record.risk.game.weights | {"cost $x$ & <y>": 1.0}
+    game = record.risk.game.model_copy(update={"weights": weights})
+    drawn = figures(records.changed(record, fields=fields, risk=record.risk.model_copy(update={"game": game})))
     assert "cost $x$ & <y>" in words(drawn["information"].svg)
 
 
-def frontier_of(record: DecisionRecord, **changes: object) -> Figure:
+def frontier_of(record: DecisionRecord, **changes: object) -> Chart:
     assert record.risk is not None
     assert record.risk.game.frontier is not None
     fact = record.risk.game.frontier.model_copy(update=changes)
@@ -114,7 +119,7 @@ def frontier_of(record: DecisionRecord, **changes: object) -> Figure:
 
 def test_other_stakes_are_told_with_how_many_games_they_took() -> None:
     fine, coarse = frontier_of(records.approved()), frontier_of(records.blocked(), games=9)
-    assert "V 1,200 and L 300, the payoff is 1,147 and 0% of the records are worth an attempt" in fine.alt
+    assert "V 1,200 and L 300, the payoff is 1,147 and 0% of the records are worth attacking" in fine.alt
     assert "V 4,800 and L 1,200: payoff 4,160, 0% attacked" in fine.alt
     assert "V changes no choice of this method: 5 games, one for each L" in fine.caption
     assert "the gain G equals L" in fine.caption

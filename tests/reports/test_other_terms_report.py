@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports import other_terms
+from reports.determination import charts as figures
 from reports.determination import determination_html
-from reports.figures import figures
-from reports.references import cited
-from reports.sensitivity_figures import stakes_curves, stakes_map
-from reports.uncertainty_figures import verdict_chances
+from reports.record_view import RecordView
+from reports.sections.gates import chance_text
+from reports.sections.reference import cited
+from reports.sections.stakes import robustness
 from tasks.assessments.identity.other_terms import with_other_terms
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.stakes_facts import ReachFact, StakesFact
@@ -128,7 +128,7 @@ def test_a_file_that_depends_on_no_stakes_is_looked_at_for_attacks_alone() -> No
 
 def test_the_map_says_what_it_is_of_and_where_the_request_stands() -> None:
     stakes, _ = facts()
-    figure = stakes_map(records.approved(), stakes.map)
+    figure = figures(told(stakes, None))["stakes_map"]
     assert "Basic game over these records" in figure.caption
     assert "At the corners, at V 10 and L 10: GI" in figure.alt
     shown = drawn(figure.svg)
@@ -143,7 +143,7 @@ def test_the_map_says_what_it_is_of_and_where_the_request_stands() -> None:
 
 def test_curves_are_told_apart_without_colour() -> None:
     stakes, _ = facts()
-    figure = stakes_curves(records.approved(), stakes)
+    figure = figures(told(stakes, None))["stakes_curves"]
     svg = figure.svg
     shown = drawn(svg)
     for name in ("Basic game", "No-Attack game", "SH-Friendly game", "Safe Harbor", "cost of an attempt c, units"):
@@ -157,14 +157,16 @@ def test_a_game_without_a_strategy_leaves_a_gap() -> None:
     nothing = tuple(None for _ in stakes.map.figures.publisher_payoff)
     names = ("publisher_payoff", "adversary_payoff", "attacked_share", "mean_generalization")
     empty = stakes.map.figures.model_copy(update=dict.fromkeys(names, nothing))
-    figure = stakes_map(records.approved(), stakes.map.model_copy(update={"figures": empty}))
+    figure = figures(told(stakes.model_copy(update={"map": stakes.map.model_copy(update={"figures": empty})}), None))[
+        "stakes_map"
+    ]
     assert drawn(figure.svg).count("no strategy") == 4
-    assert "GI no strategy, no strategy worth an attempt" in figure.alt
+    assert "GI no strategy, no strategy worth attacking" in figure.alt
 
 
 def test_how_probable_approval_is() -> None:
     _, uncertainty = facts()
-    figure = verdict_chances(uncertainty)
+    figure = figures(told(None, uncertainty))["verdict_chances"]
     shown = drawn(figure.svg)
     assert "All gates" in shown
     assert "Loss L" in shown
@@ -175,8 +177,8 @@ def test_how_probable_approval_is() -> None:
 
 def test_ranges_alone_have_no_probability() -> None:
     _, uncertainty = facts(uncertain={"prior": {"low": 0.5, "high": 0.9}})
-    assert "not drawn" in drawn(verdict_chances(uncertainty).svg)
-    words = other_terms.chance_words(uncertainty)
+    assert "not drawn" in drawn(figures(told(None, uncertainty))["verdict_chances"].svg)
+    words = chance_text(uncertainty)
     assert words.startswith("Of these terms only ranges are known")
 
 
@@ -194,7 +196,7 @@ def test_the_determination_prints_both() -> None:
     assert "log-uniform, 80 to 180" in sections["gates"]
     assert "3 (25%), 4 (50%), 5 (25%)" in sections["gates"]
     assert "a range, 0.5 to 0.9" in sections["gates"]
-    assert sum("Sobol'" in paper or "Clopper" in paper for paper in cited(record)) == 2
+    assert sum("Sobol'" in paper or "Clopper" in paper for paper in cited(RecordView(record))) == 2
     assert {"stakes_map", "stakes_curves", "verdict_chances"} <= figures(record).keys()
 
 
@@ -204,13 +206,13 @@ def test_the_determination_prints_both() -> None:
 )
 def test_what_is_certain(certain: bool | None, words: str) -> None:
     _, uncertainty = facts()
-    assert words in other_terms.chance_words(uncertainty.model_copy(update={"certain": certain, "unsolved": 0}))
-    assert "In 3 draws" in other_terms.chance_words(uncertainty.model_copy(update={"unsolved": 3}))
+    assert words in chance_text(uncertainty.model_copy(update={"certain": certain, "unsolved": 0}))
+    assert "In 3 draws" in chance_text(uncertainty.model_copy(update={"unsolved": 3}))
 
 
 MEANING = (
     "The file is called robust over an order of magnitude in a stake if that stake may be anything from a tenth to ten "
-    "times what the request declares, the others as declared, and the share of records worth an attempt changes by no "
+    "times what the request declares, the others as declared, and the share of records worth attacking changes by no "
     "more than 1 percentage point"
 )
 EARNS = ", and the file pays no more than 1% of V less than the best file would."
@@ -237,7 +239,7 @@ def robust(*reaches: ReachFact, regret: bool = True) -> str:
     given = {(one.stake, one.figure): one for one in reaches}
     figures = ("attacked_share", "regret") if regret else ("attacked_share",)
     every = [(stake, figure) for figure in figures for stake in ("benefit", "loss", "cost")]
-    return other_terms.robust_words(tuple(given.get(key) or throughout(*key) for key in every))
+    return robustness(tuple(given.get(key) or throughout(*key) for key in every))
 
 
 def test_robust_in_every_stake() -> None:
@@ -254,9 +256,9 @@ def test_robust_in_one_stake_alone() -> None:
     )
     assert words == (
         f"{MEANING}. It is so in the benefit V. "
-        "In the loss L (and the gain G with it) it is not: the share worth an attempt holds from 0.944 times the "
+        "In the loss L (and the gain G with it) it is not: the share worth attacking holds from 0.944 times the "
         "declared value to the declared value itself. "
-        "In the cost c of an attempt it is not: the share worth an attempt holds from 0.501 to 2 times the declared "
+        "In the cost c of an attempt it is not: the share worth attacking holds from 0.501 to 2 times the declared "
         "value."
     )
 
@@ -266,7 +268,7 @@ def test_robust_in_no_stake() -> None:
         *(reach(stake, "attacked_share", (1.0, 1.0), (10**-0.025, 10**0.025)) for stake in ("benefit", "loss", "cost"))
     )
     alone = (
-        "the share worth an attempt holds at the declared value alone, no longer at 0.944 or 1.06 times it, and the "
+        "the share worth attacking holds at the declared value alone, no longer at 0.944 or 1.06 times it, and the "
         "payoff holds over the whole order of magnitude."
     )
     assert words == (
@@ -295,7 +297,7 @@ def test_how_far_the_payoff_holds(
 
 def test_tolerances_are_told_with_their_unit() -> None:
     strict = [reach(stake, "attacked_share", (0.1, 10.0), (None, None), tolerance=0.005) for stake in ("loss", "cost")]
-    words = other_terms.robust_words((*strict, reach("loss", "regret", (0.1, 10.0), (None, None), tolerance=0.025)))
+    words = robustness((*strict, reach("loss", "regret", (0.1, 10.0), (None, None), tolerance=0.025)))
     assert "changes by no more than 0.5 percentage points, and the file pays no more than 2.50% of V less" in words
 
 
@@ -303,9 +305,11 @@ def test_reaches_in_the_table_have_three_digits() -> None:
     reaches = tuple(
         reach(stake, "regret", (10**-0.225, 10**1.5), (10**-0.25, None)) for stake in ("benefit", "loss", "cost")
     )
-    (row,) = other_terms.reach_rows(records.approved(), reaches)
-    assert row.title == "This file: loss against the best file, over V"
-    assert row.cells == ("0.596 to ≥ 31.6",) * 3
+    stakes, _ = facts()
+    reaches = (*(throughout(stake, "attacked_share") for stake in ("benefit", "loss", "cost")), *reaches)
+    html = determination_html(told(stakes.model_copy(update={"reaches": reaches}), None))
+    cells = " ".join(["0.596 to ≥ 31.6"] * 3)
+    assert f"This file: loss against the best file, over V 0 0.01 {cells}" in texts.seen(html)
 
 
 def test_a_copy_with_decoys_gives_no_exact_figure() -> None:

@@ -49,7 +49,7 @@ def test_the_certificate_says_that_there_is_an_exception_and_not_which() -> None
     record = overridden()
     text = texts.seen(certificate_html(record))
     assert "It was approved by way of exception: P. Officer, for the releasing organization, answers for" in text
-    assert f"Takes the place of release {record.supersedes}" in text
+    assert f"Supersedes release {record.supersedes}" in text
     assert TELLING.search(text) is None
     assert REASON not in text
     plain = records.changed(record, gates=records.approved().gates, supersedes=None)

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports import other_terms
+from reports.charting import Chart
+from reports.determination import charts as figures
 from reports.determination import determination_html
-from reports.figures import figures
-from reports.penalties_figure import penalties
+from reports.record_view import RecordView
+from reports.sections.stakes import fines
 from tasks.assessments.identity.other_terms import with_other_terms
 from tasks.assessments.identity.penalties import penalties_fact
 from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
@@ -42,6 +43,10 @@ def drawn(record: DecisionRecord, found: PenaltiesFact) -> list[str]:
     return texts.drawn_texts(penalties(record, found).svg)
 
 
+def penalties(record: DecisionRecord, found: PenaltiesFact) -> Chart:
+    return figures(told(found, record))["penalties"]
+
+
 def test_points_are_those_of_the_map() -> None:
     request, people = asked(agreement=FINED), table()
     recipient = request.recipient("institute")
@@ -70,7 +75,7 @@ def test_a_file_that_cannot_be_made_has_no_figures() -> None:
     found = penalties_fact(table(), request, request.recipient("institute"), GRID)
     assert found.points[0].publisher_payoff is None
     assert found.points[0].attacked_share is None
-    assert "no file can be released" in other_terms.penalty_words(records.approved(), found)
+    assert "no file can be released" in fines(RecordView(records.approved()), found)
     assert "no file" in drawn(records.approved(), found)
 
 
@@ -92,15 +97,15 @@ def test_payoffs_and_groups_are_written_in_the_cells() -> None:
     found, record = fact("no-attack-partition", FINED), records.approved()
     figure = penalties(record, found)
     shown = drawn(record, found)
-    assert "Publisher's payoff, units a record" in shown
-    assert "Left alone from, people" in shown
+    assert "Publisher's payoff, units per record" in shown
+    assert "Not attacked from, people" in shown
     assert "Records attacked, %" not in shown, "nobody is attacked by this rule"
     assert "penalty, units" in shown
     assert "100,000" in shown
     for point in found.points:
         assert f"{point.publisher_payoff:,.2f}" in shown
         assert f"{point.safe_group:,.0f}" in shown
-    assert "Framed: the recipient's own terms" in figure.caption
+    assert "Framed: the recipient’s own terms" in figure.caption
     assert "At the corners, penalty 0 and detection 0.001: payoff" in figure.alt
 
 
@@ -123,17 +128,17 @@ def test_terms_outside_the_grid_are_not_framed() -> None:
 
 def test_what_fines_buy_in_words() -> None:
     found, record = fact("no-attack-partition", FINED), records.approved()
-    words = other_terms.penalty_words(record, found)
+    words = fines(RecordView(record), found)
     least, most = found.points[0], found.points[-1]
-    assert "own terms, with a penalty of 1,000 that is due with probability 0.1, every record" in words
-    assert f"Without a penalty, groups of {least.safe_group:.0f} people and more are left alone" in words
-    assert f"pays {least.publisher_payoff:,.2f} units a record" in words
+    assert "own terms, with a penalty of 1,000 that is due with probability 0.1, no record" in words
+    assert f"Without a penalty, groups of {least.safe_group:.0f} people and more are not attacked" in words
+    assert f"pays {least.publisher_payoff:,.2f} units per record" in words
     assert most.safe_group == 1
-    assert "With a penalty of 100,000 that is due with probability 0.1, every record is left alone" in words
-    assert f"{most.publisher_payoff:,.2f} units a record." in words
+    assert "With a penalty of 100,000 that is due with probability 0.1, no record is attacked" in words
+    assert f"{most.publisher_payoff:,.2f} units per record." in words
     unsafe = found.own.model_copy(update={"safe_group": None, "penalty": 0.0})
-    assert "which name no penalty, a group of any size is attacked" in other_terms.penalty_words(
-        record, found.model_copy(update={"own": unsafe})
+    assert "which name no penalty, a group of any size is attacked" in fines(
+        RecordView(record), found.model_copy(update={"own": unsafe})
     )
 
 

@@ -37,7 +37,7 @@ def test_one_attempt_for_one_recipient_needs_no_word() -> None:
 
 
 def test_a_recipient_who_plans() -> None:
-    assert "The recipient of this game plans (sequential, access shared)" in section(
+    assert "The recipient of this game is a sequential adversary (sequential, access shared)" in section(
         adversary="sequential, access shared"
     )
 
@@ -52,11 +52,11 @@ def test_the_assumptions_say_who_attempts_once() -> None:
 
 def test_what_sharing_brings_and_what_each_would() -> None:
     text = section(sharing=SHARING)
-    assert "chosen for 2 recipients who all get it" in text
-    assert "Summed over them it is 2,100.50 units a record; a representation for each would bring 2,146.75" in text
+    assert "chosen for 2 recipients who all receive it" in text
+    assert "Summed over them it is 2,100.50 units per record; a representation for each would bring 2,146.75" in text
     types = SHARING.model_copy(update={"recipients": {"university": 0.5, "insurer": 0.5}, "price": None})
     text = section(sharing=types)
-    assert "of whom exactly one is to get it" in text
+    assert "of whom exactly one is to receive it" in text
     assert "would bring" not in text
 
 

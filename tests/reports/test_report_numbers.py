@@ -65,14 +65,3 @@ def test_a_moment_is_written_in_utc_whatever_its_zone() -> None:
     assert numbers.minute(datetime(2026, 3, 9, 14, 30)) == "9 March 2026, 14:30 UTC"
     assert numbers.utc(here) == datetime(2026, 3, 9, 14, 30, tzinfo=UTC)
     assert numbers.day(date(2027, 12, 1)) == "1 December 2027"
-
-
-def test_a_hash_may_break_and_loses_nothing() -> None:
-    digest = "0123456789abcdef" * 4
-    marked = numbers.breakable(digest)
-    assert marked.count("<wbr>") == 7
-    assert marked.striptags().replace(" ", "") == digest
-
-
-def test_symbols_get_their_index_and_markup_stays_text() -> None:
-    assert numbers.subscripts("1/n_p & n_T < n_people") == "1/n<sub>p</sub> &amp; n<sub>T</sub> &lt; n_people"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.gates import gate_rows
 from reports.levels import level_rows
+from reports.record_view import RecordView, gate_rows
 from reports.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
@@ -110,19 +110,19 @@ def test_suppressed_records_do_not_follow_from_the_levels() -> None:
     record = records.awaiting_review()
     for field in record.fields:
         if field.records_per_level:
-            rows = level_rows(record, field)
+            rows = level_rows(RecordView(record), field)
             assert rows[-1].name == "record suppressed"
             assert not rows[-1].shown.isdigit()
             assert sum(row.is_hidden for row in rows) >= 2
-    sex = level_rows(record, next(field for field in record.fields if field.name == "sex"))
+    sex = level_rows(RecordView(record), next(field for field in record.fields if field.name == "sex"))
     assert [row.shown for row in sex] == ["30,502", HIDDEN, HIDDEN]
 
 
 def test_levels_that_do_not_fit_each_other_stop_the_report() -> None:
     record = records.approved()
     field = record.fields[1].model_copy(update={"groups_per_level": (121, 61)})
-    with pytest.raises(StageFailed, match="does not say the same of every level"):
-        level_rows(record, field)
+    with pytest.raises(StageFailed, match="does not describe every level alike"):
+        level_rows(RecordView(record), field)
 
 
 def test_information_and_payoff_do_not_tell_few_suppressed_people() -> None:

@@ -11,7 +11,7 @@ from flows.cases import ReleaseAction
 from flows.determination import SignedDetermination, sign_determination
 from flows.ledger import open_ledger
 from flows.workspace import Workspace, open_workspace
-from reports.pdf import Attached, write_pdf
+from reports.pdf import Attachment, write_pdf
 from tasks.core.canonical import canonical_json
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
@@ -42,7 +42,7 @@ def determination(record: bytes) -> bytes:
     return write_pdf(
         '<html lang="en"><head><title>Determination</title></head><body><h1>Determination</h1></body></html>',
         assets={},
-        attachments=[Attached("decision.json", record, "The decision record")],
+        attachments=[Attachment("decision.json", record, "The decision record")],
         moment=NOON,
         identifier=sha256(record).hexdigest()[:32],
     )

@@ -5,12 +5,12 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from reports.charting import Figure
+from reports.charting import Chart
 
 _HIDDEN = re.compile(r"<(style|script|head)\b.*?</\1>", re.DOTALL)
 
 
-def seen(document: str, figures: Iterable[Figure] = ()) -> str:
+def seen(document: str, figures: Iterable[Chart] = ()) -> str:
     """All text of a document with its alternative texts, and of the figures."""
     title = re.findall(r"<title>(.*?)</title>", document)
     named = re.findall(r'(?:alt|content|data-head|data-foot)="([^"]*)"', document)

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 import flows.web.evidence
 from flows.accounts import Accounts, Duty
 from flows.ledger import open_ledger
-from reports.figures import figures
-from reports.gates import gate_rows
+from reports.determination import charts as figures
+from reports.record_view import gate_rows
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tests.support.pages import (
@@ -122,7 +122,7 @@ def test_figures_are_those_of_the_report_with_their_words(pages: Pages) -> None:
     assert all(len(alt) > 40 for alt in images.values())
     answer = visitor.get(f"{RELEASE}/figures/risk.svg")
     assert answer.headers["content-type"] == "image/svg+xml"
-    assert answer.content.count(b"<text") == 0, "letters are outlines: readers need no font"
+    assert b"sans-serif" in answer.content, "readers may lack the report's font"
     assert b"<script" not in answer.content
     assert visitor.get(f"{RELEASE}/figures/nothing.svg").status_code == 404
 

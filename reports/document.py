@@ -1,0 +1,219 @@
+"""The document model: sections of statements, lists, tables of figures and charts, whatever draws them.
+
+Text is a plain string, or a `Markup` with inline elements alone (``b``, ``code``, ``sub``, ``br``, ``span``), which
+every renderer but HTML strips. Figures are formatted, and counts of people have passed the disclosure rule, before they
+come here: a renderer computes nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from markupsafe import Markup
+
+from reports.charting import Chart
+
+DASH = "–"
+_INLINE = (
+    (re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"),
+    (re.compile(r"`(.+?)`"), r"<code>\1</code>"),
+    (re.compile(r"\b([A-Za-z]{1,2})_([A-Za-z0-9]{1,4})\b"), r"\1<sub>\2</sub>"),
+)
+
+ParagraphStyle = Literal["", "lead", "intro", "note", "label", "formula", "quote", "strong", "failed", "code"]
+Row = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """One or more sentences."""
+
+    kind: ClassVar = "paragraph"
+    text: str
+    style: ParagraphStyle = ""
+    """“intro” stays with what follows; “code” is a block of commands."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading inside of a section."""
+
+    kind: ClassVar = "heading"
+    text: str
+    level: Literal[3, 4] = 3
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list."""
+
+    kind: ClassVar = "bullets"
+    items: Sequence[str]
+    style: Literal["", "ordered", "reasons", "assumptions", "references"] = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A list of names and values."""
+
+    kind: ClassVar = "facts"
+    rows: Sequence[tuple[str, str]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    width: int
+    """In percent of the table's."""
+    style: Literal["words", "figure", "pair"] = "words"
+    """Figures are aligned on the right and never broken; pairs of them may be."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of figures and words; the first cell of a row names it."""
+
+    kind: ClassVar = "table"
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row] = ()
+    groups: Sequence[Sequence[Row]] = ()
+    """Rows that stay together, in place of single ones; a row of one cell goes across all columns."""
+    whole: bool = False
+    """Whether it stays on one page."""
+
+
+@dataclass(frozen=True)
+class VerdictBox:
+    """The verdict in print: a sign, the words, and what they mean for the file."""
+
+    kind: ClassVar = "verdict"
+    sign: str
+    words: str
+    css: Literal["approved", "awaiting", "blocked"]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Lines to sign on, side by side; each with what is written below it."""
+
+    kind: ClassVar = "signatures"
+    parties: Sequence[Sequence[str]]
+
+
+Block = Paragraph | Heading | Bullets | Facts | Table | VerdictBox | Signatures | Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section; its key names its anchor."""
+
+    key: str
+    title: str
+    blocks: Sequence[Block]
+    number: str = ""
+    parts: "Sequence[Section]" = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report: what stands on its first page and in its margins, and its sections."""
+
+    kind: str
+    """What it is, such as “Expert determination report”."""
+    title: str
+    name: str
+    """Title of the file."""
+    author: str
+    description: str
+    head: str
+    foot: str
+    moment: datetime
+    """The one time that is written anywhere into the file."""
+    version: str
+    """Of the program."""
+    sections: Sequence[Section]
+    compact: bool = False
+    """Whether it is a matter of a page or two, with plain headings."""
+    guide: Sequence[Block] | None = None
+    """What stands below the table of contents on the second page; None for a document without one."""
+
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """All charts by name, in order."""
+        return {chart.name: chart for section in self.sections for chart in charts_of(section)}
+
+
+def charts_of(section: Section) -> Iterator[Chart]:
+    """The charts of a section and of its parts."""
+    yield from (block for block in section.blocks if isinstance(block, Chart))
+    for part in section.parts:
+        yield from charts_of(part)
+
+
+def text(template: str, *values: object) -> Markup:
+    """Text with inline markup: ``**strong**``, code between backticks, symbols such as n_p; the values are escaped.
+
+    >>> text("**{}** holds n_T people", "<b>")
+    Markup('<b>&lt;b&gt;</b> holds n<sub>T</sub> people')
+    """
+    for pattern, replacement in _INLINE:
+        template = pattern.sub(replacement, template)
+    return Markup(template).format(*values)  # noqa: S704  (the template is ours)
+
+
+def strong(value: str) -> Markup:
+    """Text that stands out."""
+    return text("**{}**", value)
+
+
+def small(value: str) -> Markup:
+    """Text that stands back."""
+    return text('<span class="note">{}</span>', value)
+
+
+def failed(value: str) -> Markup:
+    """Text that warns."""
+    return text('<span class="failed">{}</span>', value)
+
+
+def passed(*, yes: bool, overridden: bool = False) -> Markup:
+    """The outcome of a gate or a check."""
+    if overridden:
+        return failed(text("✗ failed,<br>overridden"))
+    return text('<span class="passed">✓ passed</span>') if yes else failed("✗ failed")
+
+
+def digest_text(digest: str) -> Markup:
+    """A hash, which may be broken anywhere."""
+    return text('<code class="hash">{}</code>', digest)
+
+
+def lines(*parts: str) -> Markup:
+    """Texts one below the other; empty ones are left out."""
+    return Markup("<br>").join(part for part in parts if part)
+
+
+def figures(*titles: str, width: int) -> tuple[Column, ...]:
+    """Columns of figures, all of one width."""
+    return tuple(Column(title, width, "figure") for title in titles)
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> plural(1, "file"), plural(2000, "copy", "copies")
+    ('1 file', '2,000 copies')
+    """
+    return f"{number:,d} {one if number == 1 else many or one + 's'}"
+
+
+def sentence_start(clause: str) -> str:
+    """A clause with a capital letter."""
+    return clause[:1].upper() + clause[1:]

@@ -1,0 +1,220 @@
+"""A decision record as its report shows it: what several sections take from it, and the disclosure rule."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from reports import numbers
+from reports.smallcell import HIDDEN, SmallCellRule
+from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.identity.facts import FieldFact, RiskFact
+from tasks.assessments.linkage.facts import LinkageFact
+from tasks.assessments.sequential.facts import BeliefFact, SequentialFact
+from tasks.core.errors import StageFailed
+from tasks.core.fact import Interval
+from tasks.decision.gates import DECOYS_DETECTABLE
+from tasks.decision.measures import is_told_as_bound, write_result
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.request.model import Measure, Role
+
+
+@dataclass(frozen=True)
+class GateRow:
+    """A gate in print."""
+
+    title: str
+    id: str
+    measured: str
+    interval: str
+    """Around a figure that is an estimate; empty for exact ones, and where it would disclose a small count."""
+    asked: str
+    unit: str
+    passed: bool
+    overridden: bool
+    """Failed, and an officer answers for it."""
+    because: str
+    """Precedent of a threshold; for a condition, what was found."""
+    is_condition: bool
+    """A condition that no policy can switch off, in contrast to a policy's threshold."""
+
+
+@dataclass(frozen=True)
+class RecordView:
+    """A record with what follows from it."""
+
+    record: DecisionRecord
+
+    @cached_property
+    def cells(self) -> SmallCellRule:
+        """The disclosure rule of the policy."""
+        return SmallCellRule(self.record.policy.small_cell)
+
+    @property
+    def rows_in(self) -> int:
+        """Records that came in."""
+        return self.record.dataset.rows_in
+
+    @property
+    def released(self) -> int:
+        """Records that were measured for release, whether or not a file was written; those that came in, if none."""
+        return self.rows_in if self.record.risk is None else self.record.risk.residual.prosecutor.records
+
+    @property
+    def few_suppressed(self) -> bool:
+        """Whether so few records were suppressed that nothing may disclose their number."""
+        return self.cells.hides(self.rows_in - self.released)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether nothing may be delivered."""
+        return self.record.decision is Verdict.BLOCKED
+
+    @property
+    def risk(self) -> RiskFact:
+        """The measured risk.
+
+        Raises
+        ------
+        StageFailed
+            If nothing was measured.
+        """
+        if self.record.risk is None:
+            raise StageFailed("the record holds no risk", where="risk", expected="a measured risk")
+        return self.record.risk
+
+    @property
+    def sequential(self) -> SequentialFact | None:
+        """The sequential adversary; None where the stage did not finish."""
+        return self.record.risk.sequential if self.record.risk else None
+
+    @property
+    def combined(self) -> CombinedFact | None:
+        """The combined score; None where the stage did not finish."""
+        return self.record.risk.combined if self.record.risk else None
+
+    @property
+    def linkage(self) -> LinkageFact | None:
+        """Record linkage; None where the stage did not finish."""
+        return self.record.risk.linkage if self.record.risk else None
+
+    @property
+    def has_coalitions(self) -> bool:
+        """Whether the policy takes the recipient to collude."""
+        return self.record.risk is not None and bool(self.record.risk.coalitions)
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """Names of the masked columns."""
+        return tuple(name for fact in self.record.masking for name in fact.attributes)
+
+    @cached_property
+    def overridden(self) -> tuple[GateResult, ...]:
+        """Gates that have failed and that an officer answers for."""
+        return tuple(gate for gate in self.record.gates if gate.overridden)
+
+    @cached_property
+    def gates(self) -> tuple[GateRow, ...]:
+        """The gates in print, in the order of the record."""
+        return tuple(self._gate_row(gate) for gate in self.record.gates)
+
+    @cached_property
+    def left_out(self) -> tuple[str, str]:
+        """Records that were suppressed, and records missing for other recipients' kept classes.
+
+        The record counts them together; where their sum is shown, neither may disclose a small count of the other.
+        """
+        missing = self.record.decoys.missing if self.record.decoys else 0
+        suppressed = max((self.record.risk.game.suppressed_records if self.record.risk else 0) - missing, 0)
+        if not missing:
+            return self.cells.count(suppressed), "0"
+        shown = self.cells.breakdown((suppressed, missing))
+        return shown[0], shown[1]
+
+    def fields(self, *roles: Role) -> tuple[FieldFact, ...]:
+        """Columns with one of the roles."""
+        return tuple(field for field in self.record.fields if field.role in roles)
+
+    def names(self, *roles: Role) -> str:
+        """Their names in a sentence; “none” where there are none."""
+        return ", ".join(field.name for field in self.fields(*roles)) or "none"
+
+    def gate(self, *measures: str) -> GateRow | None:
+        """The first gate on one of the measures."""
+        return next((gate for gate in self.gates if gate.id in measures), None)
+
+    def asked(self, *measures: str) -> str:
+        """Its threshold in words."""
+        gate = self.gate(*measures)
+        return gate.asked if gate else "none set"
+
+    def bound(self, measure: str, written: Callable[[float], str]) -> str:
+        """The threshold of a gate as a figure."""
+        return next((written(gate.threshold) for gate in self.record.gates if gate.id == measure), "none set")
+
+    def share_in(self, share: float) -> str:
+        """A share of the records that came in."""
+        return self.cells.share(share, self.rows_in)
+
+    def share_out(self, share: float) -> str:
+        """A share of the records measured for release."""
+        return self.cells.share(share, self.released)
+
+    def stepped_in(self, share: float) -> str:
+        """A share so coarse that fewer of the records that came in than may be shown change it by no step."""
+        return self.cells.stepped(share, self.cells.step(self.rows_in))
+
+    def mean_in(self, value: float | None, whole: float, written: Callable[[float], str]) -> str:
+        """A mean over the records that came in to which suppressed ones add nothing, and others ``whole`` at most."""
+        return self.cells.mean(value, self.rows_in, self.released, whole=whole, written=written)
+
+    def judged(self, beliefs: tuple[BeliefFact, ...]) -> BeliefFact:
+        """The belief of the sequential adversary whose figures the gates judge."""
+        return next(one for one in beliefs if self.sequential and one.belief == self.sequential.judged)
+
+    def _gate_row(self, gate: GateResult) -> GateRow:
+        total = self.rows_in if gate.id == Measure.SUPPRESSED_SHARE else self.released
+        measured, asked = write_result(gate, records=total, small_cell=self.cells.limit)
+        coarse = self._coarse(gate)
+        is_bound = bool(coarse) or is_told_as_bound(gate, records=total, small_cell=self.cells.limit)
+        return GateRow(
+            title=gate.title,
+            id=gate.id,
+            measured=coarse or measured,
+            interval="" if is_bound or gate.interval is None else _interval(gate, gate.interval),
+            asked=asked,
+            unit=gate.unit or ("area under the ROC curve" if gate.id == DECOYS_DETECTABLE else ""),
+            passed=gate.passed,
+            overridden=gate.overridden is not None,
+            because=gate.because,
+            is_condition=gate.comparison == "is",
+        )
+
+    def _coarse(self, gate: GateResult) -> str:
+        """Information kept or payoff where few records were suppressed, which count as nothing in it; else empty.
+
+        The report shows the same figure before suppression: the difference would disclose how few there are.
+        """
+        scales = {Measure.INFORMATION_KEPT: 1.0, Measure.PUBLISHER_PAYOFF: max(self.record.recipient.benefit, 1e-9)}
+        scale = scales.get(gate.id)  # type: ignore[call-overload]
+        if scale is None or gate.measured is None or not self.few_suppressed:
+            return ""
+        step = self.cells.step(self.rows_in)
+        if step is None:
+            return HIDDEN
+        below = step * scale * math.floor(gate.measured / scale / step + 1e-9)
+        return f"over {numbers.percent(below) if gate.id == Measure.INFORMATION_KEPT else numbers.amount(below)}"
+
+
+def gate_rows(record: DecisionRecord) -> tuple[GateRow, ...]:
+    """The gates of a record in print."""
+    return RecordView(record).gates
+
+
+def _interval(gate: GateResult, interval: Interval) -> str:
+    ends = f"{numbers.risk(interval.low)} to {numbers.risk(interval.high)}"
+    if gate.unit.startswith("share"):
+        ends = numbers.percent_range(interval.low, interval.high)
+    end, name = (interval.low, "lower") if gate.comparison == "at least" else (interval.high, "upper")
+    text = f"{numbers.percent(interval.level)} interval {ends}"
+    return f"{text}, its {name} end is judged" if gate.measured == end else text

@@ -1,0 +1,104 @@
+"""The twenty sections of a determination and their parts, in an order and with numbers that never change.
+
+A section whose stage did not run is there and says so, so that “section 12” is the risk in every determination.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TypeVar
+
+from reports.document import Block, Paragraph, Section
+from reports.record_view import RecordView
+from reports.sections import (
+    combined,
+    decoys,
+    gates,
+    identity,
+    linkage,
+    method,
+    overview,
+    reference,
+    release,
+    sequential,
+    threats,
+    utility,
+    validation,
+)
+from reports.statements import missing_reasons
+
+Writer = Callable[[RecordView], Iterable[Block]]
+_Fact = TypeVar("_Fact")
+
+
+def determination_sections(view: RecordView, evidence: Mapping[str, bytes]) -> tuple[Section, ...]:
+    """All twenty sections; the parts of 12 and 13 as far as something was measured."""
+    return tuple(
+        Section(
+            key,
+            title,
+            tuple(writer(view)),
+            str(number),
+            tuple(
+                Section(own, name, tuple(write(view)), f"{number}.{place}")
+                for place, (own, name, write) in enumerate(parts, start=1)
+            ),
+        )
+        for number, (key, title, writer, *parts) in enumerate(_contents(view, evidence), start=1)
+    )
+
+
+def _contents(
+    view: RecordView, evidence: Mapping[str, bytes]
+) -> Iterator[tuple[str, str, Writer, *tuple[tuple[str, str, Writer], ...]]]:
+    measured = view.record.risk is not None
+    yield "decision", "Decision", overview.decision
+    yield "statement", "Determination statement and legal basis", overview.statement
+    yield (
+        "limitations",
+        "Limitations and assumptions",
+        overview.limitations,
+        ("scope", "Scope: what was and was not assessed", overview.scope),
+    )
+    yield "context", "Context of the release", release.context
+    yield "data", "Data", release.data
+    yield "fields", "Field inventory", release.fields
+    yield "safeharbor", "Safe Harbor checklist", validation.safe_harbor
+    yield "validation", "Validation", validation.validation
+    yield "threats", "Threat model", threats.threats
+    yield "threshold", "Thresholds and their precedents", threats.thresholds
+    yield "method", "Method", method.method
+    risks = (
+        ("sequential", "Sequential adversary", _part("sequential", view.sequential, sequential.sequential)),
+        ("combined", "Identity and attributes in one score", _part("combined", view.combined, combined.combined)),
+        ("criteria", "Singling out, linkability, inference", threats.criteria),
+    )
+    yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
+    attacks = (
+        ("transparency", "Transparency", identity.transparency),
+        ("linkage", "Record linkage", _part("linkage", view.linkage, linkage.linkage)),
+    )
+    yield "tests", "Adversarial tests beside their baselines", identity.tests, *(attacks if measured else ())
+    yield "decoys", "Decoys", decoys.decoys
+    yield "utility", "Utility before and after", utility.utility
+    yield "conditions", "Conditions, re-certification, monitoring", release.conditions
+    yield "gates", "Gates", gates.gates
+    yield "reproduction", "Reproducibility", partial(release.reproduction, evidence=evidence)
+    yield "history", "Approval history", release.history
+    yield "reference", "Qualification, definitions, references", reference.reference
+
+
+def _part(key: str, fact: _Fact | None, write: Callable[[RecordView, _Fact], Iterable[Block]]) -> Writer:
+    """The part of an assessment; where it did not finish, why."""
+
+    def writer(view: RecordView) -> Iterable[Block]:
+        if fact is not None:
+            return write(view, fact)
+        return [
+            Paragraph(
+                f"Not measured for this release. {missing_reasons(view.record, key)} No figure of this kind exists, "
+                "before or after, and none should be inferred from the others. A stage that did not finish blocks "
+                "the release."
+            )
+        ]
+
+    return writer

@@ -1,0 +1,358 @@
+"""How the file was made: the game and its stakes, the method, budget, k-anonymity, hierarchies and maskings."""
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from reports import numbers
+from reports.document import Block, Column, Heading, Paragraph, Row, Table, figures, lines, small, strong, text
+from reports.methods import masking_method, masking_parameters, method_text
+from reports.record_view import RecordView
+from reports.smallcell import HIDDEN
+from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import SharingFact
+from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
+from tasks.request.model import Method, Role
+
+_FORMULA = Markup(
+    "IL(g) = Σ<sub>f</sub> w<sub>f</sub> · ln |group of f at g|,&nbsp;&nbsp; v(g) = V · (1 − IL(g)/IL<sub>max</sub>)"
+    "&nbsp;&nbsp; (eq. 1–3)<br>π(g) = 1/n<sub>p</sub>(g)&nbsp;&nbsp; (eq. 4)<br>"
+    "an attempt is made where G · π(g) &gt; c, and none where they are equal"
+)
+_METRICS = {
+    "precision": "mean height of generalization, 0 to 1 (Sweeney 2002)",
+    "non-uniform entropy": "information lost, 0 to 1 (Gionis and Tassa 2007)",
+    "discernibility": "squared sizes of the classes (Bayardo and Agrawal 2005)",
+    "loss": "mean share of the domain that a released value stands for, 0 to 1 (Iyengar 2002)",
+}
+_LIMITS = {"attacked records": "Records worth attacking", "suppressed records": "Records suppressed"}
+
+
+def method(view: RecordView) -> Iterator[Block]:
+    """The section; it says so where nothing was generalized."""
+    recipient, risk = view.record.recipient, view.record.risk
+    if risk is None:
+        yield Paragraph(
+            "No generalization was chosen and nothing was masked: the release stopped before. Section 12 says why. "
+            f"The stakes that the request declares are a benefit of {numbers.amount(recipient.benefit)} units per "
+            f"record, a loss of {numbers.amount(recipient.loss)}, a gain of {numbers.amount(recipient.gain)} and a "
+            f"cost of {numbers.amount(recipient.cost)} per attempt."
+        )
+        return
+    game, words = risk.game, method_text(risk.game.method)
+    if game.method in (Method.SAFE_HARBOR, Method.K_ANONYMITY):
+        rule = "Safe Harbor" if game.method == Method.SAFE_HARBOR else "optimal k-anonymity"
+        yield Paragraph(
+            f"Generalization follows {rule}. What is worth attacking, and what other methods would have given, is "
+            "judged by the re-identification game of Wan et al. (2015), in which the publisher moves first and picks "
+            "for each record a strategy, one level of generalization for each quasi-identifier, and the recipient "
+            "moves second and attempts a re-identification only where it pays."
+        )
+    else:
+        yield Paragraph(
+            "Generalization is chosen by the re-identification game of Wan et al. (2015). The publisher moves first "
+            "and picks for each record a strategy, one level of generalization for each quasi-identifier. The "
+            "recipient moves second and attempts a re-identification only where it pays. The publisher therefore "
+            "picks the strategy that is best given the recipient's answer (a Stackelberg equilibrium)."
+        )
+    yield Paragraph(_FORMULA, "formula")
+    yield Table(
+        "Payoffs of a record (after Wan et al. 2015, Table 3, with the recipient's gain G apart from the loss L)",
+        (Column("Player", 30), Column("No attempt", 35), Column("Attempt", 35)),
+        [("Publisher", "v(g)", "v(g) − L · π(g)"), ("Recipient", "0", "G · π(g) − c")],
+        whole=True,
+    )
+    yield Table(
+        "Stakes, in units of one currency per record, as declared in the request",
+        (Column("Symbol", 10), Column("Meaning", 70), *figures("Units", width=20)),
+        [
+            ("V", "publisher's benefit of a record in full detail", numbers.amount(recipient.benefit)),
+            ("L", "publisher's loss when a record is re-identified", numbers.amount(recipient.loss)),
+            (
+                "G",
+                "recipient's gain from a re-identified record (the paper sets G = L)",
+                numbers.amount(recipient.gain),
+            ),
+            ("c", "recipient's cost of an attempt", numbers.amount(recipient.cost)),
+        ],
+        whole=True,
+    )
+    if game.adversary != "one-shot":
+        yield Paragraph(
+            f"The recipient of this game is a sequential adversary ({game.adversary}): in the place of a single "
+            "attempt stands the plan of Xia et al. (2015), solved at the number of people of each cell, with the "
+            "recipient's penalties, detection and costs. An attempt is made where the plan includes one, π is the "
+            "probability that it re-identifies the record, and the recipient's payoff is the value of the plan."
+        )
+    if game.sharing:
+        yield Paragraph(_sharing(view, game.sharing))
+    yield Heading(words.title)
+    yield Paragraph(text(f"{words.how} {words.promise}"))
+    suppressed = "The policy sets no minimum class size, and no record was suppressed on that account."
+    if game.minimum_class_size > 1:
+        suppressed = (
+            "Records whose class in the released file would hold fewer than "
+            f"{numbers.integer(game.minimum_class_size)} records are suppressed: {view.left_out[0]} of them."
+        )
+    weights = (
+        " Cells are weighted by "
+        f"{'the people of the population' if game.cell_weights == 'population' else 'the records of the file'} in "
+        "them."
+        if words.partitions
+        else ""
+    )
+    yield Paragraph(
+        f"{suppressed}{weights} Ties between strategies go to the first in lexicographic order of the levels, with a "
+        "tolerance of 10⁻⁹."
+    )
+    if game.division:
+        yield Paragraph(
+            _division(
+                game.division,
+                "person of the population" if game.cell_weights == "population" else "record",
+                after=bool(game.k_anonymity),
+            )
+        )
+    if game.budget:
+        yield from _budget(view, game.budget)
+    if game.k_anonymity:
+        yield from _k_anonymity(view, game.k_anonymity)
+    yield Heading("Hierarchies")
+    yield Table(
+        "Levels of generalization, finest first, with the number of groups at each",
+        (Column("Attribute", 16), Column(text("Weight w_f"), 12, "figure"), Column("Levels (groups)", 72)),
+        [
+            (
+                strong(field.name),
+                numbers.plain(game.weights[field.name]),
+                "; ".join(
+                    f"{level} ({numbers.integer(groups)})"
+                    for level, groups in zip(field.levels, field.groups_per_level, strict=True)
+                ),
+            )
+            for field in view.fields(Role.QUASI)
+        ],
+        whole=True,
+    )
+    yield Paragraph(
+        f"The strategies form a lattice of {numbers.integer(game.lattice_nodes)} nodes. The people of every group at "
+        f"every level were counted once, in a {game.cube_form} cube of {numbers.integer(game.cube_cells)} cells, and "
+        f"the game was solved exactly for each of the {numbers.integer(game.distinct_tuples)} distinct combinations "
+        "of quasi-identifier values in the file; nothing was sampled, so that no figure of the game has a sampling "
+        "interval."
+    )
+    if view.record.masking:
+        yield from _masking(view)
+
+
+def _sharing(view: RecordView, fact: SharingFact) -> str:
+    types = sum(fact.recipients.values()) < 1.5
+    who = "of whom exactly one is to receive it, each with its probability" if types else "who all receive it"
+    paid = ""
+    if not view.few_suppressed:
+        price = ""
+        if fact.price is not None:
+            price = (
+                f"; a representation for each would bring {numbers.amount(fact.shared + fact.price)}, so that sharing "
+                f"costs {numbers.amount(fact.price)}"
+            )
+        paid = (
+            f" {'Expected' if types else 'Summed'} over them it is {numbers.amount(fact.shared)} units per "
+            f"record{price}."
+        )
+    return (
+        f"One representation was chosen for {numbers.integer(len(fact.recipients))} recipients {who}: the publisher's "
+        f"payoff counts the losses from all of them.{paid} The decision, and the figures of this report, are on this "
+        "recipient."
+    )
+
+
+def _division(fact: DivisionFact, weighed: str, *, after: bool) -> str:
+    proof = "It is optimal: no division of the population into hierarchical cells pays more."
+    if fact.exact:
+        proof = "It is optimal: all recursive divisions were compared, and none pays more."
+    elif fact.gap > 0 and fact.bound is not None:
+        proof = (
+            "There were too many cells to compare all divisions. It is proven to be at most "
+            f"{numbers.amount_up(fact.gap)} units per {weighed} below the best: no division of the population into "
+            f"hierarchical cells pays more than {numbers.amount_up(fact.bound)}."
+        )
+    before = ", before k-anonymity" if after else ""
+    return (
+        f"The partition pays {numbers.amount(fact.payoff)} units per {weighed} by the people who match{before}. {proof}"
+    )
+
+
+def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
+    """A budget over the whole file: its limits, their use, and its payoff.
+
+    Suppressed records pay and keep nothing: where these are few, means over the records that came in are coarse.
+    """
+    game, words = view.risk.game, method_text(view.risk.game.method)
+    by_people = words.partitions and game.cell_weights == "population"
+
+    def payoff(value: float) -> str:
+        return (
+            numbers.amount(value) if by_people else view.mean_in(value, view.record.recipient.benefit, numbers.amount)
+        )
+
+    def row(limit: LimitFact) -> Row:
+        if limit.kept is not None:
+            attribute = limit.name.removeprefix("information lost of ")
+            allowed = numbers.percent(1 - limit.limit / view.rows_in)
+            return (
+                f"Least mean information kept of {attribute}",
+                allowed,
+                view.mean_in(limit.kept, 1.0, numbers.percent),
+            )
+        if limit.name in _LIMITS:
+            return (
+                _LIMITS[limit.name],
+                numbers.percent(limit.limit / view.rows_in),
+                view.share_in(limit.used / view.rows_in),
+            )
+        return "Expected re-identifications", numbers.amount(limit.limit), numbers.amount(limit.used)
+
+    said = [
+        "The policy limits the file as a whole. The method does not give each record what is best for it alone, but "
+        f"all records together what pays most within the limits: {payoff(fact.payoff)} units per "
+        f"{'person of the population' if by_people else 'record'} by the people who match."
+    ]
+    if by_people or not view.few_suppressed:
+        said.append(f"No release of this kind within the limits can pay more than {numbers.amount_up(fact.bound)}.")
+    if fact.without_budget is not None:
+        said.append(f"Without the limits the method would pay {payoff(fact.without_budget)}.")
+    if fact.least_people:
+        said.append(
+            f"Every released cell is matched by at least {numbers.integer(fact.least_people)} people of the population."
+        )
+    if fact.least_records:
+        said.append(f"Every released cell has at least {numbers.integer(fact.least_records)} records.")
+    yield Heading("Budget for the whole file")
+    yield Paragraph(" ".join(said))
+    if not words.partitions:
+        yield Paragraph(
+            "The limits are kept as the method claims, by the people who match a cell. A recipient who knows the "
+            "rule, the prices that the limits have in it and what the file holds can rule out some of them; all "
+            "figures from an informed recipient are computed so."
+        )
+    if fact.limits:
+        yield Table(
+            "Limits of the whole file, as the method claims them",
+            (Column("Limit", 50), *figures("Allowed", "Used", width=25)),
+            [row(limit) for limit in fact.limits],
+            whole=True,
+        )
+
+
+def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
+    """The demands, the levels that met them, and their loss; coarse where few records were suppressed or lifted."""
+    after = view.risk.game.method != Method.K_ANONYMITY
+    total_suppressed = view.risk.game.suppressed_records - (view.record.decoys.missing if view.record.decoys else 0)
+    suppressed = view.left_out[0]
+    if suppressed == numbers.integer(total_suppressed):
+        suppressed = view.cells.part(fact.suppressed_records, total_suppressed)
+    lifted = view.cells.part(fact.lifted_records, view.released)
+    exact = (suppressed, lifted) == (numbers.integer(fact.suppressed_records), numbers.integer(fact.lifted_records))
+
+    def loss(value: float) -> str:
+        if fact.metric == "discernibility":
+            return numbers.integer(round(value)) if exact else HIDDEN
+        return numbers.risk(value) if exact else view.stepped_in(value)
+
+    looked = f"{numbers.integer(fact.nodes_evaluated)} of {numbers.integer(fact.nodes_total)} combinations were counted"
+    least = loss(fact.lower_bound)
+    proof = (
+        "That no other loses less is not proven: "
+        f"{looked}{'' if least == HIDDEN else f'; none can lose less than {least}'}."
+    )
+    if fact.proven_optimal:
+        proof = f"No other loses less: {looked}, and bounds rule out all others."
+    sought = "The combination of levels was sought that loses least"
+    if after:
+        sought = (
+            "The policy requires more of the classes than the method gives. They were generalized further, for all "
+            "records alike and never less than the method does, to the combination of levels that loses least"
+        )
+    local = (
+        " or, where that loses less, released at more general levels together (local recoding)"
+        if fact.local_recoding
+        else ""
+    )
+    yield Heading(f"k-anonymity{' after it' if after else ''}")
+    yield Paragraph(
+        f"{sought} among all at which every remaining class has {'; '.join(fact.demands)}, and at most "
+        f"{numbers.percent(fact.suppression_limit)} of the records are in other classes, which are suppressed{local}. "
+        f"{proof}"
+    )
+    if after:
+        linkage = view.linkage
+        whole = linkage is not None and [one.whole_cells for one in linkage.policies if one.chosen] == [True]
+        overlap = (
+            "they still do not overlap."
+            if whole
+            else "cells may come to contain one another, so that a recipient who knows the rule can rule out people "
+            "whose own cell is another: the effective group n_T can be smaller than the n_p people who match. "
+            "It is never smaller than it was before, because people of one cell stay together. All figures from "
+            "an informed recipient use n_T."
+        )
+        yield Paragraph(
+            text(
+                "What is said above of the people in a cell holds for the method's own cells. Generalized further, "
+                f"{overlap}"
+            )
+        )
+    names = {field.name: field.levels for field in view.record.fields}
+    levels = "; ".join(
+        f"{name}: {names[name][level] if level < len(names.get(name, ())) else f'level {level}'}"
+        for name, level in fact.levels.items()
+    )
+    yield Table(
+        "k-anonymity: the levels chosen, and what they lose",
+        (Column("What", 34), Column("Result", 66)),
+        [
+            ("Least level of each attribute", levels),
+            ("Measure of loss", f"{fact.metric}: {_METRICS[fact.metric]}"),
+            ("Loss of the file, suppressed records included", loss(fact.value)),
+            *([("The same without local recoding", loss(fact.value_before_lifting))] if fact.lifted_records else []),
+            ("Records suppressed by these demands", suppressed),
+            *([("Records released by local recoding", lifted)] if fact.local_recoding else []),
+        ],
+        whole=True,
+    )
+
+
+def _masking(view: RecordView) -> Iterator[Block]:
+    """What a reader who knows each masking can derive."""
+    rows = []
+    for fact in view.record.masking:
+        words, parameters = masking_method(fact.method), masking_parameters(fact.method, fact.parameters)
+        kept = [
+            said
+            for said, was in (
+                ("rounded to whole numbers", fact.rounded),
+                ("kept within the declared bounds", fact.limited),
+            )
+            if was
+        ]
+        how = f"{words.title}: {parameters}" if parameters else words.title
+        rows.append(
+            (
+                strong(", ".join(fact.attributes)),
+                lines(how, small(f"masked values {' and '.join(kept)}") if kept else ""),
+                words.derived,
+            )
+        )
+    yield Heading("Masking")
+    yield Paragraph(
+        f"The values of {', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked, alike for all "
+        "recipients, so that averaging their copies gains nothing. Method and parameters count as known; what was "
+        "drawn at random does not."
+    )
+    yield Table(
+        "Masked attributes, and what a reader who knows the method can derive",
+        (Column("Attributes", 20), Column("Method and parameters", 32), Column("Derived from them", 48)),
+        rows,
+        whole=True,
+    )

@@ -1,0 +1,262 @@
+"""The outcome of validation, and the checklist of Safe Harbor's eighteen kinds of identifier (45 CFR 164.514(b)(2)(i)).
+
+The checklist is derived from the record's fields and the outcome of its pattern scans; a kind that nothing tested says
+so.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+
+from reports import numbers
+from reports.document import (
+    Block,
+    Column,
+    Heading,
+    Paragraph,
+    Table,
+    digest_text,
+    failed,
+    figures,
+    passed,
+    plural,
+    text,
+)
+from reports.methods import treatment_text
+from reports.record_view import RecordView
+from tasks.assessments.identity.facts import FieldFact
+from tasks.decision.record import CheckFact
+from tasks.request.model import Method, PatternName, Role, SafeHarborRule, ValueType
+
+_KINDS = (
+    ("A", "Names", None),
+    ("B", "Geographic subdivisions smaller than a state", None),
+    ("C", "Elements of dates (except year) related to an individual; ages over 89", PatternName.FULL_DATE),
+    ("D", "Telephone numbers", PatternName.PHONE),
+    ("E", "Fax numbers", PatternName.PHONE),
+    ("F", "E-mail addresses", PatternName.EMAIL),
+    ("G", "Social security numbers", PatternName.SSN),
+    ("H", "Medical record numbers", PatternName.MEDICAL_RECORD_NUMBER),
+    ("I", "Health plan beneficiary numbers", None),
+    ("J", "Account numbers", None),
+    ("K", "Certificate and license numbers", None),
+    ("L", "Vehicle identifiers and serial numbers, license plates included", None),
+    ("M", "Device identifiers and serial numbers", None),
+    ("N", "Web Universal Resource Locators (URLs)", PatternName.URL),
+    ("O", "Internet Protocol (IP) addresses", PatternName.IP),
+    ("P", "Biometric identifiers, finger and voice prints included", None),
+    ("Q", "Full-face photographs and comparable images", None),
+    ("R", "Any other unique identifying number, characteristic or code", None),
+)
+_UNTESTED = "declared absent", "No released column is declared to hold one; not tested."
+_NO_BINARY = (
+    "cannot occur",
+    "The file is a table of text, numbers and dates; it holds no image, sound or other binary content.",
+)
+_FREE_METHODS = frozenset({Method.SAFE_HARBOR, Method.SH_FRIENDLY})
+Finding = tuple[str, str]
+"""State of a kind in one or two words, and the evidence."""
+
+
+def safe_harbor(view: RecordView) -> Iterator[Block]:
+    """The checklist."""
+    yield Paragraph(
+        "Safe Harbor, 45 CFR 164.514(b)(2), removes eighteen kinds of identifier outright. This release rests on "
+        "expert determination instead, so that some kinds may be kept in a coarser form; the checklist says for each "
+        "what was done and on what evidence. “Declared absent” means that nobody declared such a column and no "
+        "automatic test for the kind exists."
+    )
+    yield Table(
+        "The eighteen kinds of identifier of 45 CFR 164.514(b)(2)(i)",
+        (Column("", 4), Column("Kind", 31), Column("State", 20), Column("Evidence", 45)),
+        [(letter, kind, *finding(view, letter)) for letter, kind, _ in _KINDS],
+    )
+    table = view.record.risk.zip_table if view.record.risk else None
+    if table:
+        yield Heading("Table of three-digit ZIP codes")
+        yield Paragraph(
+            text(
+                "Source: {}. SHA-256 of the table: {}. Prefixes whose ZIP codes together hold 20,000 people or "
+                "fewer, and prefixes in neither source, are written 000:",
+                table.census,
+                digest_text(table.sha256),
+            )
+        )
+        yield Paragraph(text("`{}`", " ".join(table.restricted_prefixes)))
+    elif view.record.risk:
+        yield Paragraph(
+            "No released column falls under the ZIP code rule, so that no table of three-digit ZIP codes was applied."
+        )
+
+
+def finding(view: RecordView, letter: str) -> Finding:
+    """State of one of the eighteen kinds, and the evidence."""
+    pattern = next(pattern for own, _, pattern in _KINDS if own == letter)
+    if letter == "A":
+        return _names(view)
+    if letter == "B":
+        return _geography(view)
+    if letter == "C":
+        return _dates_and_ages(view)
+    if letter == "R":
+        return _other(view)
+    return _NO_BINARY if letter in "PQ" else _scanned(view, pattern)
+
+
+def _checks(view: RecordView, *kinds: str | None) -> list[CheckFact]:
+    """Checks of some kinds, which the first part of a check's id names."""
+    return [check for kind in kinds for check in view.record.validation.checks if check.id.split("/")[0] == kind]
+
+
+def _scanned(view: RecordView, pattern: PatternName | None) -> Finding:
+    """State and evidence of a kind that at most a pattern scan tests."""
+    scans = _checks(view, pattern)
+    if not scans:
+        return _UNTESTED
+    found = [f"{scan.column}: {view.cells.part(scan.failed, scan.checked)} cells" for scan in scans if not scan.passed]
+    columns = plural(len(scans), "column")
+    if found:
+        return "found", f"Pattern scan of {columns} matched in {'; '.join(found)}."
+    return "scanned, none found", f"Pattern scan of {columns}: no match."
+
+
+def _names(view: RecordView) -> Finding:
+    """Names can be sought only as the record's own direct identifiers, repeated in another column."""
+    checks = _checks(view, "identifier in text", "identifier copy")
+    if not checks:
+        return _UNTESTED
+    bad = sorted({check.column for check in checks if not check.passed})
+    if bad:
+        return "found", f"Direct identifiers of the same record were found again in {', '.join(bad)}."
+    columns = plural(len({check.column for check in checks}), "column")
+    return (
+        "scanned, none found",
+        f"No direct identifier of the same record found again in {columns}. Other names are not sought.",
+    )
+
+
+def _released(view: RecordView, rule: SafeHarborRule) -> list[FieldFact]:
+    return [field for field in view.record.fields if field.safe_harbor == rule and field.role != Role.DIRECT]
+
+
+def _treated(fields: list[FieldFact]) -> str:
+    return "; ".join(f"{field.name}: {treatment_text(field.treatment)}" for field in fields)
+
+
+def _geography(view: RecordView) -> Finding:
+    fields, risk = _released(view, SafeHarborRule.ZIP), view.record.risk
+    if not fields:
+        return "declared absent", "No released column is declared to hold a geographic subdivision."
+    if risk is None:
+        return "not released", f"Declared: {', '.join(field.name for field in fields)}. Nothing was generalized."
+    table = "" if risk.zip_table is None else " The table of restricted prefixes stands below."
+    if risk.game.method in _FREE_METHODS:
+        return "as Safe Harbor requires", f"{_treated(fields)}. Three digits at most.{table}"
+    return (
+        "by expert determination",
+        f"{_treated(fields)}. Safe Harbor would require three digits at most; the measured risk stands in its "
+        f"place.{table}",
+    )
+
+
+def _dates_and_ages(view: RecordView) -> Finding:
+    ages, risk = _released(view, SafeHarborRule.AGE), view.record.risk
+    dates = [field for field in view.record.fields if field.type == ValueType.DATE and field.role != Role.DIRECT]
+    parts = [f"Date columns: {_treated(dates)}."] if dates else []
+    if ages and risk is not None:
+        parts.append(f"Ages: {_treated(ages)}.")
+    elif ages:
+        parts.append(f"Ages declared in {', '.join(field.name for field in ages)}; nothing was generalized.")
+    state, scan = _scanned(view, PatternName.FULL_DATE)
+    if _checks(view, PatternName.FULL_DATE):
+        parts.append(scan)
+    if not parts:
+        return "declared absent", "No released column is declared to hold a date or an age."
+    if state != "found" and (ages or dates):
+        if risk is None:
+            state = "not released"
+        elif risk.game.method in _FREE_METHODS and not dates:
+            state = "as Safe Harbor requires"
+            parts.append("Ages over 89 form one group.")
+        else:
+            state = "by expert determination"
+            parts.append("The measured risk stands in place of the rule for ages over 89.")
+    return state, " ".join(parts)
+
+
+def _other(view: RecordView) -> Finding:
+    removed = f"Columns removed as direct identifiers, the record key among them: {view.names(Role.DIRECT)}."
+    unique = [
+        field.name
+        for field in view.record.fields
+        if field.role != Role.DIRECT and field.distinct_values == view.rows_in
+    ]
+    if unique:
+        return (
+            "see evidence",
+            f"{removed} Columns kept that have as many distinct values as there are records: {', '.join(unique)}.",
+        )
+    return "removed", f"{removed} No released column has a distinct value for every record."
+
+
+def validation(view: RecordView) -> Iterator[Block]:
+    """What validation found; counts only."""
+    fact, cells = view.record.validation, view.cells
+    failures = [check for check in fact.checks if not check.passed]
+    outcome = f"All {numbers.integer(len(fact.checks))} passed."
+    if not fact.passed:
+        outcome = (
+            f"{numbers.integer(len(failures))} of {numbers.integer(len(fact.checks))} did not pass, so that the "
+            "release is blocked."
+        )
+    yield Paragraph(
+        "The file was compared with a suite of expectations derived from the request: types, domains, unique record "
+        "keys, missing rates, direct identifiers in outbound columns, patterns of identifiers in text, coverage by "
+        f"the population. {outcome} Only counts are kept: no value of the data is stored or shown."
+    )
+    if failures:
+        yield Table(
+            "Expectations that did not pass",
+            (Column("Expectation", 46), Column("Column", 26), *figures("Checked", "Failed", width=14)),
+            [
+                (
+                    one.expectation,
+                    one.column or "whole file",
+                    cells.count(one.checked),
+                    failed(cells.part(one.failed, one.checked)),
+                )
+                for one in failures
+            ],
+        )
+    kinds = [
+        (kind, list(own))
+        for kind, own in groupby(sorted(fact.checks, key=attrgetter("expectation")), attrgetter("expectation"))
+    ]
+    yield Table(
+        "Expectations by kind",
+        (Column("Expectation", 36), Column("Columns", 50), Column("Outcome", 14)),
+        [
+            (
+                kind,
+                ", ".join(one.column for one in own if one.column) or "whole file",
+                passed(yes=all(one.passed for one in own)),
+            )
+            for kind, own in kinds
+        ],
+    )
+    if fact.skipped:
+        yield Table(
+            "Checks that were not made",
+            (Column("Expectation", 36), Column("Column", 20), Column("Reason", 44)),
+            [(one.expectation, one.column or "whole file", one.reason) for one in fact.skipped],
+        )
+    if fact.observed:
+        yield Table(
+            "Counted without a verdict",
+            (Column("What", 56), Column("Column", 24), *figures("Records", width=20)),
+            [
+                (one.description, one.column or "whole file", cells.part(one.records, view.rows_in))
+                for one in fact.observed
+            ],
+        )
+    yield Paragraph(text("Value-free result, SHA-256: {}", digest_text(fact.evidence_sha256)), "note")
