@@ -24,7 +24,8 @@ from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.core.seed import derive_seed, masking_generator
-from tasks.decision.assemble import DecisionContext, Findings, Output, assemble
+from tasks.decision.assemble import Findings, Output, assemble
+from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
