@@ -23,7 +23,7 @@ from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, recorded_hashes
 from tasks.delivery.ballot_box import BallotBox
-from tasks.delivery.signed_additions import finish_signed, since_publication
+from tasks.delivery.signed import finish_signed, since_publication
 from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import Signer

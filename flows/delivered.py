@@ -6,7 +6,7 @@ ledger states all of this; of decisions that an earlier version recorded, the ea
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -18,10 +18,8 @@ from flows.cases import finish_additions
 from flows.workspace import Workspace
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.files import file_sha256
-from tasks.core.seed import derive_seed
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.vault import Vault
-from tasks.delivery.kept import Kept, kept_key, unpacked
+from tasks.delivery.kept import Kept, decoys_and_order, kept_key, unpacked
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import open_members
 from tasks.delivery.verification import DECISIONS, verify_bundle
@@ -201,13 +199,7 @@ def delivered_of(workspace: Workspace, copy: Left, record: DecisionRecord) -> De
         source = pa.py_buffer(clear)
     else:
         _check(path, file_sha256(path), recorded)
-    decoys: tuple[Mapping[str, str | None], ...] = ()
-    order = derive_seed(workspace.key_file, copy.release_id, f"row order {copy.recipient}")
-    if record.decoys is not None:
-        vault = Vault.beside(workspace.key_file)
-        manifest = vault.open(copy.release_id, record.decoys.commitment_sha256)
-        decoys = next(tuple(one.rows) for one in manifest.holders if one.recipient == copy.recipient)
-        order = vault.order_seed(copy.release_id, copy.recipient)
+    decoys, order = decoys_and_order(workspace.key_file, copy.release_id, copy.recipient, record.decoys)
     return Delivered(record, kept, source, decoys, order, workspace.key_file)
 
 

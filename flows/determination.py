@@ -22,8 +22,7 @@ from tasks.core.files import file_sha256
 from tasks.decision import bodies
 from tasks.decision.states import State
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
-from tasks.delivery.signed import report_path, signed_path
-from tasks.delivery.signed_additions import stage_signed
+from tasks.delivery.signed import report_path, signed_path, stage_signed
 from tasks.delivery.verification import DECISIONS
 from tasks.ledger.entry import Event, Head
 from tasks.ledger.signing import is_name

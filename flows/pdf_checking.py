@@ -21,8 +21,7 @@ from flows.workspace import Workspace
 from tasks.core.errors import SignatureRefused, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
-from tasks.delivery.signed import report_path
-from tasks.delivery.signed_additions import since_publication
+from tasks.delivery.signed import report_path, since_publication
 from tasks.delivery.verification import DECISIONS, BundleReport, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger

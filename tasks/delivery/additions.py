@@ -24,7 +24,8 @@ from tasks.core.files import file_sha256
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Override
 from tasks.delivery.approval import APPROVALS, Approval, OverrideFact
-from tasks.delivery.bundle import flush, on_disk, seal_delivery, sync
+from tasks.delivery.bundle import seal_delivery
+from tasks.delivery.disk import flush, on_disk, sync
 from tasks.delivery.manifest import MANIFEST_FILE
 
 

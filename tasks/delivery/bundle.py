@@ -19,12 +19,11 @@ after them leaves one that ``recover`` finishes. Nothing here writes to the ledg
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
+from tasks.delivery.disk import flush, on_disk, sync
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest, manifest_bytes, manifest_of, read_contents
 from tasks.delivery.verification import DELIVERIES, RELEASE_ID, BundleReport, verify_bundle
 from tasks.ledger.entry import Event
@@ -205,34 +204,3 @@ def _staged(staging: Path) -> list[Path]:
     with on_disk(staging):
         found = sorted(staging.iterdir()) if staging.is_dir() else []
     return [path for path in found if RELEASE_ID.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
-
-
-def flush(folder: Path) -> None:
-    """Put every file and folder below, and the folder itself, on disk."""
-    for root, _, names in os.walk(folder):
-        for name in names:
-            sync(Path(root, name))
-        sync(Path(root))
-
-
-def sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def on_disk(path: Path) -> Iterator[None]:
-    """Tell what the system refuses, without its own message's detail."""
-    try:
-        yield
-    except OSError as error:
-        raise WorkspaceError(
-            "the bundle cannot be written",
-            where=str(path),
-            expected="folders that can be written to, with space left on their disk",
-            got=error.strerror or type(error).__name__,
-            fix="Check the free space and the permissions, and run again.",
-        ) from None

@@ -8,7 +8,6 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 import pyarrow as pa
 import pyrage
@@ -40,45 +39,16 @@ def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> None:
     OSError
         If the file cannot be written.
     """
+    try:
+        sealed = pyrage.encrypt(content.to_pybytes(), [encryption_key(key) for key in keys])
+    except pyrage.EncryptError as error:
+        raise _failed(target, type(error).__name__) from None
     with target.open("xb") as stream:
-        sink = _Sink(stream)
-        try:
-            pyrage.encrypt_io(pa.BufferReader(content), sink, [encryption_key(key) for key in keys])
-        except pyrage.EncryptError as error:
-            if sink.refused is not None:
-                raise sink.refused from None
-            raise _failed(target, type(error).__name__) from None
+        stream.write(sealed)
         stream.flush()
         os.fsync(stream.fileno())
-    if file_sha256(target) != sink.written.hexdigest():
+    if file_sha256(target) != hashlib.sha256(sealed).hexdigest():
         raise _failed(target, "other bytes on disk than were written")
-
-
-class _Sink:
-    """Takes ciphertext for a file, hashes it, and keeps the system's error; the library reports only a failure."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.written = hashlib.sha256()
-        self.refused: OSError | None = None
-
-    def write(self, piece: bytes) -> int:
-        """Take some bytes."""
-        try:
-            self._stream.write(piece)
-        except OSError as error:
-            self.refused = error
-            raise
-        self.written.update(piece)
-        return len(piece)
-
-    def flush(self) -> None:
-        """Pass on what is held back."""
-        try:
-            self._stream.flush()
-        except OSError as error:
-            self.refused = error
-            raise
 
 
 def _failed(target: Path, got: str) -> StageFailed:

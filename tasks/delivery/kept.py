@@ -21,18 +21,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.candidate.candidate import Candidate
 from tasks.core.errors import unreadable_intermediate
 from tasks.core.seed import derive_seed
+from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.vault import Vault
 from tasks.generalization.generalization_file import load_generalization, save_generalization
-from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.play import Generalization
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples
 
@@ -67,6 +69,23 @@ class Kept:
     clear: bytes | None
     """The file before it was encrypted; None where it is delivered in clear."""
 
+    @classmethod
+    def of(cls, candidate: Candidate, request: bytes, key_file: Path, clear: bytes | None) -> Self:
+        """Data to keep of a copy that was just made."""
+        index = candidate.index
+        ids = candidate.frame[candidate.request.dataset.record_id].iloc[candidate.rows]
+        return cls(
+            request=request,
+            hierarchies={hierarchy.name: hierarchy for hierarchy in index.hierarchies},
+            axis_labels=index.axis_labels,
+            grouped=tuple(axis.positions for axis in index.safe_harbor),
+            population=index.population,
+            played=candidate.generalization,
+            released=candidate.released,
+            people=names_of(ids, key_file),
+            clear=clear,
+        )
+
 
 def kept_key(key_file: Path, release_id: str, recipient: str) -> bytes:
     """Key of what is kept of a copy, 32 bytes.
@@ -80,6 +99,23 @@ def kept_key(key_file: Path, release_id: str, recipient: str) -> bytes:
     if vault.place(release_id).exists():
         return hmac.digest(vault.order_seed(release_id, recipient), b"re-assessment", "sha256")
     return derive_seed(key_file, release_id, f"re-assessment {recipient}")
+
+
+def decoys_and_order(
+    key_file: Path, release_id: str, recipient: str, decoys: DecoyFact | None
+) -> tuple[Sequence[Mapping[str, str | None]], bytes]:
+    """Decoy records of a copy, from the sealed manifest that its record commits to, and the seed of its row order.
+
+    Raises
+    ------
+    WorkspaceError, ParameterError, TamperingFound
+        If the copy has decoys and their manifest cannot be opened.
+    """
+    if decoys is None:
+        return (), derive_seed(key_file, release_id, f"row order {recipient}")
+    vault = Vault.beside(key_file)
+    manifest = vault.open(release_id, decoys.commitment_sha256)
+    return manifest.records_of(recipient), vault.order_seed(release_id, recipient)
 
 
 def names_of(ids: pd.Series, key_file: Path) -> Names:
@@ -101,28 +137,6 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
         for one in ids.iloc[start : start + _AT_ONCE].to_numpy()
     )
     return np.frombuffer(made, dtype=f"S{NAME_BYTES}")
-
-
-def keep(  # noqa: PLR0917
-    request: bytes,
-    table: CountIndex,
-    played: Generalization,
-    released: NDArray[np.bool_],
-    people: Names,
-    clear: bytes | None,
-) -> Kept:
-    """Data to keep of a copy that was just made."""
-    return Kept(
-        request=request,
-        hierarchies={hierarchy.name: hierarchy for hierarchy in table.hierarchies},
-        axis_labels=table.axis_labels,
-        grouped=tuple(axis.positions for axis in table.safe_harbor),
-        population=table.population,
-        played=played,
-        released=released,
-        people=people,
-        clear=clear,
-    )
 
 
 def packed(kept: Kept) -> dict[str, bytes | memoryview]:

@@ -1,7 +1,7 @@
 """Sealed files of the gate's own: a delivery that waits for its reviewers, what is kept to assess a release again.
 
-Chunks are encrypted one by one, so that memory does not grow with the file; each holds its place and whether it is the
-last, so that none can be left out, repeated or moved.
+Each holds an archive (tar). Chunks are encrypted one by one, so that memory does not grow with the file; each holds its
+place and whether it is the last, so that none can be left out, repeated or moved.
 """
 
 import base64
@@ -10,16 +10,14 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from tasks.core.errors import TamperingFound
 from tasks.core.files import written
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _CHUNK = 4 * 1024 * 1024
 _PLACE_BYTES = 8
@@ -39,14 +37,18 @@ def seal_folder(folder: Path, target: Path, key: bytes) -> None:
     key : bytes
         32 bytes, the seed of the release's pending deliveries.
     """
-    with written(target) as partial, _private(partial) as stream:
-        sealing = _Sealing(stream, _cipher(key))
-        with tarfile.open(fileobj=cast("IO[bytes]", sealing), mode="w|") as archive:
-            for path in sorted(folder.rglob("*")):
-                archive.add(path, path.relative_to(folder).as_posix(), recursive=False)
-        sealing.finish()
-        stream.flush()
-        os.fsync(stream.fileno())
+    with _sealing(target, key) as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.add(path, path.relative_to(folder).as_posix(), recursive=False)
+
+
+def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: bytes) -> None:
+    """Encrypt some files that are in memory alone; otherwise as ``seal_folder``."""
+    with _sealing(target, key) as archive:
+        for name, content in sorted(members.items()):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), _MODE
+            archive.addfile(member, io.BytesIO(content))
 
 
 def open_folder(source: Path, folder: Path, key: bytes) -> None:
@@ -66,55 +68,15 @@ def open_folder(source: Path, folder: Path, key: bytes) -> None:
         If the file is missing, was changed, or was sealed with another key.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with source.open("rb") as stream, io.BufferedReader(_Opening(stream, _cipher(key))) as opening:
-            with tarfile.open(fileobj=opening, mode="r|") as archive:
-                for member in archive:
-                    _extract(archive, member, folder)
-            while opening.read(_CHUNK):
-                pass  # what follows the archive's end must be there too, and be right
-    except FileNotFoundError:
-        raise _changed(source, "no such file") from None
-    except (InvalidToken, tarfile.TarError, ValueError):
-        raise _changed(source, "other bytes, or another key") from None
-
-
-def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: bytes) -> None:
-    """Encrypt some files that are in memory alone; otherwise as ``seal_folder``."""
-    with written(target) as partial, _private(partial) as stream:
-        sealing = _Sealing(stream, _cipher(key))
-        with tarfile.open(fileobj=cast("IO[bytes]", sealing), mode="w|") as archive:
-            for name, content in sorted(members.items()):
-                member = tarfile.TarInfo(name)
-                member.size, member.mode = len(content), _MODE
-                archive.addfile(member, io.BytesIO(content))
-        sealing.finish()
-        stream.flush()
-        os.fsync(stream.fileno())
+    with _opening(source, key) as archive:
+        for member in archive:
+            _extract(archive, member, folder)
 
 
 def open_members(source: Path, key: bytes) -> dict[str, bytes]:
-    """Decrypt what ``seal_members`` sealed, into memory alone.
-
-    Raises
-    ------
-    TamperingFound
-        If the file is missing, was changed, or was sealed with another key.
-    """
-    members = {}
-    try:
-        with source.open("rb") as stream, io.BufferedReader(_Opening(stream, _cipher(key))) as opening:
-            with tarfile.open(fileobj=opening, mode="r|") as archive:
-                for member in archive:
-                    content = archive.extractfile(member)
-                    members[member.name] = b"" if content is None else content.read()
-            while opening.read(_CHUNK):
-                pass  # what follows the archive's end must be there too, and be right
-    except FileNotFoundError:
-        raise _changed(source, "no such file") from None
-    except (InvalidToken, tarfile.TarError, ValueError):
-        raise _changed(source, "other bytes, or another key") from None
-    return members
+    """Decrypt what ``seal_members`` sealed, into memory alone; raises as ``open_folder``."""
+    with _opening(source, key) as archive:
+        return {member.name: content.read() for member in archive if (content := archive.extractfile(member))}
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
@@ -135,6 +97,36 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
     target.chmod((member.mode & 0o755) | 0o600)
 
 
+@contextmanager
+def _sealing(target: Path, key: bytes) -> Iterator[tarfile.TarFile]:
+    """An archive that is written into a sealed file."""
+    with written(target) as partial:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
+        with os.fdopen(descriptor, "wb") as stream:
+            chunks = _Sealing(stream, _cipher(key))
+            with tarfile.open(fileobj=cast("IO[bytes]", chunks), mode="w|") as archive:
+                yield archive
+            chunks.put(_LAST)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+@contextmanager
+def _opening(source: Path, key: bytes) -> Iterator[tarfile.TarFile]:
+    """The archive of a sealed file."""
+    try:
+        with source.open("rb") as stream:
+            chunks = _Opening(_chunks(stream, _cipher(key)))
+            with tarfile.open(fileobj=cast("IO[bytes]", chunks), mode="r|") as archive:
+                yield archive
+            while chunks.read(_CHUNK):
+                pass  # what follows the archive's end must be there too, and be right
+    except FileNotFoundError:
+        raise _changed(source, "no such file") from None
+    except (InvalidToken, tarfile.TarError, ValueError):
+        raise _changed(source, "other bytes, or another key") from None
+
+
 class _Sealing:
     """Takes bytes, and writes one line of ciphertext for each chunk."""
 
@@ -147,44 +139,29 @@ class _Sealing:
         """Take some bytes."""
         self._held += content
         while len(self._held) > _CHUNK:
-            self._put(bytes(self._held[:_CHUNK]), _MORE)
-            del self._held[:_CHUNK]
+            self.put(_MORE)
         return len(content)
 
-    def finish(self) -> None:
-        """Write the last chunk."""
-        self._put(bytes(self._held), _LAST)
-
-    def _put(self, content: bytes, end: bytes) -> None:
-        plain = self._place.to_bytes(_PLACE_BYTES) + end + content
+    def put(self, end: bytes) -> None:
+        """Write a chunk."""
+        plain = self._place.to_bytes(_PLACE_BYTES) + end + bytes(self._held[:_CHUNK])
         self._stream.write(self._cipher.encrypt(plain) + b"\n")
+        del self._held[:_CHUNK]
         self._place += 1
 
 
-class _Opening(io.RawIOBase):
-    """Gives the bytes back, and an error in place of the first that are not right."""
+class _Opening:
+    """Gives the bytes of some chunks."""
 
-    def __init__(self, stream: IO[bytes], cipher: Fernet) -> None:
-        super().__init__()
-        self._chunks = _chunks(stream, cipher)
-        self._held = memoryview(b"")
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._held = chunks, b""
 
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Fill a buffer as far as the present chunk goes."""
-        while not self._held:
-            following = next(self._chunks, None)
-            if following is None:
-                return 0
-            self._held = memoryview(following)
-        room = memoryview(buffer).cast("B")
-        number = min(len(room), len(self._held))
-        room[:number] = self._held[:number]
-        self._held = self._held[number:]
-        return number
+    def read(self, size: int) -> bytes:
+        """So many bytes; fewer at the end."""
+        while len(self._held) < size and (more := next(self._chunks, b"")):
+            self._held += more
+        given, self._held = self._held[:size], self._held[size:]
+        return given
 
 
 def _chunks(stream: IO[bytes], cipher: Fernet) -> Iterator[bytes]:
@@ -197,10 +174,6 @@ def _chunks(stream: IO[bytes], cipher: Fernet) -> Iterator[bytes]:
         yield plain[_PLACE_BYTES + 1 :]
     if not ended:
         raise InvalidToken
-
-
-def _private(path: Path) -> IO[bytes]:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb")
 
 
 def _cipher(key: bytes) -> Fernet:

@@ -18,12 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
+from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
-from tasks.generalization.play import CountIndex
-from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
+from tasks.request.model import DeliveryFormat, ValueType
 
 _BLOCK_BYTES = 64 * 1024 * 1024
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
@@ -46,60 +45,39 @@ def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
 def released_rows(
     tuple_of_record: NDArray[np.int32], keep: NDArray[np.bool_], seed: bytes, n_decoys: int = 0
 ) -> NDArray[np.intp]:
-    """Position in the microdata of each row of the released file, −1 for a decoy; see ``released_table``."""
+    """Position in the microdata of each row of the released file, −1 for a decoy; see ``delivered_table``."""
     kept = np.concatenate([np.flatnonzero(keep[tuple_of_record]), np.full(n_decoys, -1, dtype=np.intp)])
     return kept[keyed_order(len(kept), seed)]
 
 
-def released_table(
-    frame: pd.DataFrame,
-    request: ReleaseRequest,
-    table: CountIndex,
-    *,
-    cells: Codes,
-    tuple_of_record: NDArray[np.int32],
-    keep: NDArray[np.bool_],
-    seed: bytes,
-    masked: MaskedColumns = NOTHING_MASKED,
-    decoys: Sequence[Mapping[str, str | None]] = (),
-    form: DeliveryFormat = DeliveryFormat.CSV,
+def delivered_table(
+    candidate: Candidate, seed: bytes, form: DeliveryFormat, decoys: Sequence[Mapping[str, str | None]] = ()
 ) -> pa.Table:
-    """The outbound columns of the records that are kept, generalized, and of decoys, all in one order.
+    """The outbound columns of a candidate's released records, generalized, and of decoys, all in one order.
 
     Parameters
     ----------
-    frame : DataFrame of shape (n_records, n_columns)
-        The microdata as text.
-    request : ReleaseRequest
-    table : CountIndex
-        Labels of the axis positions.
-    cells : array of shape (n_tuples, n_attributes)
-        Released cell of each tuple.
-    tuple_of_record : array of shape (n_records,)
-    keep : array of shape (n_tuples,)
-        Whether a tuple's records are released.
+    candidate : Candidate
     seed : bytes
         Seed of the row order.
-    masked : MaskedColumns
-        Columns that are released with masked values.
-    decoys : sequence of mappings
-        Decoy records as text by column; any order of all rows is equally likely, whichever are decoys.
     form : DeliveryFormat
         What the table is written as: for CSV all columns are text, and some cells of it marked.
+    decoys : sequence of mappings
+        Decoy records as text by column; any order of all rows is equally likely, whichever are decoys.
     """
-    rows = released_rows(tuple_of_record, keep, seed, len(decoys))
+    request, frame, masked = candidate.request, candidate.frame, candidate.masked
+    rows = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(decoys))
     order, rows = _order(rows)
-    tuples = tuple_of_record[rows]
+    tuples = candidate.prepared.tuple_of_record[rows]
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
     columns: dict[str, pa.Array] = {}
     for name in request.outbound:
         if name in axis_of:
-            labels = pa.array(table.axis_labels[axis_of[name]])
-            column = labels.take(pa.array(cells[tuples, axis_of[name]]))
-        elif name in masked.names:
-            column = pa.array(masked.text(name).array.take(rows), type=pa.large_string())
+            labels = pa.array(candidate.index.axis_labels[axis_of[name]])
+            column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
         else:
-            column = pa.array(frame[name].array.take(rows), type=pa.large_string())
+            texts = masked.text(name) if name in masked.names else frame[name]
+            column = pa.array(texts.array.take(rows), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
         as_text = name not in axis_of and name not in masked.names and form is DeliveryFormat.CSV
@@ -139,11 +117,6 @@ def released_bytes(released: pa.Table, form: DeliveryFormat) -> pa.Buffer:
     return stream.getvalue()
 
 
-def write_csv(released: pa.Table, path: Path) -> None:
-    """Write the released file: UTF-8, commas, a header, quotes where needed, empty cells for missing values."""
-    write_released(released, path, DeliveryFormat.CSV)
-
-
 def _write(released: pa.Table, stream: IO[bytes], form: DeliveryFormat) -> None:
     try:
         if form is DeliveryFormat.PARQUET:
@@ -160,8 +133,16 @@ def _write(released: pa.Table, stream: IO[bytes], form: DeliveryFormat) -> None:
         ) from None
 
 
-def read_cells(path: Source, names: Sequence[str], table: CountIndex) -> Codes:
+def read_cells(path: Source, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> Codes:
     """Cells of the rows of a released file, read back from its bytes.
+
+    Parameters
+    ----------
+    path : Path or Buffer
+    names : sequence of str
+        Quasi-identifiers.
+    axis_labels : sequence of sequences of str
+        Label of each position of each axis.
 
     Returns
     -------
@@ -171,19 +152,12 @@ def read_cells(path: Source, names: Sequence[str], table: CountIndex) -> Codes:
     Raises
     ------
     StageFailed
-        If the file cannot be read, or a label is none of the hierarchy's.
+        If the file cannot be read, or a label is none of these.
     """
-    return cells_by_labels(path, names, table.axis_labels)
-
-
-def cells_by_labels(path: Source, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> Codes:
-    """Cells of the rows of a released file, by the labels of the positions of each axis; as ``read_cells``."""
     released = read_columns(path, names)
     cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
     for axis, name in enumerate(names):
-        position_of: dict[str, int] = {}
-        for position, label in enumerate(axis_labels[axis]):
-            position_of.setdefault(label, position)
+        position_of = {label: place for place, label in reversed(list(enumerate(axis_labels[axis])))}
         codes, labels = pd.factorize(released[name].to_pandas())
         positions = np.array([position_of.get(label, -1) for label in labels], dtype=np.int32)
         if (positions < 0).any():
@@ -221,8 +195,15 @@ def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
         raise _not_as_written(path, type(error).__name__) from None
 
 
-def recovery(path: Source) -> Callable[[str], str]:
-    """Function from a text cell of a released file to the text as it was collected.
+def as_read(path: Source) -> tuple[Callable[[str], str], Callable[[str, str], str]]:
+    """How texts of a released file and texts as collected are told to be equal.
+
+    Returns
+    -------
+    recovered : function
+        From a text cell of the file to the text as it was collected.
+    spelled : function
+        From a column and a value as collected to the text that is read back, marks aside.
 
     Raises
     ------
@@ -230,21 +211,7 @@ def recovery(path: Source) -> Callable[[str], str]:
         If the file cannot be read.
     """
     try:
-        return str if is_parquet(path) else as_collected
-    except OSError as error:
-        raise _not_as_written(path, type(error).__name__) from None
-
-
-def spelled(path: Source) -> Callable[[str, str], str]:
-    """Function from a column and a value as collected to the text that is read back, marks aside.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
-    """
-    try:
-        return spelling(path) if is_parquet(path) else lambda _name, text: text
+        return (str, spelling(path)) if is_parquet(path) else (as_collected, lambda _name, text: text)
     except (pa.ArrowException, OSError) as error:
         raise _not_as_written(path, type(error).__name__) from None
 

@@ -1,4 +1,7 @@
-"""A released file scored from its bytes: columns coded anew, values weighed and compared as they stand there."""
+"""A released file scored again from its bytes: it must carry the risk that was judged.
+
+Columns are coded anew, values weighed and compared as they stand there.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,11 +13,15 @@ from numpy.typing import NDArray
 
 from tasks.assessments.combined.combined_score import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.sequential.sequential import beliefs
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.groups import groups
 from tasks.decision.gates import flat_figures
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import read_cells, read_columns, recovery, spelled
-from tasks.delivery.rescore import CellSizes, rescore
+from tasks.delivery.released_file import as_read, read_cells, read_columns
+from tasks.generalization.suppression import class_sizes
+from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Column
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
@@ -75,16 +82,16 @@ def score_again(
     released = read_columns(path, names)
     if real is not None:
         released = released.filter(pa.array(real))
-    as_collected, as_read = recovery(path), spelled(path)
+    recovered, spelled = as_read(path)
     weights, chances = sensitivities(request), known_probabilities(request)
     columns: list[Column] = []
     for name in names:
         text = pd.Series(pd.Categorical(released[name].to_pandas()))
-        text = text.cat.rename_categories(as_collected)
+        text = text.cat.rename_categories(recovered)
         given = weights.get(name)
         if given is not None:
             given = given.model_copy(
-                update={"values": {as_read(name, value): weight for value, weight in given.values.items()}}
+                update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
             )
         columns.append(code_column(text, given))
     codes: NDArray[np.integer] = np.column_stack([column.codes for column in columns])
@@ -122,13 +129,13 @@ def decoys_as_sealed(
     marked = [name for name in request.outbound if name not in request.quasi_identifiers]
     texts = {name for name in marked if request.attributes[name].type is ValueType.TEXT}
     rows = found.filter(pa.array(~real)).to_pylist()
-    as_collected, as_read = recovery(path), spelled(path)
+    recovered, spelled = as_read(path)
     read = Counter(
-        tuple(as_collected(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
+        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
         for row in rows
     )
     return read == Counter(
-        tuple(None if decoy[name] is None else as_read(name, str(decoy[name])) for name in request.outbound)
+        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in request.outbound)
         for decoy in decoys
     )
 
@@ -149,20 +156,23 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
     StageFailed
         If the file cannot be read.
     """
-    request, policy, table = candidate.request, candidate.request.policy, candidate.index
-    cells, real = read_cells(path, request.quasi_identifiers, table), rows >= 0
-    measured = rescore(
-        cells[real],
-        table,
-        CellSizes.of(table, candidate.generalization),
-        candidate.payoffs,
-        candidate.adversary.profile,
-        threshold=policy.risk_threshold,
-        small_cell=policy.small_cell,
-    )
-    if measured is None:
+    request, policy, index = candidate.request, candidate.request.policy, candidate.index
+    made, profile, real = candidate.generalization, candidate.adversary.profile, rows >= 0
+    cells = read_cells(path, request.quasi_identifiers, index.axis_labels)
+    numbers, records = np.unique(cell_numbers(cells[real], index.axis_sizes), return_counts=True)
+    known, first = np.unique(cell_numbers(made.cells, index.axis_sizes), return_index=True)
+    place = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    if len(numbers) == 0 or (known[place] != numbers).any():
         return None
-    combined = score_again(path, request, scored_names(request, candidate.prepared), real)
-    expected = candidate.generalization.cells[candidate.prepared.tuple_of_record[rows[real]]]
-    attacked = rows_as_attacked(path, cells, expected, candidate.masked, rows)
-    return flat_figures(measured.residual, measured.transparent, measured.sequential, combined, attacked)
+    counts, of_cell = records.astype(np.int64), first[place]
+    people, effective = made.people[of_cell], made.effective[of_cell]
+    listed = None if made.listed is None else made.listed[of_cell]
+    sizes = class_sizes(numbers, counts)
+    expected = made.cells[candidate.prepared.tuple_of_record[rows[real]]]
+    return flat_figures(
+        risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
+        transparent_risk(people, effective, counts, candidate.payoffs),
+        beliefs(profile, groups(index, effective, listed, counts, profile.prior)),
+        score_again(path, request, scored_names(request, candidate.prepared), real),
+        rows_as_attacked(path, cells, expected, candidate.masked, rows),
+    )

@@ -11,9 +11,10 @@ from scipy.stats import chisquare
 
 from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
 from tasks.core.errors import StageFailed
-from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
+from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
 from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.masking.masked_columns import NOTHING_MASKED
+from tasks.request.model import DeliveryFormat
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
 from tests.support.tiny import changed, tiny_request
@@ -65,7 +66,11 @@ class Written:
         change(lines, int(np.flatnonzero(self.rows < 0)[0]))
         columns = zip(self.made.request.outbound, zip(*lines, strict=True), strict=True)
         self.path.unlink()
-        write_csv(pa.table({name: pa.array(list(cells), pa.large_string()) for name, cells in columns}), self.path)
+        write_released(
+            pa.table({name: pa.array(list(cells), pa.large_string()) for name, cells in columns}),
+            self.path,
+            DeliveryFormat.CSV,
+        )
 
 
 def decoy(cell: list[str], diagnosis: str | None, note: str | None, visits: str | None) -> Decoy:
@@ -202,24 +207,15 @@ def test_a_label_that_looks_marked_is_read_as_it_stands(written: Written) -> Non
 
 def written_anew(written: Written, decoys: list[Decoy]) -> list[list[str | None]]:
     one = written.made
-    released = released_table(
-        one.frame,
-        one.request,
-        one.table,
-        cells=one.played.cells,
-        tuple_of_record=one.prepared.tuple_of_record,
-        keep=one.kept,
-        seed=SEED,
-        decoys=decoys,
-    )
+    released = delivered_table(one.candidate, SEED, DeliveryFormat.CSV, decoys)
     written.path.unlink(missing_ok=True)
-    write_csv(released, written.path)
+    write_released(released, written.path, DeliveryFormat.CSV)
     return written.lines
 
 
 def test_real_rows_are_scored_and_compared_without_the_decoys(written: Written) -> None:
     one, real = written.made, written.rows >= 0
-    cells = read_cells(written.path, one.request.quasi_identifiers, one.table)
+    cells = read_cells(written.path, one.request.quasi_identifiers, one.table.axis_labels)
     expected = one.played.cells[one.prepared.tuple_of_record[written.rows[real]]]
     assert rows_as_attacked(written.path, cells, expected, NOTHING_MASKED, written.rows) == 6
     assert rows_as_attacked(written.path, cells[:-1], expected, NOTHING_MASKED, written.rows) == 0

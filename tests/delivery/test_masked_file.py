@@ -17,9 +17,10 @@ from tasks.core.errors import StageFailed
 from tasks.decision.gates import rescored_gate
 from tasks.decision.record import DeliveryFact
 from tasks.delivery.dictionary import dictionary
-from tasks.delivery.released_file import read_cells, released_rows, released_table, write_csv
+from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
 from tasks.delivery.reread import rows_as_attacked, score_again
 from tasks.masking.masked_columns import MaskedColumns, written_number
+from tasks.request.model import DeliveryFormat
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
@@ -58,7 +59,7 @@ class Written:
 
     def attacked(self, columns: MaskedColumns | None = None) -> int:
         one = self.made
-        cells = read_cells(self.path, one.request.quasi_identifiers, one.table)
+        cells = read_cells(self.path, one.request.quasi_identifiers, one.table.axis_labels)
         expected = one.played.cells[one.prepared.tuple_of_record[self.rows]]
         return rows_as_attacked(self.path, cells, expected, columns or one.columns, self.rows)
 
@@ -72,18 +73,9 @@ def written(tmp_path: Path) -> Callable[..., Written]:
     def write(*changes: Change, maskings: Any = MASKINGS, frame: pd.DataFrame | None = None) -> Written:
         frame = drawn(60) if frame is None else frame
         one = made(numeric_request(tmp_path, *changes, maskings=maskings, frame=frame))
-        released = released_table(
-            one.frame,
-            one.request,
-            one.table,
-            cells=one.played.cells,
-            tuple_of_record=one.prepared.tuple_of_record,
-            keep=one.kept,
-            seed=SEED,
-            masked=one.columns,
-        )
+        released = delivered_table(one.candidate, SEED, DeliveryFormat.CSV)
         path = tmp_path / "released.csv"
-        write_csv(released, path)
+        write_released(released, path, DeliveryFormat.CSV)
         return Written(one, path)
 
     return write

@@ -23,11 +23,11 @@ from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.delivery.parquet_file import is_parquet, typed
 from tasks.delivery.released_file import (
+    delivered_table,
     read_cells,
     read_columns,
     released_bytes,
     released_rows,
-    released_table,
     write_released,
 )
 from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
@@ -72,18 +72,7 @@ class Written:
 
     def table(self, form: DeliveryFormat) -> pa.Table:
         one = self.made
-        return released_table(
-            one.frame,
-            one.request,
-            one.table,
-            cells=one.played.cells,
-            tuple_of_record=one.prepared.tuple_of_record,
-            keep=one.kept,
-            seed=SEED,
-            masked=one.columns,
-            decoys=self.decoys,
-            form=form,
-        )
+        return delivered_table(one.candidate, SEED, form, self.decoys)
 
     def write(self, form: DeliveryFormat = PARQUET) -> Path:
         path = self.folder / f"released.{form.value}"
@@ -192,7 +181,7 @@ def test_another_reader_reads_it(written: Written) -> None:
 def test_it_is_read_back_and_scored_like_what_was_judged(written: Written) -> None:
     one = written.made
     for source in (written.write(), written.buffer, written.write(CSV)):
-        cells = read_cells(source, one.request.quasi_identifiers, one.table)
+        cells = read_cells(source, one.request.quasi_identifiers, one.table.axis_labels)
         expected = one.played.cells[one.prepared.tuple_of_record[written.rows]]
         assert rows_as_attacked(source, cells, expected, one.columns, written.rows) == 6
         assert decoys_as_sealed(source, (), written.rows >= 0, one.request)
@@ -272,7 +261,7 @@ def test_masked_numbers_leave_as_numbers_and_every_row_is_as_it_was_attacked(tmp
     one, path = written.made, written.write()
     schema = pq.read_schema(path)
     assert [str(schema.field(name).type) for name in ("dose", "income", "visits")] == ["double", "int64", "int64"]
-    cells = read_cells(path, one.request.quasi_identifiers, one.table)
+    cells = read_cells(path, one.request.quasi_identifiers, one.table.axis_labels)
     attacked = partial(rows_as_attacked, cells=cells, masked=one.columns, rows=written.rows)
     assert attacked(path, expected=one.played.cells[one.prepared.tuple_of_record[written.rows]]) == 60
     assert written.score(path).mean == pytest.approx(written.recorded.mean, rel=1e-12)
