@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from flows.cli.options import RequestArgument, RootsOption
-from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.cli.output import ExitCode, JsonOption, answer, notices
 from flows.cli.randomness import generator_of_its_own
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
@@ -25,14 +25,14 @@ from tasks.microdata.columns import absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, Recipient, ReleaseRequest
+from tasks.request.model import PARAMETER_OF, ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedRequest:
     """Findings of a check."""
 
     loaded: LoadedRequest
@@ -52,32 +52,34 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
     """
     checked = checked_request(request, root or [])
-    prepared, validation, positions = checked.prepared, checked.validation, checked.positions
-    code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
-    if as_json:
-        print_json(
+    asked, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
+    document = {
+        "records": prepared.data.total,
+        "distinct_tuples": len(prepared.data),
+        "population": prepared.population.total,
+        "validation": validation.model_dump(mode="json"),
+        "positions": {name: [row + 1 for row in rows] for name, rows in checked.positions.items()},
+        "masking": [one.model_dump(mode="json") for one in checked.masking],
+        "deliveries": [
             {
-                "ok": validation.passed,
-                "exit_code": int(code),
-                "records": prepared.data.total,
-                "distinct_tuples": len(prepared.data),
-                "population": prepared.population.total,
-                "validation": validation.model_dump(mode="json"),
-                "positions": {name: [row + 1 for row in rows] for name, rows in positions.items()},
-                "masking": [one.model_dump(mode="json") for one in checked.masking],
-                "deliveries": [_delivery(one, checked.loaded.request) for one in checked.loaded.request.recipients],
-                "known": list(known_attributes(checked.loaded.request)),
-                "notes": list(checked.notes),
+                "recipient": one.id,
+                "format": asked.format_for(one).value,
+                "encrypted_to": [{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in one.encrypt_to],
             }
-        )
-        return code
-    _show(checked)
-    for note in checked.notes:
-        notices.print(f"note: {note}")
+            for one in asked.recipients
+        ],
+        "known": list(known_attributes(asked)),
+        "notes": list(checked.notes),
+    }
+    code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
+    answer(document, _lines(checked), as_json=as_json, code=code)
+    if not as_json:
+        for note in checked.notes:
+            notices.print(f"note: {note}")
     return code
 
 
-def checked_request(path: Path, roots: list[Path]) -> Checked:
+def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
     """Load a request, prepare its data, run validation and mask numbers for trial.
 
     Raises
@@ -100,7 +102,7 @@ def checked_request(path: Path, roots: list[Path]) -> Checked:
             *absent_values(frame, loaded.request),
             *_decoy_notes(loaded.request, frame),
         )
-        return Checked(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
+        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
 
 
 def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
@@ -115,47 +117,38 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 
 
-def _show(checked: Checked) -> None:
-    loaded, prepared, validation = checked.loaded, checked.prepared, checked.validation
+def _lines(checked: CheckedRequest) -> Iterator[RenderableType]:
+    request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     fields = Table(box=None, padding=(0, 2), show_edge=False)
     for heading in ("column", "role", "type", "distinct", "hierarchy"):
         fields.add_column(heading, justify="right" if heading == "distinct" else "left")
-    for name, attribute in loaded.request.attributes.items():
+    for name, attribute in request.attributes.items():
         tree = prepared.hierarchies.get(name)
         groups = " → ".join(str(len(level)) for level in tree.labels) if tree else ""
         groups += ", levels cross" if tree and not tree.is_tree else ""
         fields.add_row(name, attribute.role.value, attribute.type.value, f"{prepared.distinct_values[name]:,}", groups)
-    console.print(fields)
-    console.print(
+    yield fields
+    yield (
         f"\n{prepared.data.total:,} records in {len(prepared.data):,} distinct quasi-identifier tuples; "
         f"population of {prepared.population.total:,} people"
     )
-    for masking in loaded.request.masking:
+    for masking in request.masking:
         parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"
-        console.print(f"masked: {', '.join(masking.attributes)} by {masking.method.value}, {parameter}")
-    for recipient in loaded.request.recipients:
+        yield f"masked: {', '.join(masking.attributes)} by {masking.method.value}, {parameter}"
+    for recipient in request.recipients:
         if recipient.decoys:
-            console.print(f"decoys: {recipient.decoys.classes:,} classes for {recipient.id}")
-    for recipient in loaded.request.recipients:
+            yield f"decoys: {recipient.decoys.classes:,} classes for {recipient.id}"
+    for recipient in request.recipients:
         if recipient.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in recipient.encrypt_to)
-            form = loaded.request.format_for(recipient).value
-            console.print(Text(f"encrypted: {form} for {recipient.id} to {keys}"), soft_wrap=True)
-    console.print(f"taken to be held by an intruder: {', '.join(known_attributes(loaded.request))}\n")
+            yield f"encrypted: {request.format_for(recipient).value} for {recipient.id} to {keys}"
+    yield f"taken to be held by an intruder: {', '.join(known_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
     for one in failed:
-        rows: Any = checked.positions.get(one.id, ())
-        where = f", rows {', '.join(str(row + 1) for row in rows[:5])}" if rows else ""
+        rows = ", ".join(str(row + 1) for row in checked.positions.get(one.id, ())[:5])
+        where = f", rows {rows}" if rows else ""
         line = f" {one.column or 'table'}: {one.expectation}: {one.failed:,} of {one.checked:,}{where}"
-        console.print(Text.assemble(_mark(passed=False), line))
+        yield Text.assemble(("✗", "red"), line)
     passed = len(validation.checks) - len(failed)
-    console.print(Text.assemble(_mark(passed=not failed), f" {passed} of {len(validation.checks)} checks passed"))
-
-
-def _delivery(recipient: Recipient, request: ReleaseRequest) -> dict[str, Any]:
-    keys = [{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in recipient.encrypt_to]
-    return {"recipient": recipient.id, "format": request.format_for(recipient).value, "encrypted_to": keys}
-
-
-def _mark(*, passed: bool) -> tuple[str, str]:
-    return ("✓", "green") if passed else ("✗", "red")
+    mark = ("✗", "red") if failed else ("✓", "green")
+    yield Text.assemble(mark, f" {passed} of {len(validation.checks)} checks passed")

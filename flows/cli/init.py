@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.output import JsonOption, answer
+from flows.cli.tables import untitled_table
 from tasks.core.errors import DataError
 from tasks.core.guard import guarded
-from tasks.draft import Draft, draft_request, write_draft
+from tasks.draft import draft_request, write_draft
 from tasks.microdata.read import read_text
 
 
@@ -45,22 +45,25 @@ def init(
             encoding=encoding,
         )
         written = write_draft(draft, folder)
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "exit_code": 0,
-                "written": [str(path) for path in written],
-                "record_id": draft.record_id,
-                "columns": {
-                    one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)}
-                    for one in draft.suggestions
-                },
-            }
-        )
-        return ExitCode.APPROVED
-    _show(draft, written)
-    return ExitCode.APPROVED
+    table = untitled_table(("column", "role", "why"), ())
+    for one in draft.suggestions:
+        table.add_row(one.profile.name, one.role.value, "; ".join(one.reasons))
+    return answer(
+        {
+            "written": [str(path) for path in written],
+            "record_id": draft.record_id,
+            "columns": {
+                one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions
+            },
+        },
+        [
+            table,
+            "\nwritten:",
+            *(f"  {path}" for path in written),
+            f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`.",
+        ],
+        as_json=as_json,
+    )
 
 
 def _existing(path: Path) -> Path:
@@ -76,16 +79,3 @@ def _existing(path: Path) -> Path:
 
 def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
-def _show(draft: Draft, written: list[Path]) -> None:
-    table = Table(box=None, padding=(0, 2), show_edge=False)
-    for heading in ("column", "role", "why"):
-        table.add_column(heading)
-    for one in draft.suggestions:
-        table.add_row(one.profile.name, one.role.value, "; ".join(one.reasons))
-    console.print(table)
-    console.print("\nwritten:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
-    console.print(f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`.", soft_wrap=True)

@@ -80,21 +80,15 @@ def show_error(error: ReleasegateError, *, as_json: bool) -> None:
             fields["problems"] = [asdict(problem) for problem in error.problems]
         print_json({"ok": False, "exit_code": error.exit_code, "error": fields})
         return
-    message = Text("error: ", style="bold red")
-    message.append(Text(str(error), style="default"))
-    notices.print(message, soft_wrap=True)
+    notices.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
 
 
 def show_internal_error(error: BaseException, place: str, *, as_json: bool) -> None:
     """Show a fault of the program by its type and place; its message might quote a data value."""
-    fields = {
-        "what": "the program failed; nothing was released",
-        "where": place,
-        "got": type(error).__name__,
-        "fix": "run the command again, and report this message if it comes back",
-    }
-    if as_json:
-        print_json({"ok": False, "exit_code": int(ExitCode.INTERNAL), "error": fields})
-        return
-    lines = f"{fields['what']}\n  where: {place}\n  got: {fields['got']}\n  to do: {fields['fix']}"
-    notices.print(Text.assemble(("error: ", "bold red"), lines), soft_wrap=True)
+    failure = ReleasegateError(
+        "the program failed; nothing was released",
+        where=place,
+        got=type(error).__name__,
+        fix="run the command again, and report this message if it comes back",
+    )
+    show_error(failure, as_json=as_json)

@@ -1,20 +1,21 @@
 """``releasegate release``: run the gate and write the bundle."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.cli.output import ExitCode, JsonOption, answer, notices
 from flows.progress import listening
 from tasks.core.canonical import digest
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.standing import Standing
 from tasks.decision.states import State
 
 if TYPE_CHECKING:
@@ -62,38 +63,35 @@ def release(
         with listening(show):
             outcome = run_release(request, workspace, root or [], dask=dask)
     code = exit_code([outcome.standings[record.recipient.id].state for record in outcome.records], outcome.lapsed)
-    if as_json:
-        print_json(
-            {
-                "ok": code == ExitCode.APPROVED,
-                "exit_code": int(code),
-                "release_id": outcome.release_id,
-                "bundle": str(outcome.bundle),
-                "repeated": outcome.repeated,
-                "decided_at": max(record.decided_at for record in outcome.records).isoformat(),
-                "positions": str(outcome.positions) if outcome.positions else None,
-                "recipients": [_summary(record, outcome) for record in outcome.records],
-            }
-        )
-        return code
-    if outcome.repeated:
-        console.print(_told_of_before(outcome), soft_wrap=True)
-    for record in outcome.records:
-        _show_record(record, outcome)
-    console.print(f"release  {outcome.release_id}")
-    console.print(f"bundle   {outcome.bundle}", soft_wrap=True)
-    if outcome.positions:
-        console.print(f"rows     {outcome.positions}  (positions of failing records, for you alone)", soft_wrap=True)
-    return code
-
-
-def _told_of_before(outcome: "Outcome") -> str:
-    """Note that nothing happened, so that nobody takes what follows for a new decision."""
-    last = max(record.decided_at for record in outcome.records)
-    return (
-        f"This request was decided before, on {last:%Y-%m-%d at %H:%M} UTC, with the same inputs and program.\n"
-        "It is neither decided nor delivered again; its bundle was verified. This is where it stands now:\n"
+    decided_at = max(record.decided_at for record in outcome.records)
+    return answer(
+        {
+            "release_id": outcome.release_id,
+            "bundle": str(outcome.bundle),
+            "repeated": outcome.repeated,
+            "decided_at": decided_at.isoformat(),
+            "positions": str(outcome.positions) if outcome.positions else None,
+            "recipients": [_summary(record, outcome) for record in outcome.records],
+        },
+        _lines(outcome, decided_at),
+        as_json=as_json,
+        code=code,
     )
+
+
+def _lines(outcome: "Outcome", decided_at: datetime) -> Iterator[RenderableType]:
+    if outcome.repeated:  # so that nobody takes what follows for a new decision
+        yield (
+            f"This request was decided before, on {decided_at:%Y-%m-%d at %H:%M} UTC, with the same inputs and "
+            "program.\nIt is neither decided nor delivered again; its bundle was verified. This is where it stands "
+            "now:\n"
+        )
+    for record in outcome.records:
+        yield from _recipient_lines(record, outcome)
+    yield f"release  {outcome.release_id}"
+    yield f"bundle   {outcome.bundle}"
+    if outcome.positions:
+        yield f"rows     {outcome.positions}  (positions of failing records, for you alone)"
 
 
 def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCode:
@@ -140,50 +138,45 @@ def _bundle_of(record: DecisionRecord, outcome: "Outcome") -> Path:
     return outcome.bundle.parent / record.release_id
 
 
-def _show_record(record: DecisionRecord, outcome: "Outcome") -> None:
-    lapsed, standing = outcome.lapsed.get(record.recipient.id), outcome.standings[record.recipient.id]
+def _recipient_lines(record: DecisionRecord, outcome: "Outcome") -> Iterator[RenderableType]:
+    who = record.recipient.id
+    lapsed, standing = outcome.lapsed.get(who), outcome.standings[who]
     verdict = _shown(record, standing.state, lapsed=bool(lapsed))
-    style = _style(standing.state, lapsed=bool(lapsed))
-    heading = Text.assemble(
-        (verdict.upper(), style),
-        f"  {record.recipient.id}",
-        (f"  {record.recipient.organisation}", "dim"),
-    )
-    console.print(heading)
+    waits = standing.state is State.AWAITING_REVIEW and not lapsed
+    style = "bold yellow" if waits else "bold red" if lapsed or standing.state not in _LETS_LEAVE else "bold green"
+    yield Group(Text.assemble((verdict.upper(), style), f"  {who}", (f"  {record.recipient.organisation}", "dim")))
     if lapsed:
-        console.print(Text(f"  {lapsed} {_RENEW}"))
+        yield Group(f"  {lapsed} {_RENEW}")
     elif standing.why != " ".join(record.reasons):
-        console.print(Text(f"  {standing.why}"))
+        yield Group(f"  {standing.why}")
     if lapsed or verdict != record.decision.value:
-        console.print(Text(f"  What follows is the decision of {record.decided_at.date()}: {record.decision.value}."))
-    for reason in record.reasons:
-        console.print(Text(f"  {reason}"))
+        yield Group(f"  What follows is the decision of {record.decided_at.date()}: {record.decision.value}.")
+    yield from (Group(f"  {reason}") for reason in record.reasons)
     table = Table(box=None, padding=(0, 2), show_edge=False)
-    table.add_column("")
-    table.add_column("gate")
-    table.add_column("measured", justify="right")
-    table.add_column("asked for")
+    for heading in ("", "gate", "measured", "asked for"):
+        table.add_column(heading, justify="right" if heading == "measured" else "left")
     for gate in record.gates:
-        measured, threshold = write_result(gate)
         mark = Text("✓", style="green") if gate.passed else Text("✗", style="red")
         if gate.overridden:
             mark.append(" overridden", style="red")
-        table.add_row(mark, gate.title, measured, threshold)
-    console.print(table)
+        table.add_row(mark, gate.title, *write_result(gate))
+    yield table
     if standing.state in _LETS_LEAVE:
-        console.print(f"  valid until {record.valid_until}")
+        yield f"  valid until {record.valid_until}"
     if record.supersedes:
-        console.print(f"  supersedes  {record.supersedes}", soft_wrap=True)
+        yield f"  supersedes  {record.supersedes}"
     if record.release_id != outcome.release_id:
-        console.print(f"  decided as  {record.release_id}", soft_wrap=True)
-    if standing.state is State.AWAITING_REVIEW and not lapsed:
-        console.print(Text(_how_to_review(record, standing)))
-    for kind, path in _files(record, _bundle_of(record, outcome)):
-        console.print(f"  {kind:11} {path}", soft_wrap=True)
+        yield f"  decided as  {record.release_id}"
+    if waits:
+        yield Group(
+            f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
+            f"{record.release_id[:12]} --recipient {who} takes the others"
+        )
+    yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, outcome)))
     if record.delivery and record.delivery.encrypted_to:
         keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)
-        console.print(Text(f"  encrypted   {record.delivery.file}, to {keys}"), soft_wrap=True)
-    console.print()
+        yield f"  encrypted   {record.delivery.file}, to {keys}"
+    yield ""
 
 
 def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
@@ -193,19 +186,6 @@ def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
     if lapsed:
         return _LAPSED
     return record.decision.value if state is State.RELEASED and record.decision is Verdict.APPROVED else state.value
-
-
-def _style(state: State, *, lapsed: bool) -> str:
-    if state in _LETS_LEAVE and not lapsed:
-        return "bold green"
-    return "bold yellow" if state is State.AWAITING_REVIEW and not lapsed else "bold red"
-
-
-def _how_to_review(record: DecisionRecord, standing: Standing) -> str:
-    return (
-        f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
-        f"{record.release_id[:12]} --recipient {record.recipient.id} takes the others"
-    )
 
 
 def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 _SHOWN_POSITIONS = 5
+_LABELS = {"what": "", "where": "where: ", "expected": "expected: ", "got": "got: ", "fix": "to do: "}
 
 
 class ReleasegateError(Exception):
@@ -44,11 +45,7 @@ class ReleasegateError(Exception):
     exit_code = 1
 
     def __init__(self, what: str, *, where: str = "", expected: str = "", got: str = "", fix: str = "") -> None:
-        self.what = what
-        self.where = where
-        self.expected = expected
-        self.got = got
-        self.fix = fix
+        self.what, self.where, self.expected, self.got, self.fix = what, where, expected, got, fix
         super().__init__(what, where, expected, got, fix)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -56,14 +53,7 @@ class ReleasegateError(Exception):
 
     def fields(self) -> dict[str, str]:
         """The parts of the message that are not empty, in reading order."""
-        parts = {
-            "what": self.what,
-            "where": self.where,
-            "expected": self.expected,
-            "got": self.got,
-            "fix": self.fix,
-        }
-        return {name: text for name, text in parts.items() if text}
+        return {name: text for name in _LABELS if (text := getattr(self, name))}
 
     def __str__(self) -> str:
         return "\n  ".join(self._labelled())
@@ -77,8 +67,7 @@ class ReleasegateError(Exception):
         return "; ".join(self._labelled())
 
     def _labelled(self) -> list[str]:
-        labels = {"what": "", "where": "where: ", "expected": "expected: ", "got": "got: ", "fix": "to do: "}
-        return [labels[name] + text for name, text in self.fields().items()]
+        return [_LABELS[name] + text for name, text in self.fields().items()]
 
 
 class BadInput(ReleasegateError):
@@ -112,17 +101,8 @@ class RequestError(BadInput):
     could not be read at all. With one problem the error's own parts are that problem's.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        expected: str = "",
-        got: str = "",
-        fix: str = "",
-        problems: tuple[Problem, ...] = (),
-    ) -> None:
-        super().__init__(what, where=where, expected=expected, got=got, fix=fix)
+    def __init__(self, what: str, *, problems: tuple[Problem, ...] = (), **parts: str) -> None:
+        super().__init__(what, **parts)
         self.problems = problems
 
     def __str__(self) -> str:
@@ -212,8 +192,7 @@ def row_positions(positions: Iterable[int]) -> str:
     >>> row_positions(range(7))
     'rows 1, 2, 3, 4, 5 and 2 more'
     """
-    rows = [int(position) + 1 for position in positions]
-    shown = ", ".join(str(row) for row in rows[:_SHOWN_POSITIONS])
+    rows = [str(int(position) + 1) for position in positions]
     rest = len(rows) - _SHOWN_POSITIONS
     noun = "row" if len(rows) == 1 else "rows"
-    return f"{noun} {shown}" + (f" and {rest} more" if rest > 0 else "")
+    return f"{noun} {', '.join(rows[:_SHOWN_POSITIONS])}" + (f" and {rest} more" if rest > 0 else "")

@@ -11,8 +11,6 @@ from typing import TypedDict
 
 from tasks.core.errors import StageFailed, WorkspaceError
 
-_HASH_BYTES = 1024 * 1024
-
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file of mode 0600, replacing one that is there; its folder is made where it is missing.
@@ -86,11 +84,8 @@ def _draft(path: Path, content: bytes) -> Iterator[Path]:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, read in pieces."""
-    hasher = hashlib.sha256()
     with path.open("rb") as stream:
-        while piece := stream.read(_HASH_BYTES):
-            hasher.update(piece)
-    return hasher.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Artifact(TypedDict):
@@ -151,11 +146,12 @@ def checked(stored: Artifact) -> Path:
     StageFailed
         If it is missing or its bytes differ.
     """
-    if not is_intact(stored):
-        raise StageFailed(
-            "an intermediate file is missing or was changed",
-            where=Path(stored["path"]).name,
-            expected="the bytes that the stage before wrote",
-            fix="run the release again",
-        )
-    return Path(stored["path"])
+    path = Path(stored["path"])
+    if is_intact(stored):
+        return path
+    raise StageFailed(
+        "an intermediate file is missing or was changed",
+        where=path.name,
+        expected="the bytes that the stage before wrote",
+        fix="run the release again",
+    )

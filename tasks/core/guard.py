@@ -42,9 +42,7 @@ def guarded(stage: str) -> Iterator[None]:
     except OSError as error:
         if is_full(error):
             raise disk_full(stage) from None
-        if error.errno in _REFUSED:
-            raise _refused(stage, error) from None
-        raise _internal(stage, error) from None
+        raise (_refused if error.errno in _REFUSED else _internal)(stage, error) from None
     except Exception as error:
         raise _internal(stage, error) from None
 

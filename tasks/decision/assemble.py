@@ -5,10 +5,7 @@ Fails closed: a stage that did not finish leaves its figures empty, and an empty
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, TypeVar
-
-from pydantic import TypeAdapter
 
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.identity.assessment import IdentityFact
@@ -16,6 +13,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
 from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
+from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.gates import (
     agreement_gate,
@@ -29,7 +27,6 @@ from tasks.decision.gates import (
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
     AgreementFact,
-    CodeFact,
     DatasetFact,
     DecisionRecord,
     DeliveryFact,
@@ -46,32 +43,6 @@ from tasks.generalization.setting import payoffs_of
 from tasks.masking.fact import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
-
-
-@dataclass(frozen=True)
-class DecisionContext:
-    """Circumstances of a decision: identity, program, time, and the ledger's head."""
-
-    release_id: Sha256
-    request_sha256: Sha256
-    dataset_sha256: Sha256
-    population_sha256: Sha256
-    code: CodeFact
-    seed_commitment_sha256: Sha256
-    requested_at: datetime
-    decided_at: datetime
-    prev_record_sha256: Sha256
-    inputs_id: Sha256 | None = None
-    """Release id without overrides; None where the release rests on none."""
-    overrides: tuple[GateOverrides, ...] = ()
-    """Overrides of gates that the release is named by, of all its recipients."""
-    supersedes: Mapping[str, Sha256] = field(default_factory=dict)
-    """By recipient, the release whose place this one takes."""
-
-
-CONTEXT = TypeAdapter(DecisionContext)
-"""DecisionContext as JSON, and back."""
-
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
 

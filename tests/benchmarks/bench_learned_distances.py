@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.learning.certificate import Certificate
 from tasks.assessments.linkage.learning.family import Kind
+from tasks.assessments.linkage.learning.fit import Certificate
 from tasks.assessments.linkage.learning.learn import learn
 from tests.benchmarks.record import Benchmark, Row
 from tests.reference.cross_validation import cross_validated
@@ -20,17 +20,15 @@ _PRINTED: dict[Kind, tuple[float, ...]] = {
     Kind.MAHALANOBIS: (94.00, 90.00, 92.75, 88.25, 98.50, 98.00),
     Kind.WEIGHTED_MEAN: (95.50, 93.00, 94.25, 90.50, 99.25, 98.75),
     Kind.CHOQUET: (95.75, 93.75, 94.25, 91.25, 99.75, 99.25),
-    Kind.SUBMODULAR_CHOQUET: (95.75, 93.75, 94.25, 90.50, 99.50, 98.75),
     Kind.BILINEAR: (96.75, 94.50, 95.25, 92.25, 99.75, 99.50),
 }
 _PRINTED_SECONDS: dict[Kind, tuple[float, ...]] = {
     Kind.WEIGHTED_MEAN: (29.83, 41.37, 24.33, 718.43, 11.81, 17.77),
     Kind.CHOQUET: (280.24, 427.75, 242.86, 42_731.22, 24.17, 87.43),
-    Kind.SUBMODULAR_CHOQUET: (155.07, 441.99, 294.98, 4_017.16, 79.43, 829.81),
     Kind.BILINEAR: (32.04, 2_793.81, 150.66, 10_592.99, 13.65, 14.11),
 }
 _EIGHT = (Kind.ARITHMETIC_MEAN, Kind.MAHALANOBIS, Kind.WEIGHTED_MEAN, Kind.CHOQUET, Kind.BILINEAR)
-_ONE = (Kind.OWA, Kind.SUBMODULAR_CHOQUET, Kind.SEMIDEFINITE_BILINEAR)
+_ONE = (Kind.OWA,)
 _FOLDS = 2
 
 
@@ -43,7 +41,7 @@ def run() -> Benchmark:
         "name": "learned-distances",
         "title": "Distances learned by the intruder of the worst case, 400 Census records",
         "rows": rows + _proofs() + _on_other_records(),
-        "note": "mean of 8 samples, ties shared; OWA, submodular and semidefinite: one sample; seconds are processor "
+        "note": "mean of 8 samples, ties shared; OWA: one sample; seconds are processor "
         "time of the slowest; set OMP_NUM_THREADS=1 for one core",
     }
 

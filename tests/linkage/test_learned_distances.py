@@ -6,12 +6,14 @@ from numpy.typing import NDArray
 
 from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.files import Files, Knowledge, common_scale, files_to_link
-from tasks.assessments.linkage.learning.components import Components, components_to_link
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.pairs import Components, scaled_components
 from tasks.core.errors import ParameterError
 from tests.reference.cross_validation import cross_validated
 from tests.support.slow_distances import shared_links
+
+NAMES = ("a", "b", "c")
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -32,10 +34,10 @@ def three_attributes() -> Components:
     distances = np.zeros((4, 4, 3))
     distances[:, :, 0] = 1 - np.eye(4)
     distances[:, :, 1] = 100 * np.eye(4)
-    return components_to_link(distances, names=["good", "bad", "constant"])
+    return scaled_components(distances, ("good", "bad", "constant"))
 
 
-@pytest.mark.parametrize("kind", [Kind.WEIGHTED_MEAN, Kind.CHOQUET, Kind.SUBMODULAR_CHOQUET])
+@pytest.mark.parametrize("kind", [Kind.WEIGHTED_MEAN, Kind.CHOQUET])
 def test_the_attribute_that_tells_people_apart_is_found(kind: Kind) -> None:
     baseline = learn(three_attributes(), Kind.ARITHMETIC_MEAN, generator())
     learned = learn(three_attributes(), kind, generator(), certificate=True)
@@ -52,7 +54,7 @@ def test_the_attribute_that_tells_people_apart_is_found(kind: Kind) -> None:
 def test_owa_worked_by_hand() -> None:
     # Own distances (0, 9) and (9, 0) against rivals' (2, 2): the smallest distance links, the mean does not.
     distances = np.array([[[0.0, 9.0], [2.0, 2.0]], [[2.0, 2.0], [9.0, 0.0]]])
-    given = components_to_link(distances)
+    given = scaled_components(distances, ("a", "b"))
     assert learn(given, Kind.ARITHMETIC_MEAN, generator()).in_sample.expected_correct == 0
     learned = learn(given, Kind.OWA, generator())
     assert learned.in_sample.expected_correct == 2
@@ -66,7 +68,7 @@ def slow_table(files: Files, distance: NDArray[np.float64]) -> NDArray[np.float6
     return np.array([[(a - b) @ distance @ (a - b) for b in masked] for a in original])
 
 
-@pytest.mark.parametrize("kind", [Kind.WEIGHTED_MEAN, Kind.BILINEAR, Kind.SEMIDEFINITE_BILINEAR, Kind.MAHALANOBIS])
+@pytest.mark.parametrize("kind", [Kind.WEIGHTED_MEAN, Kind.BILINEAR, Kind.MAHALANOBIS])
 def test_figure_by_plain_loops(kind: Kind) -> None:
     files = noisy()
     learned = learn(files, kind, generator())
@@ -90,8 +92,6 @@ def test_a_richer_family_links_no_fewer() -> None:
         files = noisy(24, seed=seed)
         found = {kind: learn(files, kind, generator(seed)).in_sample.expected_correct for kind in Kind}
         assert found[Kind.ARITHMETIC_MEAN] <= found[Kind.WEIGHTED_MEAN] <= found[Kind.CHOQUET]
-        assert found[Kind.WEIGHTED_MEAN] <= found[Kind.SUBMODULAR_CHOQUET]
-        assert found[Kind.WEIGHTED_MEAN] <= found[Kind.SEMIDEFINITE_BILINEAR]
         assert max(found[Kind.WEIGHTED_MEAN], found[Kind.MAHALANOBIS]) <= found[Kind.BILINEAR]
 
 
@@ -104,7 +104,7 @@ def test_equal_masked_records_share_the_link() -> None:
 
 
 def test_records_that_nothing_tells_apart_share_the_link() -> None:
-    given = components_to_link(np.zeros((5, 5, 2)))
+    given = scaled_components(np.zeros((5, 5, 2)), ("a", "b"))
     learned = learn(given, Kind.WEIGHTED_MEAN, generator(), certificate=True)
     assert learned.in_sample.expected_correct == pytest.approx(1)
     assert not learned.in_sample.proves_something
@@ -122,8 +122,8 @@ def test_same_generator_same_distance(kind: Kind) -> None:
 def test_units_of_ready_distances_do_not_matter() -> None:
     original, masked = common_scale(noisy())
     squared = (original[:, None, :] - masked) ** 2
-    one = learn(components_to_link(squared), Kind.WEIGHTED_MEAN, generator())
-    other = learn(components_to_link(squared * [2.0**-10, 1.0, 2.0**12]), Kind.WEIGHTED_MEAN, generator())
+    one = learn(scaled_components(squared, NAMES), Kind.WEIGHTED_MEAN, generator())
+    other = learn(scaled_components(squared * [2.0**-10, 1.0, 2.0**12], NAMES), Kind.WEIGHTED_MEAN, generator())
     assert one.distance.parameters.tolist() == other.distance.parameters.tolist()
     numeric = learn(noisy(), Kind.WEIGHTED_MEAN, generator())
     assert one.in_sample.expected_correct == pytest.approx(numeric.in_sample.expected_correct, abs=1)
@@ -142,7 +142,7 @@ def test_identical_and_unmasked_attributes_are_no_obstacle(kind: Kind) -> None:
 @pytest.mark.parametrize("m", [1, 12])
 def test_one_attribute_and_a_dozen(m: int) -> None:
     files = noisy(n=60, m=m)
-    for kind in (Kind.WEIGHTED_MEAN, Kind.SEMIDEFINITE_BILINEAR):
+    for kind in (Kind.WEIGHTED_MEAN, Kind.BILINEAR):
         learned = learn(files, kind, generator())
         assert learned.in_sample.expected_correct >= distance_linkage(files).expected_correct
         assert len(learned.distance.attribute_shares) == m
@@ -177,11 +177,6 @@ def test_an_intruder_with_some_individuals() -> None:
     assert learned.in_sample.baseline == 1 / 50
 
 
-def test_truth_in_another_order() -> None:
-    distances = np.array([[[5.0], [1.0]], [[1.0], [5.0]]])
-    assert learn(components_to_link(distances, [1, 0]), Kind.WEIGHTED_MEAN, generator()).in_sample.expected_correct == 2
-
-
 def test_refused() -> None:
     files = noisy()
     with pytest.raises(ParameterError, match="at least 2 different positions"):
@@ -196,29 +191,3 @@ def test_refused() -> None:
         learn(files_to_link(files.original[:, [0, 0]], files.masked[:, [0, 0]]), Kind.MAHALANOBIS, generator())
     with pytest.raises(ParameterError, match="at most 8"):
         learn(noisy(20, 9), Kind.CHOQUET, generator())
-
-
-@pytest.mark.parametrize(
-    ("distances", "where"),
-    [
-        (np.zeros((1, 1, 2)), "distances"),
-        (np.zeros((3, 3)), "distances"),
-        (np.full((2, 2, 1), "a"), "distances"),
-        (np.array([[[0.0], [-1.0]], [[1.0], [0.0]]]), "distances, size"),
-        (np.array([[[0.0], [np.nan]], [[1.0], [0.0]]]), "distances, size"),
-        (np.array([[[0.0], [np.inf]], [[1.0], [0.0]]]), "distances, size"),
-    ],
-)
-def test_distances_that_are_refused(distances: NDArray[np.float64], where: str) -> None:
-    names = ["size"] if distances.shape[-1] == 1 else None
-    with pytest.raises(ParameterError) as refusal:
-        components_to_link(distances, names=names)
-    assert refusal.value.where == where
-
-
-def test_truth_and_names_that_are_refused() -> None:
-    for truth in ([0], [0, 2], [0.0, 1.0], [-1, 0]):
-        with pytest.raises(ParameterError, match="truth"):
-            components_to_link(np.zeros((2, 2, 1)), truth)
-    with pytest.raises(ParameterError, match="names"):
-        components_to_link(np.zeros((2, 2, 1)), names=["a", "b"])

@@ -5,6 +5,10 @@ import pytest
 
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.pairs import pairs_of, unbreakable_ties
+from tasks.assessments.linkage.learning.rivals import minimal_rivals
+from tasks.assessments.linkage.learning.rows import rows_of
+from tests.reference.best_weights import best_weights
 from tests.reference.linkage_means import mean_share
 from tests.support.learning_problems import SAMPLES, sampled_problem
 
@@ -38,9 +42,13 @@ def test_richer_families_reach_what_none_exceeds(kind: Kind) -> None:
     assert learned.in_sample.expected_correct == 397
 
 
-def test_weights_are_proven_the_best() -> None:
-    learned = learn(sampled_problem("M6-853", 0), Kind.WEIGHTED_MEAN, np.random.default_rng(0), certificate=True)
+def test_weights_are_the_best_of_all() -> None:
+    files = sampled_problem("M6-853", 0)
+    learned = learn(files, Kind.WEIGHTED_MEAN, np.random.default_rng(0), certificate=True)
+    pairs = pairs_of(files, Kind.WEIGHTED_MEAN)
+    ties = unbreakable_ties(Kind.WEIGHTED_MEAN, pairs)
+    rows = rows_of(Kind.WEIGHTED_MEAN, pairs, minimal_rivals(Kind.WEIGHTED_MEAN, pairs), ties)
     assert learned.certificate is not None
-    assert learned.certificate.proven
-    assert learned.in_sample.expected_correct == learned.certificate.found == 397
+    _, bound = best_weights(rows, learned.distance.parameters, learned.certificate.upper_bound, 8_000)
+    assert learned.in_sample.expected_correct == learned.certificate.found == bound == 397
     assert max(learned.distance.attribute_shares, key=learned.distance.attribute_shares.__getitem__) == "attribute 5"

@@ -15,10 +15,10 @@ from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.holdings import Holdings
 from tasks.assessments.linkage.judged import link_figure
-from tasks.assessments.linkage.learning.certificate import Certificate
-from tasks.assessments.linkage.learning.components import Components, components_to_link
 from tasks.assessments.linkage.learning.family import MATRICES, Kind
+from tasks.assessments.linkage.learning.fit import Certificate
 from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.pairs import Components, scaled_components
 from tasks.assessments.linkage.mixed import components
 from tasks.core.errors import ParameterError
 
@@ -89,7 +89,7 @@ def learn_family(held: Holdings, name: str, generator: np.random.Generator) -> F
     given = _compared(held, kind, people)
     teachers = half_of(people, generator)
     started = time.perf_counter()
-    found = learn(given, kind, generator, records=teachers, certificate=True, cells=0)
+    found = learn(given, kind, generator, records=teachers, certificate=True)
     seconds = time.perf_counter() - started
     others = np.setdiff1d(np.arange(len(people)), teachers)
     equal = learn(given, Kind.ARITHMETIC_MEAN, generator, records=teachers).distance
@@ -122,7 +122,7 @@ def half_of(people: Positions, generator: np.random.Generator) -> Positions:
 
 def mixed_components(held: Holdings, people: Positions) -> Components:
     """Distances of some people to the released records of all of them, in every known attribute that is compared."""
-    return components_to_link(components(held.mixed(people)), names=held.compared)
+    return scaled_components(components(held.mixed(people)), held.compared)
 
 
 def _compared(held: Holdings, kind: Kind, people: Positions) -> Files | Components:

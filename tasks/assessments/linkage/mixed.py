@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import tie_limit
+from tasks.assessments.linkage.distance import distinct_rows, tie_limit
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Files, Positions, common_scale
 from tasks.assessments.linkage.hierarchy_distance import AxisGroups, distance_table
@@ -37,19 +38,21 @@ class MixedFiles:
     """Files of an intruder with attributes of both kinds; made by ``mixed_files``."""
 
     truth: Positions
-    """Released record of each of the intruder's individuals, shape (n_individuals,); only used to score an attack."""
+    """Distinct released record of each individual, shape (n_individuals,); only used to score an attack."""
     tables: tuple[Floats, ...]
     """Components of each known generalized attribute, over the values and groups that occur."""
     leaf: Positions
     """Row in each table of each individual, shape (n_individuals, n_generalized)."""
     cell: Positions
-    """Distinct cell of each released record, shape (n_released,)."""
+    """Distinct cell of each distinct released record, shape (n_distinct,)."""
     position: Positions
     """Column in each table of each distinct cell, shape (n_cells, n_generalized)."""
     original: Floats
     """Known numbers of each individual, scaled so that the squared difference is the component; (n_individuals, q)."""
     masked: Floats
-    """The same of each released record, shape (n_released, q)."""
+    """The same of each distinct released record, shape (n_distinct, q)."""
+    counts: NDArray[np.int64]
+    """Released records of each distinct one, shape (n_distinct,)."""
 
 
 def mixed_files(
@@ -95,14 +98,16 @@ def mixed_files(
         # The mean squared difference over all pairs is var x + var y + (mean x − mean y)².
         mean = original.var(axis=0) + masked.var(axis=0) + (original.mean(axis=0) - masked.mean(axis=0)) ** 2
         original, masked = original / np.sqrt(mean), masked / np.sqrt(mean)
+    alike = distinct_rows(np.column_stack([cell.astype(np.float64), masked]))
     return MixedFiles(
-        truth,
-        tuple(tables),
-        np.array(leaf, dtype=np.intp).T,
-        cell,
-        np.array(position, dtype=np.intp).T,
-        original,
-        masked,
+        truth=alike.of[truth],
+        tables=tuple(tables),
+        leaf=np.array(leaf, dtype=np.intp).T,
+        cell=cell[alike.first],
+        position=np.array(position, dtype=np.intp).T,
+        original=original,
+        masked=masked[alike.first],
+        counts=alike.counts,
     )
 
 
@@ -133,8 +138,8 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
             np.square(apart, out=apart)
             total += apart
         limit = tie_limit(total.min(keepdims=True))[0]
-        credit[who] = 1 / np.count_nonzero(total <= limit) if total[truth] <= limit else 0.0
-    return linkage(credit, len(files.cell))
+        credit[who] = 1 / files.counts[total <= limit].sum() if total[truth] <= limit else 0.0
+    return linkage(credit, int(files.counts.sum()))
 
 
 def components(files: MixedFiles) -> Floats:

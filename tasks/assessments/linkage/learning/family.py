@@ -29,17 +29,13 @@ class Kind(StrEnum):
     """Ordered weighted average: one weight a rank of the difference, smallest first, from 0."""
     CHOQUET = "Choquet"
     """CI: a monotone measure of every set of attributes."""
-    SUBMODULAR_CHOQUET = "submodular Choquet"
-    """CI with μ(A) + μ(B) ≥ μ(A ∪ B) + μ(A ∩ B), whose square root is a distance."""
     BILINEAR = "bilinear"
     """SB: any symmetric matrix."""
-    SEMIDEFINITE_BILINEAR = "semidefinite bilinear"
-    """SB with a positive semi-definite matrix, whose square root is a (pseudo)distance."""
 
 
 ADDITIVE = {Kind.ARITHMETIC_MEAN, Kind.WEIGHTED_MEAN}
-MEASURES = {Kind.CHOQUET, Kind.SUBMODULAR_CHOQUET}
-MATRICES = {Kind.MAHALANOBIS, Kind.BILINEAR, Kind.SEMIDEFINITE_BILINEAR}
+MEASURES = {Kind.CHOQUET}
+MATRICES = {Kind.MAHALANOBIS, Kind.BILINEAR}
 """The families that look at signed differences; all others look at distances from 0, one an attribute."""
 
 

@@ -2,21 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from scipy.optimize import linprog
 
 from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.learning.certificate import Certificate, winnable
-from tasks.assessments.linkage.learning.cone import cone
+from tasks.assessments.linkage.learning.cone import LinearCone, cone
 from tasks.assessments.linkage.learning.distance import LearnedDistance
 from tasks.assessments.linkage.learning.family import MATRICES, Kind, lifted, parameters_of
 from tasks.assessments.linkage.learning.hinge import hinge
 from tasks.assessments.linkage.learning.pairs import Pairs, unbreakable_ties
 from tasks.assessments.linkage.learning.rivals import Rivals, merged, minimal_rivals, nearest_rivals
-from tasks.assessments.linkage.learning.rows import rows_of, unit
+from tasks.assessments.linkage.learning.rows import MARGIN, Rows, rows_of, unit
 from tasks.assessments.linkage.learning.search import search
-from tasks.assessments.linkage.learning.simplex import best_weights
 from tasks.core.errors import ParameterError
 
 WORK = 80_000_000
@@ -29,8 +29,9 @@ ROUNDS, MATRIX_ROUNDS = 4, 6
 """Parts of the search, after each of which the rivals that were missed are added; under a matrix more are missed."""
 PROGRAMS, PROOF_PROGRAMS = 60, 1_000
 """Most records that a linear program looks at, to stop the search where no more can be won, and for a proof."""
-CELLS = 8_000
-"""Most cells of a proof for weights, where nothing else is said."""
+LEAST_STEP = 1e-4
+"""Credits that differ by less are equal."""
+_INFEASIBLE = 2
 _NEAR = 15
 _MISSED = 3
 _SINGULAR = 1e-12
@@ -38,8 +39,38 @@ _WHOLE = 1 - 1e-9
 _WEIGHTS = {Kind.WEIGHTED_MEAN, Kind.OWA}
 
 
-def fitted(kind: Kind, pairs: Pairs, generator: np.random.Generator) -> Floats:
+@dataclass(frozen=True)
+class Certificate:
+    """Upper bound over all parameters of the family: the records that some parameters win, each on its own.
+
+    A record counts when its own masked record is nearer than every rival by ``learning.rows.MARGIN``;
+    ties that other parameters could break count nothing here, while the figure of the linkage shares them.
+    """
+
+    found: float
+    """Credit of the parameters."""
+    upper_bound: float
+    """Credit that no parameters exceed; at least ``found``."""
+    rivals: int
+    """Comparisons of a record and a rival that were looked at."""
+
+    @property
+    def gap(self) -> float:
+        """Records by which better parameters could do better."""
+        return self.upper_bound - self.found
+
+    @property
+    def proven(self) -> bool:
+        """Whether the parameters are the best there are."""
+        return self.gap <= LEAST_STEP
+
+
+def fitted(
+    kind: Kind, pairs: Pairs, generator: np.random.Generator, *, certify: bool = False
+) -> tuple[Floats, Certificate | None]:
     """Parameters of a family, the largest 1 in size; no worse than those of a poorer family.
+
+    Also how good they are, if asked for; None where nothing is learned.
 
     Raises
     ------
@@ -47,21 +78,35 @@ def fitted(kind: Kind, pairs: Pairs, generator: np.random.Generator) -> Floats:
         If no Mahalanobis distance exists, or the family has too many parameters.
     """
     if kind is Kind.ARITHMETIC_MEAN:
-        return np.ones(pairs.n_attributes)
+        return np.ones(pairs.n_attributes), None
     if kind is Kind.MAHALANOBIS:
-        return unit(mahalanobis(pairs))
-    return Fit(kind, pairs, generator).parameters
-
-
-def fitted_and_certified(
-    kind: Kind, pairs: Pairs, generator: np.random.Generator, cells: int = CELLS
-) -> tuple[Floats, Certificate | None]:
-    """The same, or better parameters that the proof came upon, and how good they are; none where nothing is learned."""
-    if kind in {Kind.ARITHMETIC_MEAN, Kind.MAHALANOBIS}:
-        return fitted(kind, pairs, generator), None
+        return unit(mahalanobis(pairs)), None
     fit = Fit(kind, pairs, generator)
-    certificate = fit.certificate(cells)
-    return fit.parameters, certificate
+    return fit.parameters, fit.certificate() if certify else None
+
+
+def winnable(rows: Rows, allowed: LinearCone, parameters: Floats, programs: int) -> float:
+    """Credit of the records that some parameters win, each on its own: a bound for any family.
+
+    A linear program a record that ``parameters`` do not win says whether any do; records beyond so many programs are
+    taken to be won by some.
+    """
+    lost = np.flatnonzero(~rows.wins(parameters)[rows.records])[:programs]
+    hopeless = [place for place in lost if not _can_win(rows, allowed, int(place))]
+    return rows.sure + float(rows.credit.sum() - rows.credit[hopeless].sum())
+
+
+def _can_win(rows: Rows, allowed: LinearCone, record: int) -> bool:
+    """Whether parameters, their largest 1, clear the margin in all comparisons of a record; True where undecided."""
+    own, size = rows.gains[:, rows.slice(record)].T, len(rows.gains)
+    solution = linprog(
+        np.zeros(size),
+        A_ub=-np.vstack([own, allowed.rows]),
+        b_ub=-np.repeat([1.0, 0.0], [len(own), len(allowed.rows)]),
+        bounds=[(-1 / MARGIN, 1 / MARGIN)] * size,
+        method="highs",
+    )
+    return bool(solution.status != _INFEASIBLE)
 
 
 class Fit:
@@ -83,7 +128,7 @@ class Fit:
         """Starting parameters from a poorer family."""
         if self._kind in _WEIGHTS:
             return [np.ones(self._pairs.n_attributes)]
-        weights = fitted(Kind.WEIGHTED_MEAN, self._pairs, generator)
+        weights, _ = fitted(Kind.WEIGHTED_MEAN, self._pairs, generator)
         known = [lifted(self._kind, weights)]
         if self._kind in MATRICES:
             known += _mahalanobis_if_any(self._pairs)
@@ -98,7 +143,6 @@ class Fit:
 
     def _search(self, known: Sequence[Floats], generator: np.random.Generator) -> None:
         starts = [*known, *(found for start in known for found in hinge(self._rows, self._allowed, start))]
-        starts = [self._allowed.inside(start) for start in starts]
         bound = winnable(self._rows, self._allowed, self.parameters, PROGRAMS)
         most = WEIGHT_LINES if self._kind in _WEIGHTS else MOST_LINES
         most = min(most, 3 * len(self._rows.gains) * len(self._ties))
@@ -126,13 +170,10 @@ class Fit:
             self._rivals = merged(self._rivals, found, len(self._pairs.counts))
             self._rows = rows_of(self._kind, self._pairs, self._rivals, self._ties)
 
-    def certificate(self, cells: int = CELLS) -> Certificate:
-        """Quality of the parameters; first bettered, if a better choice of weights is met on the way."""
-        bound = winnable(self._rows, self._allowed, self.parameters, PROOF_PROGRAMS)
-        if self._kind in _WEIGHTS and cells > 0:
-            parameters, bound = best_weights(self._rows, self.parameters, bound, cells)
-            self._offer(parameters)
+    def certificate(self) -> Certificate:
+        """Quality of the parameters."""
         found = self.won_alone(self.parameters)
+        bound = winnable(self._rows, self._allowed, self.parameters, PROOF_PROGRAMS)
         return Certificate(found, max(found, bound), len(self._rivals))
 
     def won_alone(self, parameters: Floats) -> float:

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.learning.cone import Cone
+from tasks.assessments.linkage.learning.cone import LinearCone
 from tasks.assessments.linkage.learning.rows import Rows, lowest, unit
 
 _ROUNDS = 4
@@ -14,13 +14,13 @@ _WORST = 3
 _MOST_ENTRIES = 400_000
 
 
-def hinge(rows: Rows, cone: Cone, start: Floats) -> list[Floats]:
+def hinge(rows: Rows, cone: LinearCone, start: Floats) -> list[Floats]:
     """Parameters of a few rounds; each adds the rivals that are worst under the last one's.
 
     Parameters
     ----------
     rows : Rows
-    cone : Cone
+    cone : LinearCone
     start : array of shape (n_parameters,)
 
     Returns
@@ -45,10 +45,10 @@ def hinge(rows: Rows, cone: Cone, start: Floats) -> list[Floats]:
     return found
 
 
-def _solved(rows: Rows, cone: Cone, chosen: NDArray[np.intp]) -> Floats | None:
+def _solved(rows: Rows, cone: LinearCone, chosen: NDArray[np.intp]) -> Floats | None:
     size, records = len(rows.gains), len(rows.starts)
     short = sparse.csr_array((np.ones(len(chosen)), (np.arange(len(chosen)), rows.of[chosen])), (len(chosen), records))
-    allowed = cone.rows
+    allowed = sparse.csr_array(cone.rows)
     conditions = sparse.block_array(
         [[sparse.csr_array(rows.gains[:, chosen].T), short], [allowed, sparse.csr_array((allowed.shape[0], records))]]
     )

@@ -15,12 +15,10 @@ import numpy as np
 
 from tasks.assessments.linkage.figure import Linkage, linkage
 from tasks.assessments.linkage.files import Files, Positions, Scale
-from tasks.assessments.linkage.learning.certificate import Certificate
-from tasks.assessments.linkage.learning.components import Components
 from tasks.assessments.linkage.learning.distance import LearnedDistance, checked_records
 from tasks.assessments.linkage.learning.family import Kind
-from tasks.assessments.linkage.learning.fit import CELLS, fitted, fitted_and_certified
-from tasks.assessments.linkage.learning.pairs import Pairs, pairs_of
+from tasks.assessments.linkage.learning.fit import Certificate, fitted
+from tasks.assessments.linkage.learning.pairs import Components, pairs_of
 from tasks.core.errors import ParameterError
 
 MOST_PAIRS = 2**25
@@ -48,7 +46,6 @@ def learn(
     *,
     records: Positions | None = None,
     certificate: bool = False,
-    cells: int = CELLS,
     scale: Scale | None = None,
 ) -> Learned:
     """Learn the distance of a family that links most records to their own masked one.
@@ -63,9 +60,7 @@ def learn(
     records : array of int, optional
         Positions among the intruder's records to learn from; all where not given. The rivals are all masked records.
     certificate : bool
-        Whether to prove how good the parameters are, which takes longer and may better them.
-    cells : int
-        Most cells that a proof for weights looks at by integer programs; 0 for the bound of each record by itself.
+        Whether to say how far from the best of the family the parameters may be, which takes longer.
     scale : {"own", "masked"}, optional
         See ``common_scale``; only for files.
 
@@ -79,22 +74,7 @@ def learn(
     whole = pairs_of(given, kind, scale)
     everyone = np.arange(len(whole.own))
     chosen = checked_records(everyone if records is None else records, len(everyone), 2)
-    pairs = _checked_size(whole.only(chosen))
-    if certificate:
-        parameters, proof = fitted_and_certified(kind, pairs, generator, cells)
-    else:
-        parameters, proof = fitted(kind, pairs, generator), None
-    distance = LearnedDistance(kind, parameters, given.names)
-    n_masked, others = int(whole.counts.sum()), np.setdiff1d(everyone, chosen)
-    return Learned(
-        distance,
-        linkage(distance.credit(pairs), n_masked),
-        linkage(distance.credit(whole.only(others)), n_masked) if len(others) else None,
-        proof,
-    )
-
-
-def _checked_size(pairs: Pairs) -> Pairs:
+    pairs = whole.only(chosen)
     size = len(pairs.own) * len(pairs.counts)
     if size > MOST_PAIRS:
         raise ParameterError(
@@ -104,4 +84,12 @@ def _checked_size(pairs: Pairs) -> Pairs:
             got=f"{size:,}",
             fix="learn from some of the records; the distance can then link all of them",
         )
-    return pairs
+    parameters, proof = fitted(kind, pairs, generator, certify=certificate)
+    distance = LearnedDistance(kind, parameters, given.names)
+    n_masked, others = int(whole.counts.sum()), np.setdiff1d(everyone, chosen)
+    return Learned(
+        distance,
+        linkage(distance.credit(pairs), n_masked),
+        linkage(distance.credit(whole.only(others)), n_masked) if len(others) else None,
+        proof,
+    )

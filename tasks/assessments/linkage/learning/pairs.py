@@ -9,11 +9,40 @@ from numpy.typing import NDArray
 from tasks.assessments.linkage.distance import DistinctRows, distinct_rows
 from tasks.assessments.linkage.figure import Floats
 from tasks.assessments.linkage.files import Files, Positions, Scale, common_scale
-from tasks.assessments.linkage.learning.components import Components
 from tasks.assessments.linkage.learning.family import MATRICES, Kind, features, n_parameters
 from tasks.core.errors import ParameterError
 
 _NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Components:
+    """Distances by attribute of all pairs of records: hierarchies, numbers and words weighed together."""
+
+    distances: Floats
+    """Distance of the intruder's record i and masked record j in attribute k over the attribute's mean of all pairs;
+    an attribute in which nothing differs is 0. Shape (n_known_records, n_records, n_attributes)."""
+    truth: Positions
+    """Masked record that each of the intruder's became, shape (n_known_records,)."""
+    names: tuple[str, ...]
+    """Names of the attributes."""
+
+
+def scaled_components(distances: Floats, names: tuple[str, ...]) -> Components:
+    """Bring distances to one scale, on which each attribute's mean over all pairs is 1.
+
+    Parameters
+    ----------
+    distances : array of shape (n_records, n_records, n_attributes)
+        From 0; [i, j, k] is how far the intruder's record i is from the masked record of j in attribute k: a squared
+        difference of numbers, a distance on a hierarchy. The units of different attributes do not matter.
+    names : tuple of str
+        Names of the attributes.
+    """
+    mean = distances.mean(axis=(0, 1))
+    # An attribute whose distances are too small for doubles to divide says nothing either.
+    scaled = distances / np.where(mean > np.finfo(float).tiny, mean, np.inf)
+    return Components(scaled, np.arange(len(distances)), names)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.learning.cone import Cone
+from tasks.assessments.linkage.learning.cone import LinearCone
 from tasks.assessments.linkage.learning.rows import MARGIN, Rows, combined, unit
 
 _FARTHEST = 100.0
@@ -49,9 +49,10 @@ def best_stretches(rows: Rows, scores: Floats, rates: Floats, low: float, high: 
     if not somewhere.any():
         return []
     credit = rows.credit[somewhere]
-    ends = np.concatenate([first[somewhere], last[somewhere]])
-    change = np.concatenate([credit, -credit])
-    order = np.lexsort((change, ends))
+    # Where one interval ends and another begins, the end comes first.
+    ends = np.concatenate([last[somewhere], first[somewhere]])
+    change = np.concatenate([-credit, credit])
+    order = np.argsort(ends, kind="stable")
     total, ends = np.cumsum(change[order]), ends[order]
     most = total[:-1].max()
     at = np.flatnonzero((total[:-1] >= most - _LEAST_GAIN) & (ends[1:] > ends[:-1]))
@@ -59,14 +60,14 @@ def best_stretches(rows: Rows, scores: Floats, rates: Floats, low: float, high: 
 
 
 def search(
-    rows: Rows, cone: Cone, starts: Sequence[Floats], generator: np.random.Generator, *, lines: int, bound: float
+    rows: Rows, cone: LinearCone, starts: Sequence[Floats], generator: np.random.Generator, *, lines: int, bound: float
 ) -> Floats:
     """Improve on the best of several starts; the worse half of them is given up again and again.
 
     Parameters
     ----------
     rows : Rows
-    cone : Cone
+    cone : LinearCone
     starts : sequence of arrays of shape (n_parameters,)
         Allowed parameters, at least one.
     generator : numpy Generator
@@ -92,7 +93,7 @@ def search(
 class _Run:
     """One walk through the parameters; it moves among equals and never to fewer records."""
 
-    def __init__(self, rows: Rows, cone: Cone, start: Floats, bound: float) -> None:
+    def __init__(self, rows: Rows, cone: LinearCone, start: Floats, bound: float) -> None:
         self._rows, self._cone, self._bound = rows, cone, bound
         self._lines = 0
         self.parameters = unit(start)

@@ -1,8 +1,8 @@
-"""The best weights of all: branch and bound over the simplex that the weights of a mean or an OWA lie in.
+"""The best weights of all, proven: branch and bound over the simplex, and an integer program in small cells.
 
-The simplex is cut into smaller ones; in each, a record is lost for certain when one rival beats it at all corners, and
-a comparison that holds at all corners is dropped. What remains undecided in a small cell is settled by a mixed-integer
-program whose constants are as tight as the cell is small.
+The simplex of weights is cut into smaller ones; in each, a record is lost for certain when one rival beats it at all
+corners, and a comparison that holds at all corners is dropped. What remains undecided in a small cell is settled by a
+mixed-integer program whose constants are as tight as the cell is small (Torra 2016, slide 33).
 """
 
 import heapq
@@ -11,13 +11,14 @@ from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.learning.program import most_credit
+from tasks.assessments.linkage.learning.fit import LEAST_STEP
 from tasks.assessments.linkage.learning.rows import MARGIN, Rows, lowest, unit
 
-LEAST_STEP = 1e-4
-"""Credits that differ by less are equal."""
+_INFEASIBLE = 2
 _MOST_NUMBERS = 10**8
 _FEW_ROWS = 150
 _FEW_RECORDS = 4
@@ -161,3 +162,54 @@ def _halves(cell: _Cell, rows: Rows) -> list[_Cell]:
         values[moved] = (cell.values[one] + cell.values[other]) / 2
         parts.append(_reduced(rows, corners, values, cell.of, cell.bound))
     return parts
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Result of the solver."""
+
+    bound: float
+    """Credit that no weights exceed; −∞ where none reaches what was asked for."""
+    weights: Floats | None
+    """The best that it met, which add up to 1; None where it met none."""
+
+
+def most_credit(values: Floats, of: NDArray[np.intp], credit: Floats, needed: float, nodes: int) -> Answer:
+    """Most credit of records whose comparisons all hold.
+
+    Maximise Σ credit_i z_i subject to x·Δ_r ≥ −C_r (1 − z_i) for each row r of record i, Σ x = 1, x ≥ 0, z_i ∈ {0, 1},
+    with the smallest constant C_r that lets any x through (Torra 2016, slide 33, with a constant a row).
+
+    Parameters
+    ----------
+    values : array of shape (n_weights, n_rows)
+        Δ, the margin taken off.
+    of : array of shape (n_rows,)
+        Record of each row, 0 to n_records − 1.
+    credit : array of shape (n_records,)
+    needed : float
+        Only solutions of at least this credit count.
+    nodes : int
+        Branch-and-bound nodes that the solver may take; the result does not depend on the time it has.
+    """
+    size, n_records, n_rows = len(values), len(credit), len(of)
+    constant = np.maximum(-values.min(axis=0), 0)
+    chosen = sparse.csr_array((constant, (np.arange(n_rows), of)), shape=(n_rows, n_records))
+    value = np.concatenate([np.zeros(size), credit])
+    total = np.concatenate([np.ones(size), np.zeros(n_records)])
+    solution = milp(
+        -value,
+        integrality=np.concatenate([np.zeros(size), np.ones(n_records)]),
+        bounds=Bounds(0, 1),
+        constraints=[
+            LinearConstraint(sparse.hstack([sparse.csr_array(values.T), -chosen], format="csr"), -constant, np.inf),
+            LinearConstraint(total[None, :], 1, 1),
+            LinearConstraint(value[None, :], needed, np.inf),
+        ],
+        options={"node_limit": nodes, "mip_rel_gap": 0.0},
+    )
+    if solution.status == _INFEASIBLE:
+        return Answer(-np.inf, None)
+    most = float(credit.sum())
+    bound = most if solution.mip_dual_bound is None else min(-float(solution.mip_dual_bound), most)
+    return Answer(bound, None if solution.x is None else np.maximum(solution.x[:size], 0))
