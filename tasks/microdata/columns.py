@@ -77,8 +77,7 @@ def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
     """Names of the columns that ``code_columns`` codes, in the order of the request."""
     known = {name for name, probability in known_probabilities(request).items() if probability > 0}
     demands = request.policy.generalization.k_anonymity
-    kinds = (demands.diversity, demands.closeness) if demands else ()
-    demanded = {one.attribute for kind in kinds for one in kind}
+    demanded = {one.attribute for _, _, one in demands.of_attributes} if demands else set[str]()
     wanted = known.union(weighed_attributes(request), request.policy.linkage.known or (), demanded)
     wanted -= set(request.quasi_identifiers)
     return tuple(name for name in request.attributes if name in wanted)

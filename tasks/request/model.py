@@ -331,15 +331,14 @@ class ReleaseRequest(Part):
             )
             return
         allowed = set(self.outbound) - set(self.quasi_identifiers)
-        for kind in ("diversity", "closeness"):
-            for place, demand in enumerate(getattr(terms, kind)):
-                _refuse_if(
-                    demand.attribute not in allowed,
-                    "diversity and closeness are of columns that are released as they are, not of quasi-identifiers",
-                    f"k_anonymity.{kind}.{place}.attribute",
-                    got="a column that is not sensitive or insensitive",
-                    fix="name a sensitive or insensitive attribute of the request",
-                )
+        for kind, place, demand in terms.of_attributes:
+            _refuse_if(
+                demand.attribute not in allowed,
+                "diversity and closeness are of columns that are released as they are, not of quasi-identifiers",
+                f"k_anonymity.{kind}.{place}.attribute",
+                got="a column that is not sensitive or insensitive",
+                fix="name a sensitive or insensitive attribute of the request",
+            )
 
     def _check_budget(self) -> None:
         budget = self.policy.generalization.budget

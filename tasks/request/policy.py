@@ -26,10 +26,15 @@ _SUM = 1e-9
 _PAIRS_UNDER_BUDGET = 9
 
 
-class Diversity(Part):
-    """Values of a sensitive attribute that each class must have (Machanavajjhala et al. 2007)."""
+class SensitiveTerm(Part):
+    """What a privacy model demands of the values of one attribute in each class."""
 
     attribute: Text
+
+
+class Diversity(SensitiveTerm):
+    """Values of a sensitive attribute that each class must have (Machanavajjhala et al. 2007)."""
+
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     l: Annotated[float, Field(ge=2, le=10_000, allow_inf_nan=False)]  # noqa: E741
     c: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = Field(
@@ -54,10 +59,9 @@ class Diversity(Part):
         return self
 
 
-class Closeness(Part):
+class Closeness(SensitiveTerm):
     """Largest distance of a class's distribution of a sensitive attribute from the file's (Li et al. 2007)."""
 
-    attribute: Text
     t: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     ordered: bool = Field(default=False, description="Whether values are ordered, so that distance counts steps.")
 
@@ -76,6 +80,13 @@ class KAnonymity(Part):
     local_recoding: bool = Field(
         default=False, description="Release suppressed records at more general levels where that loses less."
     )
+
+    @property
+    def of_attributes(self) -> tuple[tuple[str, int, SensitiveTerm], ...]:
+        """Demands on the values of attributes: the field, the place in it, and the demand."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        lists = {name: value for name, value in values.items() if isinstance(value, tuple)}
+        return tuple((name, place, one) for name, value in lists.items() for place, one in enumerate(value))
 
 
 class SharedRepresentation(Part):

@@ -15,7 +15,7 @@ from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.assessments.identity.outcome import policy_outcome
 from tasks.candidate.released import released_tuples
 from tasks.generalization.demands import Demands
-from tasks.generalization.kanonymity import Metric
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import play
 from tasks.request.load import load_request
 from tasks.request.model import (
