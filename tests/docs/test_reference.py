@@ -31,8 +31,8 @@ from tasks.request.model import (
     PenaltyGrid,
     Policy,
     Role,
-    Sensitivity,
     SensitivityPolicy,
+    SensitivityWeights,
     Stakes,
 )
 from tests.support import adult
@@ -101,7 +101,7 @@ def test_the_keys_of_a_part_are_listed_with_their_defaults(section: str, model: 
 
 def test_the_weights_of_sensitivity_are_listed_with_their_defaults() -> None:
     listed = column("request.md", "term | of", number=2)
-    defaults = {f"sensitivity.{name}": field.default for name, field in Sensitivity.model_fields.items()}
+    defaults = {f"sensitivity.{name}": field.default for name, field in SensitivityWeights.model_fields.items()}
     assert listed.keys() == {"known_probability", *defaults}
     for name in ("sensitivity.attribute", "sensitivity.default"):
         assert float(listed[name]) == defaults[name]
