@@ -26,7 +26,6 @@ from tasks.decision.gates import (
 )
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
-    AgreementFact,
     DatasetFact,
     DecisionRecord,
     DeliveryFact,
@@ -45,6 +44,8 @@ from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
+
+_OF_RECIPIENT = {"id", "organisation", "purpose", "agreement", "controls", "prior_release_ids"}
 
 AnyFact = TypeVar("AnyFact", bound=Fact)
 
@@ -186,7 +187,13 @@ def assemble(
             columns_out=len(request.outbound),
         ),
         delivery=output.delivery if output else None,
-        population=_population_fact(request, findings.prepared, circumstances),
+        population=PopulationFact(
+            source=request.population.source,
+            sha256=circumstances.population_sha256,
+            people=findings.prepared.population.total,
+            distinct_tuples=len(findings.prepared.population),
+            sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+        ),
         policy=PolicyFact(
             id=request.policy.id,
             version=request.policy.version,
@@ -262,29 +269,9 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
 
 def _recipient_fact(recipient: Recipient) -> RecipientFact:
     payoffs = payoffs_of(recipient)
-    return RecipientFact(
-        id=recipient.id,
-        organisation=recipient.organisation,
-        purpose=recipient.purpose,
-        agreement=AgreementFact(**recipient.agreement.model_dump()),
-        controls=recipient.controls,
-        prior_release_ids=recipient.prior_release_ids,
-        benefit=payoffs.benefit,
-        loss=payoffs.loss,
-        gain=payoffs.gain,
-        cost=payoffs.cost,
-    )
-
-
-def _population_fact(request: ReleaseRequest, prepared: Prepared, circumstances: DecisionContext) -> PopulationFact:
-    people = prepared.population.total
-    return PopulationFact(
-        source=request.population.source,
-        sha256=circumstances.population_sha256,
-        people=people,
-        distinct_tuples=len(prepared.population),
-        sampling_fraction=prepared.data.total / people,
-    )
+    stakes = {name: getattr(payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
+    named = recipient.model_dump(include=_OF_RECIPIENT)
+    return RecipientFact(**named, **stakes)
 
 
 def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:
