@@ -12,7 +12,7 @@ from flows.cli.assessed import combined_tables, k_anonymity_tables, sequential_t
 from flows.cli.assessed_linkage import linkage_tables, masking_tables
 from flows.cli.assessed_policies import policy_legend, policy_tables
 from flows.cli.assessed_utility import utility_tables
-from flows.cli.options import RequestArgument, RootsOption
+from flows.cli.options import RequestArgument, RootsOption, check_recipient
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.assessments.assessment import Assessment, Finding
@@ -29,7 +29,7 @@ from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
-from tasks.request.model import Recipient, ReleaseRequest
+from tasks.request.model import Recipient
 
 
 class Method(StrEnum):
@@ -120,7 +120,9 @@ def assess(
         loaded = load_request(request, root or [])
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
-        chosen = _chosen(source.request, recipient)
+        recipients = source.request.recipients
+        check_recipient(recipient, [one.id for one in recipients], "request")
+        chosen = [one for one in recipients if recipient in (None, one.id)]
         tables: list[RenderableType] = []
         if method is Method.DECOYS:
             from flows.cli.assessed_decoys import assess_decoys  # noqa: PLC0415  imports solvers
@@ -153,19 +155,6 @@ def _check_algorithm(method: Method, algorithm: str | None) -> None:
             got="another name",
             fix="name one of these, or leave the option out",
         )
-
-
-def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, ...]:
-    chosen = tuple(one for one in request.recipients if recipient in (None, one.id))
-    if not chosen:
-        raise BadInput(
-            "the request has no such recipient",
-            where="--recipient",
-            expected=f"one of {', '.join(one.id for one in request.recipients)}",
-            got="another id",
-            fix="name one of these, or leave the option out for all of them",
-        )
-    return chosen
 
 
 def _assessed(
