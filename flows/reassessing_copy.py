@@ -26,7 +26,7 @@ from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
-from tasks.decision.assemble import DecisionContext
+from tasks.decision.context import DecisionContext
 from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
 from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact

@@ -1,7 +1,7 @@
 """The records of re-assessments on disk: kept under the digest of their inputs, and compared with the ledger.
 
 A record counts if the ledger names its bytes. Any other, left by a crash or put there by others, is not reported: the
-next re-assessment puts it aside, and ``releasegate verify --ledger`` says that it is there.
+next re-assessment puts it aside, and ``releasegate verify ledger`` says that it is there.
 """
 
 import json

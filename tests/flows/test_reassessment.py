@@ -270,7 +270,7 @@ def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(bare: Out) -> 
 
 def test_the_ledger_verifies_the_records(bare: Out, releasegate: Any) -> None:
     def verified() -> Any:
-        return releasegate("verify", "--ledger", "--workspace", bare.workspace.root, "--json")
+        return releasegate("verify", "ledger", "--workspace", bare.workspace.root, "--json")
 
     (found,) = bare.again(after=30)
     bare.again(after=31)

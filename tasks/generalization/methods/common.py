@@ -14,12 +14,15 @@ import numpy as np
 
 from tasks.generalization.boxes import Box, Levels, first_boxes, halves
 from tasks.generalization.game import TIE, Floats
+from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.problem import Problem
+from tasks.generalization.table import CountIndex
 from tasks.generalization.wide_partition.axes import Axis
 from tasks.generalization.wide_partition.members import caps, table_size
 from tasks.microdata.cube import SparseCube
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
+from tasks.request.model import Method
 
 
 def common_strategy(problem: Problem, data: Tuples) -> Codes:
@@ -29,14 +32,14 @@ def common_strategy(problem: Problem, data: Tuples) -> Codes:
     -------
     array of shape (n_attributes,)
     """
-    search, near = _Search.of(_uncached(problem), data), TIE * data.total
+    search, near = _BoxSearch.of(_uncached(problem), data), TIE * data.total
     while search.boxes and search.bound >= search.best - 2 * near:
         search.step()
     return np.array(min(node for node, total in search.totals.items() if total >= search.best - near), dtype=np.int32)
 
 
 @dataclass
-class _Search:
+class _BoxSearch:
     problem: Problem
     data: Tuples
     losses: Sequence[Floats]
@@ -52,7 +55,7 @@ class _Search:
     made: int = 0
 
     @classmethod
-    def of(cls, problem: Problem, data: Tuples) -> "_Search":
+    def of(cls, problem: Problem, data: Tuples) -> "_BoxSearch":
         """All strategies, none counted."""
         trees, losses = problem.hierarchies, []
         for axis, (tree, loss) in enumerate(zip(trees, problem.loss.by_axis, strict=True)):
@@ -101,3 +104,18 @@ def _uncached(problem: Problem) -> Problem:
     """The problem with a sparse cube that keeps nothing: a node is asked for once, and there may be very many."""
     people = problem.people
     return replace(problem, people=replace(people, _nodes={})) if isinstance(people, SparseCube) else problem
+
+
+def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
+    chosen = common_strategy(problem, table.data)
+    return Recoding(lambda codes: np.broadcast_to(chosen, codes.shape))
+
+
+COMMON = GeneralizationMethod(
+    Method.COMMON,
+    _recoding,
+    "One common strategy",
+    "One strategy for the whole file, the one with the greatest total payoff.",
+    "Every record is generalized alike, so a released cell holds exactly the people who match it and the "
+    "probability 1/n_p holds against a recipient who knows the rule.",
+)

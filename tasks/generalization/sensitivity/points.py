@@ -5,7 +5,7 @@ and c matters only to who attacks. The chosen strategy depends on V/L and the sm
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -17,19 +17,13 @@ from tasks.microdata.tuples import Counts
 
 _EXACT = 1 - 1e-12
 """As in ``tasks.generalization.game``: a gain this near to the cost of the attempts equals it."""
-_LARGEST = 2.0**52
 _DIGITS = 13
+_LARGEST = 2.0**52
 
 
 @dataclass(frozen=True, eq=False)
-class Stakes:
-    """Stakes of many points; all arrays of shape (n_points,), greater than 0, in one currency.
-
-    Raises
-    ------
-    ParameterError
-        If shapes differ or are not one-dimensional, or a stake is not a finite number greater than 0.
-    """
+class StakesPoints:
+    """Stakes of many points; all arrays of shape (n_points,), greater than 0, in one currency."""
 
     benefit: Floats
     """V."""
@@ -41,14 +35,20 @@ class Stakes:
     """c."""
 
     def __post_init__(self) -> None:
-        for name in ("benefit", "loss", "gain", "cost"):
-            values = getattr(self, name)
-            if values.ndim != 1 or values.shape != self.benefit.shape:
-                raise _refused(name, f"shape {self.benefit.shape}", f"shape {values.shape}")
-            if not (np.isfinite(values) & (values > 0)).all():
-                raise _refused(name, "finite numbers greater than 0", "others")
+        """Refuse stakes at which group sizes cannot be told apart.
+
+        Raises
+        ------
+        ParameterError
+        """
         if (self.gain / self.cost >= _LARGEST).any():
-            raise _refused("gain over cost", "less than 2^52 people", "more")
+            raise ParameterError(
+                "the stakes of a point are not possible",
+                where="gain over cost",
+                expected="less than 2^52 people",
+                got="more",
+                fix="correct the stakes",
+            )
 
     def __len__(self) -> int:
         return len(self.benefit)
@@ -70,12 +70,16 @@ class Stakes:
         least = np.where(self.cost * least < enough, least + 1, least)
         return np.maximum(least, 1).astype(np.int64)
 
-    def select(self, rows: NDArray[np.intp] | slice) -> "Stakes":
+    def select(self, rows: NDArray[np.intp]) -> "StakesPoints":
         """Some of the points."""
-        return Stakes(self.benefit[rows], self.loss[rows], self.gain[rows], self.cost[rows])
+        return StakesPoints(self.benefit[rows], self.loss[rows], self.gain[rows], self.cost[rows])
+
+    def payoffs(self, point: int) -> Payoffs:
+        """Stakes of one point."""
+        return Payoffs(*(float(getattr(self, field.name)[point]) for field in fields(self)))
 
 
-def around(payoffs: Payoffs, benefit: ArrayLike = 1.0, loss: ArrayLike = 1.0, cost: ArrayLike = 1.0) -> Stakes:
+def around(payoffs: Payoffs, benefit: ArrayLike = 1.0, loss: ArrayLike = 1.0, cost: ArrayLike = 1.0) -> StakesPoints:
     """Declared stakes times some factors; the recipient's gain keeps its ratio to the loss.
 
     Parameters
@@ -85,19 +89,13 @@ def around(payoffs: Payoffs, benefit: ArrayLike = 1.0, loss: ArrayLike = 1.0, co
     benefit, loss, cost : array-like
         Factors, of shapes that broadcast to (n_points,).
     """
-    factors = np.broadcast_arrays(*(np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (benefit, loss, cost)))
-    return Stakes(
-        payoffs.benefit * factors[0], payoffs.loss * factors[1], payoffs.gain * factors[1], payoffs.cost * factors[2]
+    of_benefit, of_loss, of_cost = np.broadcast_arrays(*np.atleast_1d(benefit, loss, cost))
+    return StakesPoints(
+        payoffs.benefit * of_benefit, payoffs.loss * of_loss, payoffs.gain * of_loss, payoffs.cost * of_cost
     )
 
 
-def joined(parts: Sequence[Stakes]) -> Stakes:
+def joined(parts: Sequence[StakesPoints]) -> StakesPoints:
     """The points of some sets of stakes, one set after the other."""
-    names = ("benefit", "loss", "gain", "cost")
-    return Stakes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _refused(name: str, expected: str, got: str) -> ParameterError:
-    return ParameterError(
-        "the stakes of a point are not possible", where=name, expected=expected, got=got, fix="correct the stakes"
-    )
+    names = (field.name for field in fields(StakesPoints))
+    return StakesPoints(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
