@@ -17,10 +17,10 @@ from rich.text import Text
 from reports.numbers import integer
 from reports.smallcell import SmallCellRule
 from tasks.assessments.measures import MEASURES
+from tasks.decision.disclosure_rounding import count as rounded_count
 from tasks.decision.explain.at_stake import AtStake, Band, Pattern, Separated
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
-from tasks.decision.veil import count as rounded_count
 from tasks.request.model import Measure
 
 _MOST_CLASSES = 5
