@@ -33,7 +33,7 @@ from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
 from tasks.core.seed import seed_commitment
-from tasks.decision.assemble import CONTEXT, DecisionContext
+from tasks.decision.context import CONTEXT, DecisionContext
 from tasks.decision.overrides import is_of
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open

@@ -18,8 +18,8 @@ from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.core.files import checked, file_sha256, written
 from tasks.decision import bodies
-from tasks.decision.assemble import DecisionContext
 from tasks.decision.changes import Author, change
+from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing
 from tasks.delivery.bundle import publish, seal

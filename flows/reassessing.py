@@ -27,7 +27,7 @@ from flows.actor import Clock, actor, utc_now
 from flows.delivered import Departures, Left, left_at, settle
 from flows.ledger import open_ledger
 from flows.progress import step
-from flows.reassessing_copy import AS_ASKED, CopyAgain, Options
+from flows.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles
 from flows.reassessment_records import keep_record, one_at_a_time
 from flows.recall import find_bundle
 from flows.workspace import Workspace
@@ -39,7 +39,7 @@ from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment import dates
-from tasks.reassessment.record import Again, Reassessment
+from tasks.reassessment.record import Reassessment, TodaysVerdict
 from tasks.reassessment.request import policy_from
 from tasks.request.load import load_request
 
@@ -53,8 +53,8 @@ class Reassessed:
 
     release_id: str
     recipient: str
-    verdict: Again
-    before: Again
+    verdict: TodaysVerdict
+    before: TodaysVerdict
     because: tuple[str, ...]
     repeated: bool
     """Whether nothing has changed since a re-assessment that is there already."""
@@ -72,7 +72,7 @@ class Reassessed:
 
 
 def reassess(
-    reference: str, workspace: Workspace, options: Options = AS_ASKED, *, clock: Clock = utc_now
+    reference: str, workspace: Workspace, options: TodaysFiles = AS_ASKED, *, clock: Clock = utc_now
 ) -> tuple[Reassessed, ...]:
     """Assess again every released copy of a release.
 
@@ -81,7 +81,7 @@ def reassess(
     reference : str
         Release id, its first digits, or the bundle's folder.
     workspace : Workspace
-    options : Options
+    options : TodaysFiles
     clock : callable
 
     Raises
@@ -112,7 +112,7 @@ def reassess_all(
     workspace: Workspace,
     *,
     clock: Clock = utc_now,
-    options: Options = AS_ASKED,
+    options: TodaysFiles = AS_ASKED,
     due_only: bool = False,
     tell: Callable[[Reassessed], None] | None = None,
 ) -> tuple[Reassessed, ...]:
@@ -125,7 +125,7 @@ def reassess_all(
     ----------
     workspace : Workspace
     clock : callable
-    options : Options
+    options : TodaysFiles
     due_only : bool
         Pass over those whose next re-assessment is not due yet; what a daily schedule asks for.
     tell : callable, optional
@@ -170,7 +170,7 @@ def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
         settle(workspace, ledger, release_id)
 
 
-def _check(options: Options) -> None:
+def _check(options: TodaysFiles) -> None:
     """Refuse what is named in place of the request's before anything is said of a copy.
 
     Raises
@@ -200,17 +200,17 @@ def next_due(ledger: Ledger, copy: Left) -> date:
 
 
 def _reassessed(  # noqa: PLR0917
-    workspace: Workspace, ledger: Ledger, departures: Departures, copy: Left, options: Options, clock: Clock
+    workspace: Workspace, ledger: Ledger, departures: Departures, copy: Left, options: TodaysFiles, clock: Clock
 ) -> Reassessed:
     step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
     due, now = next_due(ledger, copy), clock()
     late = max((utc_day(now) - due).days, 0)
     before, path, repeated = _before(ledger, copy), None, False
     decided = str(_last(ledger, copy, Event.DECIDED).get("record_sha256", ""))
-    verdict, changed, record = Again.CANNOT, list[str](), None
+    verdict, changed, record = TodaysVerdict.CANNOT, list[str](), None
     try:
         with guarded("re-assessment"):
-            record = CopyAgain(workspace, ledger, departures, copy, options, now).record(before, due)
+            record = CopyReassessment(workspace, ledger, departures, copy, options, now).record(before, due)
     except ReleasegateError as error:
         because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
         days = min(_TRY_AGAIN, _days_then(ledger, copy) or _TRY_AGAIN)
@@ -252,9 +252,9 @@ def _reassessed(  # noqa: PLR0917
     )
 
 
-def _before(ledger: Ledger, copy: Left) -> Again:
+def _before(ledger: Ledger, copy: Left) -> TodaysVerdict:
     """Verdict of the last re-assessment; before the first one, that the decision holds."""
-    return Again(str(_last(ledger, copy, Event.REASSESSED).get("verdict", Again.HOLDS.value)))
+    return TodaysVerdict(str(_last(ledger, copy, Event.REASSESSED).get("verdict", TodaysVerdict.HOLDS.value)))
 
 
 def _last(ledger: Ledger, copy: Left, event: Event) -> Mapping[str, object]:

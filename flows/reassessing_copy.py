@@ -26,7 +26,7 @@ from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
-from tasks.decision.assemble import DecisionContext
+from tasks.decision.context import DecisionContext
 from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
 from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, PolicyFact
@@ -35,13 +35,19 @@ from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.read import read_microdata
 from tasks.reassessment import compare, dates
-from tasks.reassessment.coalitions import MEASURED_TOGETHER, copy_of, held_together
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
-from tasks.reassessment.population import ground_of
-from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, InputsAgain, Reassessment, RequestFrom
-from tasks.reassessment.request import Wanted, asked_today, kind_of, policy_from
+from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, copy_of, held_together
+from tasks.reassessment.population import todays_population
+from tasks.reassessment.record import (
+    GateComparison,
+    PooledCopies,
+    Reassessment,
+    ReassessmentInputs,
+    RequestFrom,
+    TodaysVerdict,
+)
+from tasks.reassessment.request import asked_today, kind_of, policy_from
 from tasks.reassessment.scoring import Delivered, Today, score_alone, score_with_originals
-from tasks.reassessment.together import LaidCopy
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
@@ -52,7 +58,7 @@ _Kind = Literal["same recipient", "declared", "compared"]
 
 
 @dataclass(frozen=True)
-class Options:
+class TodaysFiles:
     """Inputs that replace those of the request."""
 
     policy: Path | None = None
@@ -61,12 +67,12 @@ class Options:
     roots: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, files: Sequence[Path], roots: tuple[Path, ...]) -> "Options":
+    def of(cls, files: Sequence[Path], roots: tuple[Path, ...]) -> "TodaysFiles":
         """From files of any of the three kinds, told apart by what they hold; the last of a kind counts."""
         return cls(**{kind_of(file): file for file in files}, roots=roots)
 
 
-AS_ASKED = Options()
+AS_ASKED = TodaysFiles()
 """Everything as the request has it."""
 
 
@@ -80,14 +86,14 @@ class _Held:
 
 
 @dataclass
-class CopyAgain:
+class CopyReassessment:
     """One copy while it is assessed."""
 
     workspace: Workspace
     ledger: Ledger
     departures: Departures
     copy: Left
-    options: Options
+    options: TodaysFiles
     now: datetime
     not_measured: list[NotAssessed] = field(default_factory=list)
     _laid: dict[str, _Held | ReleasegateError] = field(default_factory=dict)
@@ -133,8 +139,8 @@ class CopyAgain:
     def asked(self) -> LoadedRequest:
         """The request as it is judged today: terms named by the caller, or of the request at this one's path."""
         policy = None if self.options.policy is None else policy_from(self.options.policy)
-        wanted = Wanted(request=self._request_of_today[1], policy=policy, population=self.options.population)
-        return asked_today(self.then, self.copy.recipient, wanted)
+        request = self._request_of_today[1]
+        return asked_today(self.then, self.copy.recipient, request, policy, self.options.population)
 
     @cached_property
     def request(self) -> ReleaseRequest:
@@ -145,19 +151,19 @@ class CopyAgain:
     def world(self) -> Today | None:
         """Today's request and population; None where the population cannot be read."""
         try:
-            return Today(self.request, ground_of(self.asked, self.delivered.kept))
+            return Today(self.request, todays_population(self.asked, self.delivered.kept))
         except StageFailed:
             raise
         except ReleasegateError as error:
             self._note("population", error.in_one_line())
             return None
 
-    def record(self, before: Again, due: date) -> Reassessment:
+    def record(self, before: TodaysVerdict, due: date) -> Reassessment:
         """Score, compare, and say what is to be said.
 
         Parameters
         ----------
-        before : Again
+        before : TodaysVerdict
             Verdict of the re-assessment before.
         due : date
             When this one was to be made.
@@ -173,7 +179,7 @@ class CopyAgain:
         agreement = self.request.recipients[0].agreement
         lapses = dates.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
-        inputs = InputsAgain(
+        inputs = ReassessmentInputs(
             record_sha256=digest(decided),
             delivered_sha256=str(decided.delivered_sha256),
             request_sha256=digest(
@@ -269,7 +275,7 @@ class CopyAgain:
             self._note(stage, f"the original data {gone}")
         return None, gone
 
-    def _gates(self, originals: Path | None, uncertainty: UncertaintyFact | None) -> tuple[GateAgain, ...]:
+    def _gates(self, originals: Path | None, uncertainty: UncertaintyFact | None) -> tuple[GateComparison, ...]:
         """The gates then and today: with the originals, else from the bytes alone, as far as they can be measured."""
         decided, policy, world = self.decided, self.request.policy, self.world
         if world is not None and originals is not None:
@@ -280,14 +286,14 @@ class CopyAgain:
                 self._note("a stage", error.in_one_line())
             else:
                 unmeasured = () if uncertainty else (Measure.PASSING_PROBABILITY,)
-                return compare.gates_again(decided.gates, again.gates, unmeasured)
+                return compare.compared_gates(decided.gates, again.gates, unmeasured)
         figures: dict[Measure, float] = {}
         if world is not None:
             step("scoring the delivered bytes alone")
             figures = score_alone(self.delivered, world, uncertainty)
         results = self._rounded(judge_gates(policy.gates, figures), decoyed=decided.decoys is not None)
         missing = [gate.id for gate in results if gate.measured is None]
-        return compare.gates_again(decided.gates, self._excused((*self._conditions(), *results)), missing)
+        return compare.compared_gates(decided.gates, self._excused((*self._conditions(), *results)), missing)
 
     def _excused(self, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
         """Gates, those marked that overrides cover which the release rests on."""
@@ -298,16 +304,16 @@ class CopyAgain:
     def _rounded(gates: Sequence[GateResult], *, decoyed: bool) -> tuple[GateResult, ...]:
         return tuple(map(compare.rounded, gates)) if decoyed else tuple(gates)
 
-    def _commitments(self) -> tuple[tuple[GateAgain, ...], UncertaintyFact | None]:
+    def _commitments(self) -> tuple[tuple[GateComparison, ...], UncertaintyFact | None]:
         """Limits of a budget then and today, and the gates under uncertain terms of today."""
         then = commitments_then(self.delivered)
         if self.world is not None:
             try:
                 limits, uncertainty = commitments_today(self.delivered, self.world)
-                return compare.gates_again(then, limits), uncertainty
+                return compare.compared_gates(then, limits), uncertainty
             except ReleasegateError as error:
                 self._note("budget and uncertain terms", error.in_one_line())
-        return compare.gates_again(then, not_measured(then), [gate.id for gate in then]), None
+        return compare.compared_gates(then, not_measured(then), [gate.id for gate in then]), None
 
     def _conditions(self) -> tuple[GateResult, ...]:
         """Gates that need no figure of today."""
@@ -357,7 +363,7 @@ class CopyAgain:
 
     # Coalitions
 
-    def _coalitions(self, others: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[CoalitionAgain, ...], int]:
+    def _coalitions(self, others: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
         same = self.departures.same_recipient(self.copy)
@@ -382,13 +388,13 @@ class CopyAgain:
                 coalitions.append(self._coalition(kind, copies, decided_with=members in pooling))
         return tuple(judged), tuple(coalitions), left_out
 
-    def _coalition(self, kind: _Kind, others: Sequence[Left], *, decided_with: bool) -> CoalitionAgain:
+    def _coalition(self, kind: _Kind, others: Sequence[Left], *, decided_with: bool) -> PooledCopies:
         """Knowledge of a coalition that has this copy and others.
 
         Whether overrides count that the release rests on: they do where it was decided with these copies in mind.
         """
         copies = (self.copy, *others)
-        found = CoalitionAgain(
+        found = PooledCopies(
             kind=kind,
             recipients=tuple(dict.fromkeys(one.recipient for one in copies)),
             releases=tuple(dict.fromkeys(one.release_id for one in copies)),
@@ -410,7 +416,7 @@ class CopyAgain:
         then = [gate for gate in self.decided.gates if gate.id in {one.id for one in now}]
         return found.model_copy(
             update={
-                "gates": compare.gates_again(then, now),
+                "gates": compare.compared_gates(then, now),
                 "shared": compare.told_count(together.shared, decoyed=decoyed),
                 "narrowed": compare.told_count(together.narrowed, decoyed=decoyed),
             }

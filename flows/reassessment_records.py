@@ -1,7 +1,7 @@
 """The records of re-assessments on disk: kept under the digest of their inputs, and compared with the ledger.
 
 A record counts if the ledger names its bytes. Any other, left by a crash or put there by others, is not reported: the
-next re-assessment puts it aside, and ``releasegate verify --ledger`` says that it is there.
+next re-assessment puts it aside, and ``releasegate verify ledger`` says that it is there.
 """
 
 import json
@@ -82,7 +82,7 @@ def _is_recorded(ledger: Ledger, record: Reassessment, path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Checked:
+class VerifiedRecords:
     """The records of a workspace, compared with its ledger."""
 
     recorded: int
@@ -91,7 +91,7 @@ class Checked:
     """Files that re-assessments have put aside, since the ledger did not name them."""
 
 
-def verify_records(workspace: Workspace, ledger: Ledger) -> Checked:
+def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
     """Compare every record of a re-assessment with the ledger.
 
     1. Every record that an entry names is there, byte for byte.
@@ -112,7 +112,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> Checked:
         return _compared(workspace, ledger)
 
 
-def _compared(workspace: Workspace, ledger: Ledger) -> Checked:
+def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
     files = {path: file_sha256(path) for path in _records(workspace)}
     entries = ledger.entries(event=Event.REASSESSED)
     named: dict[tuple[str, str], dict[str, Entry]] = {}
@@ -134,7 +134,7 @@ def _compared(workspace: Workspace, ledger: Ledger) -> Checked:
     ]
     if problems:
         raise _tampering(workspace, problems)
-    return Checked(len(files), sum(1 for _ in workspace.all_reassessments.glob(f"*/*/*{_ASIDE}*")))
+    return VerifiedRecords(len(files), sum(1 for _ in workspace.all_reassessments.glob(f"*/*/*{_ASIDE}*")))
 
 
 def _records(workspace: Workspace) -> Iterator[Path]:

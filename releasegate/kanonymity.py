@@ -10,24 +10,19 @@ Three people of one age each, in classes of two: ages are released as ranges, an
 ((1,), [False, False, True], True)
 """
 
-from tasks.generalization.kanonymity import (
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    KMap,
-    Metric,
-    Optimum,
-    RecursiveDiversity,
-    search,
-)
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.kanonymity.metrics import Metric
+from tasks.generalization.kanonymity.optimum import Optimum, search
 
 __all__ = [
-    "Closeness",
     "DistinctDiversity",
     "EntropyDiversity",
     "KMap",
     "Metric",
     "Optimum",
     "RecursiveDiversity",
+    "TCloseness",
     "search",
 ]

@@ -37,10 +37,8 @@ from reports.pdf import Attachment, write_document
 from reports.smallcell import SmallCellRule
 from reports.templating import document_html, rendering
 from tasks.core.canonical import canonical_json
-from tasks.decision.measures import OF_ALL_RECORDS, write_result
-from tasks.decision.record import GateResult
-from tasks.reassessment.compare import chances
-from tasks.reassessment.record import Again, CoalitionAgain, GateAgain, Reassessment
+from tasks.reassessment.compare import chances, written
+from tasks.reassessment.record import GateComparison, PooledCopies, Reassessment, TodaysVerdict
 from tasks.request.model import Measure
 
 RECORD_NAME = "reassessment.json"
@@ -117,14 +115,14 @@ def reassessment(record: Reassessment) -> Document:
 def verdict_box(record: Reassessment) -> VerdictBox:
     """Verdict on the copy."""
     file = f"The file that {record.organisation} has"
-    if record.verdict is Again.HOLDS:
+    if record.verdict is TodaysVerdict.HOLDS:
         return VerdictBox(
             "✓",
             "The decision holds",
             "approved",
             f"{file} would be released today: every gate that was open then is open today.",
         )
-    if record.verdict is Again.BLOCKED:
+    if record.verdict is TodaysVerdict.BLOCKED:
         return VerdictBox(
             "✗",
             "It would be blocked today",
@@ -208,7 +206,7 @@ def _table(caption: str, rows: list[Row]) -> Table:
     return Table(caption, (Column("Gate", 44), *pairs, Column("Gate today", 14)), rows)
 
 
-def _used(gate: GateAgain, *, then: bool) -> float | None:
+def _used(gate: GateComparison, *, then: bool) -> float | None:
     """Part of a threshold that is used; None of one that is 0, or asks for a least value."""
     measured, threshold = (gate.measured_then, gate.threshold_then) if then else (gate.measured, gate.threshold)
     if gate.comparison != "at most" or measured is None or not threshold or threshold < 0 or measured < 0:
@@ -251,7 +249,7 @@ def thresholds_chart(record: Reassessment) -> Iterator[Chart]:
         )
 
 
-def _gate_row(gate: GateAgain, record: Reassessment, *, judged: bool = True) -> Row:
+def _gate_row(gate: GateComparison, record: Reassessment, *, judged: bool = True) -> Row:
     """A row of the table; where nothing is judged, the gate is not said to open or to close."""
     then, before = _written(gate, gate.measured_then, gate.threshold_then, record)
     today, allowed = _written(gate, gate.measured, gate.threshold, record)
@@ -268,22 +266,13 @@ def _gate_row(gate: GateAgain, record: Reassessment, *, judged: bool = True) -> 
     return lines(gate.title, small(lines(text("`{}`", gate.id), note))), then, strong(today), allowed, outcome
 
 
-def _written(gate: GateAgain, measured: float | None, threshold: float | None, record: Reassessment) -> tuple[str, str]:
+def _written(
+    gate: GateComparison, measured: float | None, threshold: float | None, record: Reassessment
+) -> tuple[str, str]:
     """A measured figure and what is allowed."""
     if threshold is None:
         return DASH, DASH
-    result = GateResult(
-        id=gate.id,
-        title=gate.title,
-        unit=gate.unit,
-        measured=measured,
-        comparison=gate.comparison,
-        threshold=threshold,
-        passed=False,
-        because="",
-    )
-    total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
-    figure, asked = write_result(result, records=total, small_cell=record.policy.small_cell)
+    figure, asked = written(record, gate, measured, threshold)
     return DASH if measured is None else figure, asked
 
 
@@ -312,7 +301,7 @@ def _coalitions(record: Reassessment) -> Iterator[Block]:
         )
 
 
-def _coalition(found: CoalitionAgain, record: Reassessment) -> Iterator[Block]:
+def _coalition(found: PooledCopies, record: Reassessment) -> Iterator[Block]:
     cells, said = SmallCellRule(record.policy.small_cell), f"They could not be pooled: {found.cannot}."
     if not found.cannot and found.shared is not None and found.narrowed is not None:
         said = (

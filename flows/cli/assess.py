@@ -227,7 +227,7 @@ def _game(source: CandidateSource, recipient: Recipient, policies: Sequence[Comp
 
 def _searched(source: CandidateSource, recipient: Recipient, name: str) -> Assessed:
     from flows.cli.assessed_solvers import search_tables  # noqa: PLC0415  imports solvers
-    from tasks.generalization.solvers import search_games  # noqa: PLC0415
+    from tasks.generalization.paper_searches import search_games  # noqa: PLC0415
 
     searches = search_games(source.index, payoffs_of(recipient), weights_of(source.request), name)
     return Assessed([asdict(one) for one in searches], search_tables(recipient.id, name, searches))

@@ -12,7 +12,7 @@ from reports import numbers
 from tasks.assessments.combined.combined_score import RecordScore
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.sequential.facts import AdversaryFact, DeterrentFact, SequentialFact
-from tasks.generalization.play import KAnonymityOutcome
+from tasks.generalization.table import KAnonymityOutcome
 
 _TERMS = {
     "gain": "gain",
@@ -54,7 +54,7 @@ def k_anonymity_tables(recoded: Sequence[tuple[str, KAnonymityOutcome]]) -> tupl
             f"{one.suppressed_records:,}",
             f"{one.lifted_records:,}",
             f"{one.nodes_evaluated:,} of {one.nodes_total:,}{proof}",
-            ", ".join(f"{name} {level}" for name, level in one.levels),
+            ", ".join(f"{name} {level}" for name, level in one.levels.items()),
         )
     return (table,)
 

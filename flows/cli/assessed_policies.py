@@ -29,15 +29,15 @@ _LEGEND = (
     ("payoff", "publisher's mean payoff a record, as the policy claims it"),
     ("kept", "share of the information that is kept"),
     ("claimed risk", "records expected to be re-identified, as the policy claims"),
-    ("informed risk", "the same by the recipient of the title once he knows the policy"),
+    ("informed risk", "the same by the recipient of the title once they know the policy"),
     (
         "P_reid",
-        "mean probability that he re-identifies a record if he plans and knows the policy: he knows how many match it, "
-        "has a belief of that, or pays access once for the file",
+        "mean probability that a sequential adversary who knows the policy re-identifies a record: they know how many "
+        "match it, have a belief of that, or pay access once for the file",
     ),
     ("time", "seconds to play it; equal games are played once"),
     ("common", "one strategy for all records"),
-    ("fmdp-…", "the partitions, played against one who plans"),
+    ("fmdp-…", "the partitions, played against a sequential adversary"),
     ("others", "described in docs/methods.md"),
 )
 _NONE, _ONE_SHOT = "–", "one-shot"
@@ -52,7 +52,7 @@ def policy_tables(
 ) -> tuple[RenderableType, ...]:
     """The comparison, and what to know of its rows."""
     own = adversary_of(request)
-    against = "one attempt a record" if own == _ONE_SHOT else f"one who plans ({own.partition(', ')[2]})"
+    against = "one attempt a record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
     table = titled_table(f"{recipient.id}: all policies, against {against}", ("", "policy"), _HEADINGS)
     for one in policies:
         figures = [_NONE] * len(_HEADINGS) if one.figures is None else _figures(one.figures)
@@ -152,7 +152,7 @@ def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Pol
     """Payoffs of partitions against the recipient whom they are not made for, and why P_reid may be missing."""
     again = [f"{one.policy} is {one.method.value}" for one, _ in played if one.policy != one.method.value]
     if adversary_of(request) != _ONE_SHOT and again:
-        yield f"{', '.join(again)}: every game here is against one who plans."
+        yield f"{', '.join(again)}: every game here is against a sequential adversary."
     if adversary_of(request) == _ONE_SHOT:
         once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
         plans = {
@@ -160,8 +160,8 @@ def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Pol
             for one, found in played
             if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
         }
-        yield from _paying("Made for one attempt a record, and he plans, access paid once for the file", plans)
-        yield from _paying("Made for one who plans, and he makes one attempt a record", once)
+        yield from _paying("Made for one attempt a record, against a sequential adversary with access paid once", plans)
+        yield from _paying("Made for a sequential adversary, against one attempt a record", once)
     reasons: dict[str, list[str]] = {}
     for one, found in played:
         if found.planned is None:

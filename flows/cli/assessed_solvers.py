@@ -10,8 +10,8 @@ from reports import numbers
 from tasks.assessments.linkage.families import FamilyLearned
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.sequential.solvers import PlanSolution
-from tasks.generalization.solvers import SOLVERS as GAME_SOLVERS
-from tasks.generalization.solvers import GameSearch
+from tasks.generalization.paper_searches import SOLVERS as GAME_SOLVERS
+from tasks.generalization.paper_searches import GameSearch
 
 _SMALL = 1e-9
 

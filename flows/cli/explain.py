@@ -25,7 +25,7 @@ from tasks.core.seed import masking_generator, seed_commitment
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided
 from tasks.decision.explain.explain import explain as explain_decision
-from tasks.decision.explain.result import Change, Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch
+from tasks.decision.explain.result import Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch, TermChange
 from tasks.decision.record import DecisionRecord
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
@@ -215,7 +215,7 @@ def _switch(explanation: Explanation, switch: Switch) -> dict[str, Any]:
     }
 
 
-def _after(changes: Sequence[Change], after: Judgement) -> dict[str, Any]:
+def _after(changes: Sequence[TermChange], after: Judgement) -> dict[str, Any]:
     return {
         "changes": [{**asdict(change), "relative_change": change.relative} for change in changes],
         "decision": after.verdict.value,

@@ -16,7 +16,7 @@ from flows.cli.explained_records import rendered_records
 from tasks.assessments.linkage.facts import AttackFact
 from tasks.assessments.linkage.judged import judged_attack
 from tasks.assessments.registry import LINKAGE
-from tasks.decision.explain.result import Change, Explanation, Figures, Flip, NoFlip, Reason, Switch
+from tasks.decision.explain.result import Explanation, Figures, Flip, NoFlip, Reason, Switch, TermChange
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -155,7 +155,7 @@ def _remedies(explanation: Explanation) -> Iterator[str]:
             yield f"With method {switch.method.value}{also} it would pass together with any of: {remedies}."
 
 
-def _either(flips: Sequence[Flip], told: Sequence[Change] = ()) -> str:
+def _either(flips: Sequence[Flip], told: Sequence[TermChange] = ()) -> str:
     """Terms that deter, one after the other; changes that are reported already are left out."""
     texts = []
     for flip in flips:
@@ -259,7 +259,7 @@ def _table(columns: Mapping[str, Mapping[str, Any]], **options: Any) -> Table:
     return table
 
 
-def _step(change: Change) -> str:
+def _step(change: TermChange) -> str:
     return f"{_number(change.current)} → {_number(change.needed)}"
 
 

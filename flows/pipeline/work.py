@@ -26,7 +26,8 @@ from tasks.core.errors import ParameterError, StageCrashed, StageFailed
 from tasks.core.files import Artifact, artifact, checked, written
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator
-from tasks.decision.assemble import CONTEXT, Findings, Output, are_open, assemble, gates_before_writing
+from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
+from tasks.decision.context import CONTEXT
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
 from tasks.delivery.stage import delivered_name

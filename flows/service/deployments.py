@@ -42,7 +42,7 @@ from tasks.core.guard import guarded
 from tasks.request.document import MAXIMUM_BYTES
 
 if TYPE_CHECKING:
-    from flows.reassessing_copy import Options
+    from flows.reassessing_copy import TodaysFiles
 
 RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner; runs end with it."""
@@ -144,15 +144,15 @@ def reassess() -> RunState[None]:
         return Completed(message=f"{len(made)} assessed again, {changed} with a changed verdict")
 
 
-def todays_terms(service: Service) -> "Options":
+def todays_terms(service: Service) -> "TodaysFiles":
     """Terms of the scheduled re-assessment in place of those in requests.
 
     The service stores each request under its hash, so that no current version lies at the place of the old one.
     """
-    from flows.reassessing_copy import Options  # noqa: PLC0415 - imports every method
+    from flows.reassessing_copy import TodaysFiles  # noqa: PLC0415 - imports every method
 
     policy = service.settings.reassessment.policy
-    return Options(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
+    return TodaysFiles(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
 
 
 @flow(name="expire", persist_result=False, retries=0)

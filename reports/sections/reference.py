@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reports.document import Block, Bullets, Facts, Heading, Paragraph, text
 from reports.record_view import RecordView
+from tasks.generalization.constraints.registry import PRIVACY_MODELS
 from tasks.request.model import MaskingName
 
 _ALWAYS = (
@@ -36,14 +37,6 @@ _K_ANONYMITY = (
     "Proceedings of PASSAT 2012.",
     "Sweeney L (2002). Achieving k-anonymity privacy protection using generalization and suppression. International "
     "Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), 571–588.",
-)
-_DIVERSITY = (
-    "Machanavajjhala A, Kifer D, Gehrke J, Venkitasubramaniam M (2007). l-Diversity: privacy beyond k-anonymity. ACM "
-    "Transactions on Knowledge Discovery from Data 1(1), 3.",
-)
-_CLOSENESS = (
-    "Li N, Li T, Venkatasubramanian S (2007). t-Closeness: privacy beyond k-anonymity and l-diversity. Proceedings of "
-    "ICDE 2007.",
 )
 _LOSS_BY_METRIC = {
     "discernibility": (
@@ -250,8 +243,7 @@ def cited(view: RecordView) -> list[str]:
         fact = risk.game.k_anonymity
         if fact is not None:
             papers |= {*_K_ANONYMITY, *_LOSS_BY_METRIC.get(fact.metric, ())}
-            papers |= {*_DIVERSITY} if "diversity" in fact.kinds else set()
-            papers |= {*_CLOSENESS} if "closeness" in fact.kinds else set()
+            papers |= {one for model in PRIVACY_MODELS if model.term in fact.kinds for one in model.sources}
     methods = {fact.method for fact in record.masking}
     papers |= {_TORRA_SLIDES} if methods else set()
     papers |= {*_MICROAGGREGATION} if methods & {MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV} else set()

@@ -38,7 +38,6 @@ from reports.smallcell import NO_FILE
 from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
 from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
 from tasks.assessments.identity.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
-from tasks.request.model import Method
 
 _STAKES = {
     "benefit": "the benefit V",
@@ -320,7 +319,7 @@ def _frontier_chart(view: RecordView, fact: FrontierFact) -> Chart:
     games = numbers.integer(fact.games)
     coarse = "the grid is coarse because " if len(fact.loss_factors) < 5 else ""
     solved = f"{games} games were solved; {coarse}each point needs its own."
-    if view.risk.game.method in (Method.SAFE_HARBOR, Method.K_ANONYMITY):
+    if method_text(view.risk.game.method).stakes == "none":
         solved = "The file depends on no stakes, so that one served all points."
     elif fact.games == len(fact.loss_factors):
         solved = f"V changes no choice of this method: {games} games, one for each L, gave all points."

@@ -8,7 +8,7 @@ copies. A copy that lacks a record says nothing about it. Records that another c
 A coalition is looked at from one recipient's side: that recipient's records, by that recipient's terms. Release and
 re-assessment share ``PooledCopy``, ``same_cells`` and ``people_by_rule``; how the people who match are counted differs.
 In a release all cells are of the same trees, so that an intersection is a cell of the count cube;
-``tasks.reassessment.together`` counts copies of different hierarchies as sets of values.
+``tasks.reassessment.pooling`` counts copies of different hierarchies as sets of values.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,10 +5,7 @@ Fails closed: a stage that did not finish leaves its figures empty, and an empty
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, TypeVar
-
-from pydantic import TypeAdapter
 
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.identity.assessment import IdentityFact
@@ -16,6 +13,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
 from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
+from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.gates import (
     agreement_gate,
@@ -28,8 +26,6 @@ from tasks.decision.gates import (
 )
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
-    AgreementFact,
-    CodeFact,
     DatasetFact,
     DecisionRecord,
     DeliveryFact,
@@ -47,33 +43,9 @@ from tasks.masking.fact import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 
-
-@dataclass(frozen=True)
-class DecisionContext:
-    """Circumstances of a decision: identity, program, time, and the ledger's head."""
-
-    release_id: Sha256
-    request_sha256: Sha256
-    dataset_sha256: Sha256
-    population_sha256: Sha256
-    code: CodeFact
-    seed_commitment_sha256: Sha256
-    requested_at: datetime
-    decided_at: datetime
-    prev_record_sha256: Sha256
-    inputs_id: Sha256 | None = None
-    """Release id without overrides; None where the release rests on none."""
-    overrides: tuple[GateOverrides, ...] = ()
-    """Overrides of gates that the release is named by, of all its recipients."""
-    supersedes: Mapping[str, Sha256] = field(default_factory=dict)
-    """By recipient, the release whose place this one takes."""
-
-
-CONTEXT = TypeAdapter(DecisionContext)
-"""DecisionContext as JSON, and back."""
-
-
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
+
+_OF_RECIPIENT = {"id", "organisation", "purpose", "agreement", "controls", "prior_release_ids"}
 
 AnyFact = TypeVar("AnyFact", bound=Fact)
 
@@ -221,7 +193,13 @@ def assemble(
             columns_out=len(request.outbound),
         ),
         delivery=output.delivery if output else None,
-        population=_population_fact(request, findings.prepared, circumstances),
+        population=PopulationFact(
+            source=request.population.source,
+            sha256=circumstances.population_sha256,
+            people=findings.prepared.population.total,
+            distinct_tuples=len(findings.prepared.population),
+            sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+        ),
         policy=PolicyFact(
             id=request.policy.id,
             version=request.policy.version,
@@ -298,29 +276,9 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
 
 def _recipient_fact(recipient: Recipient) -> RecipientFact:
     payoffs = payoffs_of(recipient)
-    return RecipientFact(
-        id=recipient.id,
-        organisation=recipient.organisation,
-        purpose=recipient.purpose,
-        agreement=AgreementFact(**recipient.agreement.model_dump()),
-        controls=recipient.controls,
-        prior_release_ids=recipient.prior_release_ids,
-        benefit=payoffs.benefit,
-        loss=payoffs.loss,
-        gain=payoffs.gain,
-        cost=payoffs.cost,
-    )
-
-
-def _population_fact(request: ReleaseRequest, prepared: Prepared, circumstances: DecisionContext) -> PopulationFact:
-    people = prepared.population.total
-    return PopulationFact(
-        source=request.population.source,
-        sha256=circumstances.population_sha256,
-        people=people,
-        distinct_tuples=len(prepared.population),
-        sampling_fraction=prepared.data.total / people,
-    )
+    stakes = {name: getattr(payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
+    named = recipient.model_dump(include=_OF_RECIPIENT)
+    return RecipientFact(**named, **stakes)
 
 
 def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:

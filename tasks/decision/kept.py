@@ -188,14 +188,16 @@ def _attacks(record: DecisionRecord) -> tuple[KeptAttack, ...]:
         ("informed", fact.strongest_informed),
         ("masked", fact.strongest_masked),
     )
-    kept = []
-    for intruder, attack_id in strongest:
-        if attack_id is not None:
-            attack = fact.attack(attack_id)
-            figures = attack.figure.model_dump(include={"share", "low", "high", "baseline", "proves_something"})
-            people = _people(record, attack.figure.people)
-            kept.append(KeptAttack(intruder=intruder, title=attack.title, people=people, **figures))
-    return tuple(kept)
+    attacks = [(intruder, fact.attack(attack_id)) for intruder, attack_id in strongest if attack_id is not None]
+    return tuple(
+        KeptAttack(
+            intruder=intruder,
+            title=attack.title,
+            people=_people(record, attack.figure.people),
+            **attack.figure.model_dump(include={"share", "low", "high", "baseline", "proves_something"}),
+        )
+        for intruder, attack in attacks
+    )
 
 
 def _people(record: DecisionRecord, number: int) -> int:

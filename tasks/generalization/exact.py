@@ -4,6 +4,7 @@ No strategy can pay more than its value v, so strategies are tried in falling or
 soon as the next v is below what it already has. Two to four strategies a tuple are enough in practice.
 """
 
+from collections.abc import Callable
 from enum import Enum
 
 import numpy as np
@@ -13,8 +14,13 @@ from tasks.generalization.game import TIE, Floats
 from tasks.generalization.problem import Problem, by_profile
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
 
 _DECIMALS = 9
+
+Charge = Callable[[Counts], Floats]
+Search = tuple[NDArray[np.intp], Floats, NDArray[np.int64]]
+"""Node, payoff and number of strategies evaluated of each tuple; −1 and −inf where no strategy is allowed."""
 
 
 class Rule(Enum):
@@ -25,15 +31,15 @@ class Rule(Enum):
 
 
 def solve(
-    problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None
+    problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None, charge: Charge | None = None
 ) -> tuple[NDArray[np.intp], Floats]:
     """Best strategy of each tuple and its payoff; parameters and results as of ``search``."""
-    return search(problem, codes, rule, floor)[:2]
+    return search(problem, codes, rule, floor, charge)[:2]
 
 
 def search(
-    problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None
-) -> tuple[NDArray[np.intp], Floats, NDArray[np.int64]]:
+    problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None, charge: Charge | None = None
+) -> Search:
     """Best strategy of each tuple, and how many strategies that took.
 
     Parameters
@@ -45,6 +51,8 @@ def search(
         ``NO_ATTACK`` allows only strategies nobody attacks.
     floor : array of shape (n_tuples, n_attributes), optional
         Least level of each attribute (SH-Friendly).
+    charge : callable, optional
+        What is taken off the payoff at each group size, from 0; infinite where a group is not allowed.
 
     Returns
     -------
@@ -55,38 +63,29 @@ def search(
     searched : array of shape (n_tuples,)
         Strategies whose payoff was computed.
     """
-    nodes = np.empty(len(codes), dtype=np.intp)
-    payoffs = np.empty(len(codes))
-    searched = np.empty(len(codes), dtype=np.int64)
-    for rows, profile, kept in by_profile(problem, codes, floor):
-        values = problem.payoffs.benefit * kept
-        nodes[rows], payoffs[rows], searched[rows] = _best_first(problem, codes[rows], profile, values, rule)
-    return nodes, payoffs, searched
-
-
-def _best_first(
-    problem: Problem, codes: Codes, profile: NDArray[np.intp], values: Floats, rule: Rule
-) -> tuple[NDArray[np.intp], Floats, NDArray[np.int64]]:
-    order = np.argsort(-np.round(values, _DECIMALS), axis=1, kind="stable")
-    falling = np.take_along_axis(values, order, axis=1)
-    best = np.full(len(codes), -np.inf)
     chosen = np.full(len(codes), -1, dtype=np.intp)
+    best = np.full(len(codes), -np.inf)
     searched = np.zeros(len(codes), dtype=np.int64)
-    active = np.arange(len(codes))
-    for rank in range(len(problem.lattice)):
-        bound = falling[profile[active], rank]
-        open_ = (bound >= best[active] - TIE) & np.isfinite(bound)
-        active, bound = active[open_], bound[open_]
-        if len(active) == 0:
-            break
-        searched[active] += 1
-        node = order[profile[active], rank]
-        people = problem.people.count(cells_at(codes[active], problem.lattice.nodes[node], problem.hierarchies))
-        payoff = problem.payoffs.publisher(bound, people)
-        if rule is Rule.NO_ATTACK:
-            payoff = np.where(problem.payoffs.attacked(people), -np.inf, payoff)
-        better = payoff > best[active] + TIE
-        equal = ~better & (payoff >= best[active] - TIE) & (node < chosen[active])
-        chosen[active] = np.where(better | equal, node, chosen[active])
-        best[active] = np.maximum(payoff, best[active])
+    for active, profile, kept in by_profile(problem, codes, floor):
+        values = problem.payoffs.benefit * kept
+        order = np.argsort(-np.round(values, _DECIMALS), axis=1, kind="stable")
+        falling = np.take_along_axis(values, order, axis=1)
+        for rank in range(len(problem.lattice)):
+            bound = falling[profile, rank]
+            possible = (bound >= best[active] - TIE) & np.isfinite(bound)
+            active, profile, bound = active[possible], profile[possible], bound[possible]  # noqa: PLW2901
+            if len(active) == 0:
+                break
+            searched[active] += 1
+            node = order[profile, rank]
+            people = problem.people.count(cells_at(codes[active], problem.lattice.nodes[node], problem.hierarchies))
+            payoff = problem.payoffs.publisher(bound, people)
+            if charge is not None:
+                payoff = payoff - charge(people)
+            if rule is Rule.NO_ATTACK:
+                payoff = np.where(problem.payoffs.attacked(people), -np.inf, payoff)
+            better = payoff > best[active] + TIE
+            equal = ~better & (payoff >= best[active] - TIE) & (node < chosen[active])
+            chosen[active] = np.where(better | equal, node, chosen[active])
+            best[active] = np.maximum(payoff, best[active])
     return chosen, best, searched

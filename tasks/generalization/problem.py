@@ -75,10 +75,8 @@ def all_attacked(what: str, follower: Follower) -> StageFailed:
     )
 
 
-def allowed_nodes(lattice: Lattice, floor: Codes | None) -> NDArray[np.bool_] | None:
-    """Strategies at least as general as a floor of levels; shape (n_rows, n_nodes), None where all are allowed."""
-    if floor is None:
-        return None
+def allowed_nodes(lattice: Lattice, floor: Codes) -> NDArray[np.bool_]:
+    """Strategies at least as general as a floor of levels; shape (n_rows, n_nodes)."""
     allowed: NDArray[np.bool_] = np.all(lattice.nodes[None, :, :] >= floor[:, None, :], axis=2)
     return allowed
 

@@ -11,15 +11,17 @@ so that n_T is never less than the method's own.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.generalization.constraints.constraint import PeopleConstraint
 from tasks.generalization.demands import Demands
-from tasks.generalization.kanonymity import Constraint, KMap, Lifted, Metric, Optimum, lift, search
-from tasks.generalization.kanonymity.metrics import Reference
+from tasks.generalization.kanonymity.lifting import Lifted, lift
+from tasks.generalization.kanonymity.metrics import Metric, Reference
+from tasks.generalization.kanonymity.optimum import Optimum, search
 from tasks.generalization.raised import Raised
 from tasks.generalization.table import CountIndex, KAnonymityOutcome, MethodCells
 from tasks.generalization.transparency import cell_numbers
@@ -117,9 +119,9 @@ class _Stages:
 
 def _search(raised: Raised, demands: Demands, leaves: Codes) -> _Stages:
     whole = raised.reference(demands.metric, leaves)
-    constraints: tuple[Constraint, ...] = demands.sensitive
-    if demands.people is not None:
-        constraints = (KMap(raised, demands.people), *constraints)
+    constraints = [
+        replace(one, people=raised) if isinstance(one, PeopleConstraint) else one for one in demands.constraints
+    ]
     codes = leaves[demands.tuple_of_record]
     optimum = search(
         codes,
@@ -157,7 +159,7 @@ def _outcome(table: CountIndex, stages: _Stages) -> KAnonymityOutcome:
     optimum, lifted = stages.optimum, stages.lifted
     names = (hierarchy.name for hierarchy in table.hierarchies)
     return KAnonymityOutcome(
-        levels=tuple(zip(names, optimum.levels, strict=True)),
+        levels=dict(zip(names, optimum.levels, strict=True)),
         metric=optimum.metric.value,
         value=stages.value,
         value_before_lifting=optimum.value,

@@ -1,14 +1,13 @@
 """Count index that every method is applied to, and the resulting generalization."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.budget.outcome import BudgetOutcome
-from tasks.generalization.budget.terms import Budget
+from tasks.generalization.budget.limits import Budget, BudgetOutcome
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
@@ -22,7 +21,7 @@ from tasks.request.model import Method
 class KAnonymityOutcome:
     """The node that the search for k-anonymity chose, what it loses, and how sure that is."""
 
-    levels: tuple[tuple[str, int], ...]
+    levels: dict[str, int]
     """Least level of each attribute, by name; lifted records have others."""
     metric: str
     value: float
@@ -67,8 +66,8 @@ class MethodCells:
     """Level of each attribute of each data tuple."""
     cells: Codes
     """Cell of each data tuple, in canonical axis positions."""
-    own: Codes
-    """Cell of each population tuple."""
+    own_cells: Callable[[], Codes]
+    """Makes the cell of each population tuple."""
     division: DivisionOutcome | None = None
     """Quality of a partition; None for other methods."""
     withheld: NDArray[np.bool_] | None = None
@@ -77,6 +76,11 @@ class MethodCells:
     """Whether a record of each population tuple would be released under a budget; None where there is none."""
     budget: BudgetOutcome | None = None
     """Compliance with the budget; None where there is none."""
+
+    @cached_property
+    def own(self) -> Codes:
+        """Cell of each population tuple."""
+        return self.own_cells()
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,10 @@ class DenseCube:
 
     def count(self, cells: Codes) -> Counts:
         """People in each cell; cells of shape (n_cells, n_attributes) in axis positions."""
-        people: Counts = self.counts.ravel()[cells @ self.strides].astype(np.int64)
+        numbers = np.zeros(len(cells), dtype=np.int64)
+        for axis, stride in enumerate(self.strides):
+            numbers += cells[:, axis] * stride
+        people: Counts = self.counts.ravel().take(numbers).astype(np.int64)
         return people
 
 
@@ -166,7 +169,7 @@ def cells_at(codes: Codes, levels: NDArray[np.int32], hierarchies: Sequence[Hier
     levels = np.broadcast_to(levels, codes.shape)
     cells = np.empty_like(codes)
     for axis, hierarchy in enumerate(hierarchies):
-        cells[:, axis] = hierarchy.positions[codes[:, axis], levels[:, axis]]
+        cells[:, axis] = hierarchy.positions.take(codes[:, axis] * hierarchy.n_levels + levels[:, axis])
     return cells
 
 

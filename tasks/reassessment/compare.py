@@ -13,7 +13,15 @@ from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
 from tasks.decision.veil import count, downward, upward
 from tasks.decision.verdict import is_excused
-from tasks.reassessment.record import Again, Cause, CoalitionAgain, GateAgain, InputsAgain, Reassessment, RequestFrom
+from tasks.reassessment.record import (
+    Cause,
+    GateComparison,
+    PooledCopies,
+    Reassessment,
+    ReassessmentInputs,
+    RequestFrom,
+    TodaysVerdict,
+)
 from tasks.request.model import Policy, Recipient, ReleaseRequest
 
 _AS_KEPT: Mapping[RequestFrom, str] = {
@@ -22,9 +30,9 @@ _AS_KEPT: Mapping[RequestFrom, str] = {
 }
 
 
-def gates_again(
+def compared_gates(
     then: Sequence[GateResult], now: Sequence[GateResult], unmeasured: Collection[str] = ()
-) -> tuple[GateAgain, ...]:
+) -> tuple[GateComparison, ...]:
     """Gates of then and of today in pairs; those of today first, in their order.
 
     Parameters
@@ -39,11 +47,11 @@ def gates_again(
     return (*both, *(_pair(gate, None, True) for gate in then if gate.id not in after))
 
 
-def _pair(then: GateResult | None, now: GateResult | None, unmeasured: bool) -> GateAgain:
+def _pair(then: GateResult | None, now: GateResult | None, unmeasured: bool) -> GateComparison:
     known = now or then
     if known is None:
         raise ValueError("a pair of no gates")
-    return GateAgain(
+    return GateComparison(
         id=known.id,
         title=known.title,
         unit=known.unit,
@@ -80,17 +88,17 @@ def told_count(number: int, *, decoyed: bool) -> int:
 
 
 def verdict_of(
-    gates: Iterable[GateAgain], coalitions: Iterable[CoalitionAgain], not_measured: Collection[object]
-) -> Again:
+    gates: Iterable[GateComparison], coalitions: Iterable[PooledCopies], not_measured: Collection[object]
+) -> TodaysVerdict:
     """Verdict on a copy: the worst of the findings on it."""
     judged = [one for one in coalitions if one.judged]
     every = [*gates, *(gate for one in judged for gate in one.gates)]
     if any(gate.open is False for gate in every):
-        return Again.BLOCKED
+        return TodaysVerdict.BLOCKED
     unjudged = any(gate.threshold is not None and gate.open is None for gate in every)
     if unjudged or not_measured or any(one.cannot for one in judged):
-        return Again.CANNOT
-    return Again.HOLDS
+        return TodaysVerdict.CANNOT
+    return TodaysVerdict.HOLDS
 
 
 def chances(then: ChanceFact | None, now: UncertaintyFact | None) -> str:
@@ -112,7 +120,7 @@ def causes(
     *,
     then: ReleaseRequest,
     now: ReleaseRequest,
-    inputs: InputsAgain,
+    inputs: ReassessmentInputs,
     people: int | None,
     data: str,
     further: Sequence[str],
@@ -125,7 +133,7 @@ def causes(
         Of the release.
     then, now : ReleaseRequest
         The request as it was, and as it is judged today.
-    inputs : InputsAgain
+    inputs : ReassessmentInputs
         Of today.
     people : int or None
         People of today's population; None where it could not be read.
@@ -227,7 +235,7 @@ def reasons(record: Reassessment) -> tuple[str, ...]:
         if one.cannot:
             told.append(f"Releases to {', '.join(one.recipients)} could not be pooled: {one.cannot}.")
     told += [f"Not measured: {one.stage}: {one.reason}" for one in record.not_measured]
-    if record.verdict is Again.HOLDS:
+    if record.verdict is TodaysVerdict.HOLDS:
         changed = sum(gate.figure_changed for gate in record.gates)
         told.append(
             "Every gate is open, and every figure is that of the release."
@@ -244,7 +252,7 @@ def reasons(record: Reassessment) -> tuple[str, ...]:
     return (*told, *([chance] if chance else []), *(cause.text for cause in record.causes))
 
 
-def _closed(record: Reassessment, gate: GateAgain, of: str = "") -> str:
+def _closed(record: Reassessment, gate: GateComparison, of: str = "") -> str:
     if gate.comparison == "is" or gate.threshold is None:
         return f"{gate.title}{of}: no. {gate.because}".strip()
     figure, threshold = written(record, gate, gate.measured, gate.threshold)
@@ -257,7 +265,7 @@ def _closed(record: Reassessment, gate: GateAgain, of: str = "") -> str:
     return f"{sentence}." if gate.measured_then is None else f"{sentence}. When it was released: {before}."
 
 
-def written(record: Reassessment, gate: GateAgain, measured: float | None, threshold: float) -> tuple[str, str]:
+def written(record: Reassessment, gate: GateComparison, measured: float | None, threshold: float) -> tuple[str, str]:
     """A figure of a gate and its threshold, as they may be shown."""
     result = GateResult(
         id=gate.id,

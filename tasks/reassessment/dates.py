@@ -6,7 +6,7 @@ from typing import get_args
 
 from tasks.decision.record import DecisionRecord
 from tasks.decision.verdict import is_over
-from tasks.reassessment.record import LapseAgain, Within
+from tasks.reassessment.record import Expiry, Within
 from tasks.request.model import Agreement
 
 NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
@@ -14,7 +14,7 @@ NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
 WITHIN: tuple[Within, ...] = get_args(Within)
 
 
-def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[LapseAgain, ...]:
+def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[Expiry, ...]:
     """Terms of a release that end within 90 days or have ended, the first to end first.
 
     Parameters
@@ -25,51 +25,29 @@ def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[L
     today : date
         In UTC.
     """
-    found = [
-        _lapse(
-            "agreement",
-            agreement.id,
-            agreement.expires,
-            today,
-            "The copy is to be destroyed, or the agreement renewed.",
-        ),
-        _lapse(
+    ends = [
+        ("agreement", agreement.id, agreement.expires, "The copy is to be destroyed, or the agreement renewed."),
+        (
             "determination",
             record.release_id,
             record.valid_until,
-            today,
             "Nothing more is delivered under it; what was delivered is not condemned.",
         ),
     ]
     if record.risk is not None and record.risk.zip_table is not None:
-        found.append(
-            _lapse(
-                "ZIP code table",
-                record.risk.zip_table.census,
-                NEXT_CENSUS_PUBLISHED,
-                today,
-                "Safe Harbor asks for the current public census data; those of 2020 are out since this day.",
-            )
-        )
-    return tuple(sorted((one for one in found if one.within or one.days_left < 0), key=lambda one: one.last_day))
+        why = "Safe Harbor asks for the current public census data; those of 2020 are out since this day."
+        ends.append(("ZIP code table", record.risk.zip_table.census, NEXT_CENSUS_PUBLISHED, why))
+    found = []
+    for what, name, last_day, explained in sorted(ends, key=lambda end: end[2]):
+        left = (last_day - today).days
+        within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
+        if within or left < 0:
+            fields = {"what": what, "name": name, "last_day": last_day, "days_left": left, "within": within}
+            found.append(Expiry.model_validate({**fields, "explained": explained}))
+    return tuple(found)
 
 
-def _lapse(what: str, name: str, last_day: date, today: date, explained: str) -> LapseAgain:
-    left = (last_day - today).days
-    within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
-    return LapseAgain.model_validate(
-        {
-            "what": what,
-            "name": name,
-            "last_day": last_day,
-            "days_left": left,
-            "within": within,
-            "explained": explained,
-        }
-    )
-
-
-def named(found: Sequence[LapseAgain]) -> tuple[str, ...]:
+def named(found: Sequence[Expiry]) -> tuple[str, ...]:
     """Names of what ends and how soon, without the days that are left: the same until there is news to report."""
     return tuple(
         f"{one.what} {one.name}: {'ended' if one.within is None else f'within {one.within} days'}" for one in found

@@ -32,7 +32,7 @@ _MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True)
-class Ground:
+class TodaysPopulation:
     """The population of today, under the hierarchies of a release."""
 
     hierarchies: dict[str, Hierarchy]
@@ -42,7 +42,7 @@ class Ground:
     """People left out since the hierarchies of the release do not have their values."""
 
 
-def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
+def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     """Read the population and the register of today.
 
     Parameters
@@ -76,10 +76,10 @@ def ground_of(loaded: LoadedRequest, kept: Kept) -> Ground:
     with raised_as(PopulationError):
         codes = encode(values[known], hierarchies, request.population.path)
     population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
-    return Ground(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
+    return TodaysPopulation(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
 
 
-def prepared_on(ground: Ground, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
+def prepared_on(ground: TodaysPopulation, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
     """The microdata coded on the population of today, as ``tasks.microdata.prepared.prepare`` does."""
     codes = encode(frame, ground.hierarchies, request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, list(ground.hierarchies.values()))
@@ -94,7 +94,7 @@ def prepared_on(ground: Ground, frame: pd.DataFrame, request: ReleaseRequest) ->
     )
 
 
-def table_of(ground: Ground, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
+def table_of(ground: TodaysPopulation, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
     """A table to count on; without demands, for no game is solved. No data where the originals are not available."""
     n_attributes = len(ground.hierarchies)
     nobody = Tuples(np.empty((0, n_attributes), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))

@@ -22,7 +22,7 @@ RequestFrom = Literal[
 """Source of today's policy, terms, population and register."""
 
 
-class Again(StrEnum):
+class TodaysVerdict(StrEnum):
     """Verdict of today on a copy that was released."""
 
     HOLDS = "holds"
@@ -33,7 +33,7 @@ class Again(StrEnum):
     """Nothing speaks against it, and something could not be measured; it condemns nothing."""
 
 
-class GateAgain(Fact):
+class GateComparison(Fact):
     """One gate then and today."""
 
     id: str
@@ -60,7 +60,7 @@ class GateAgain(Fact):
         return None not in (self.measured, self.measured_then) and self.measured != self.measured_then
 
 
-class CoalitionAgain(Fact):
+class PooledCopies(Fact):
     """Copies that are pooled, or may be."""
 
     kind: Literal["same recipient", "declared", "compared"] = Field(
@@ -69,13 +69,13 @@ class CoalitionAgain(Fact):
     recipients: tuple[str, ...]
     releases: tuple[str, ...] = Field(description="This one first.")
     judged: bool
-    gates: tuple[GateAgain, ...] = Field(default=(), description="Those that can be judged of several copies.")
+    gates: tuple[GateComparison, ...] = Field(default=(), description="Those that can be judged of several copies.")
     shared: int | None = Field(default=None, description="Records that another copy has too.")
     narrowed: int | None = Field(default=None, description="Of these, those that fewer people match than before.")
     cannot: str = Field(default="", description="Why they could not be pooled; empty where they were.")
 
 
-class LapseAgain(Fact):
+class Expiry(Fact):
     """Something that ends, or has ended."""
 
     what: Literal["agreement", "determination", "ZIP code table"]
@@ -95,7 +95,7 @@ class Cause(Fact):
     text: str
 
 
-class InputsAgain(Fact):
+class ReassessmentInputs(Fact):
     """Inputs of a re-assessment; equal inputs are the same re-assessment."""
 
     record_sha256: Sha256 = Field(description="Of the decision.")
@@ -124,11 +124,11 @@ class Reassessment(Fact):
     title: str
     released_at: datetime
     reassessed_at: datetime = Field(description="When a re-assessment of these inputs was first made.")
-    verdict: Again
-    before: Again = Field(description="What the re-assessment before it found; “holds” before the first one.")
+    verdict: TodaysVerdict
+    before: TodaysVerdict = Field(description="What the re-assessment before it found; “holds” before the first one.")
     because: tuple[str, ...]
     causes: tuple[Cause, ...] = Field(description="What is not as it was when the release was decided.")
-    gates: tuple[GateAgain, ...] = Field(
+    gates: tuple[GateComparison, ...] = Field(
         description="The policy's, then the limits of a budget over the whole file that age: on risk, and on the least "
         "people who match a cell."
     )
@@ -138,14 +138,14 @@ class Reassessment(Fact):
     uncertainty: UncertaintyFact | None = Field(
         default=None, description="The same today, under today's terms and population; None where no term is uncertain."
     )
-    coalitions: tuple[CoalitionAgain, ...] = Field(description="Pooled copies.")
+    coalitions: tuple[PooledCopies, ...] = Field(description="Pooled copies.")
     sets_left_out: int = Field(
         default=0, description="Sets of recipients who might share that were too many to be compared."
     )
     unrelated: tuple[str, ...] = Field(
         default=(), description="Releases to the same recipient that nothing says are of the same people."
     )
-    lapses: tuple[LapseAgain, ...]
+    lapses: tuple[Expiry, ...]
     not_measured: tuple[NotAssessed, ...]
     people_then: int
     people: int | None = Field(description="People of today's population; None where it could not be read.")
@@ -160,7 +160,7 @@ class Reassessment(Fact):
     every_days: int
     due: date = Field(description="When it was to be made.")
     next_due: date
-    inputs: InputsAgain
+    inputs: ReassessmentInputs
 
     @property
     def changed(self) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,20 +17,26 @@ _AS_MADE = ("id", "method", "delivery_format", "encrypt_to", "decoys")
 """Fields of a recipient that say how its copy was made."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Inputs of today."""
-
-    request: LoadedRequest | None = None
-    """Policy, terms of the recipient, population and register; None for those at the release."""
-    policy: Policy | None = None
-    """In place of the request's."""
-    population: Path | None = None
-    """File in place of the request's."""
-
-
-def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRequest:
+def asked_today(
+    then: LoadedRequest,
+    recipient: str,
+    request: LoadedRequest | None = None,
+    policy: Policy | None = None,
+    population: Path | None = None,
+) -> LoadedRequest:
     """The request that a copy is judged by: its recipient first, and the others only where some share one.
+
+    Parameters
+    ----------
+    then : LoadedRequest
+        By which it was released.
+    recipient : str
+    request : LoadedRequest, optional
+        Policy, terms of the recipient, population and register of today; those at the release without it.
+    policy : Policy, optional
+        In place of the request's.
+    population : Path, optional
+        File in place of the request's.
 
     Raises
     ------
@@ -39,18 +45,16 @@ def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRe
     KeyError
         If the release has no such recipient.
     """
-    made, now = then.request, then if wanted.request is None else wanted.request
+    made, now = then.request, request or then
     whom = made.recipient(recipient)
     named = made.recipients if made.policy.generalization.shared is not None else ()
     others = [one for one in named if one.id != recipient]
-    policy = wanted.policy or now.request.policy
-    population = now.request.population.model_copy(
-        update={"path": _absolute(now, now.request.population.path, "population.path")}
-    )
+    policy = policy or now.request.policy
     roots = [*then.roots, now.base, *now.roots]
-    if wanted.population is not None:
-        population = population.model_copy(update={"path": str(wanted.population.resolve())})
-        roots.append(wanted.population.resolve().parent)
+    place = _absolute(now, now.request.population.path, "population.path")
+    if population is not None:
+        place = str(population.resolve())
+        roots.append(population.resolve().parent)
     external = now.request.external_data
     if external is not None:
         external = external.model_copy(update={"path": _absolute(now, external.path, "external_data.path")})
@@ -58,7 +62,7 @@ def asked_today(then: LoadedRequest, recipient: str, wanted: Wanted) -> LoadedRe
         update={
             "policy": policy.model_copy(update={"generalization": made.policy.generalization}),
             "recipients": tuple(_on_terms(one, now.request, made) for one in (whom, *others)),
-            "population": population,
+            "population": now.request.population.model_copy(update={"path": place}),
             "external_data": external,
         }
     )

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import Effort
 from tasks.assessments.combined.combined_score import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
-from tasks.assessments.identity.uncertain.fact import gate_figures as uncertain_figures
+from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.core.seed import derive_seed, masking_generator
-from tasks.decision.assemble import DecisionContext, Findings, Output, assemble
+from tasks.decision.assemble import Findings, Output, assemble
+from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
@@ -40,7 +41,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.columns import known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.reassessment.population import Ground, positions_today, prepared_on, ruled, table_of
+from tasks.reassessment.population import TodaysPopulation, positions_today, prepared_on, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]
@@ -76,7 +77,7 @@ class Today:
     request: ReleaseRequest
     """How it was made, as then; policy and terms of today. Its recipient first, and the others only
     where some share one representation."""
-    ground: Ground
+    ground: TodaysPopulation
 
     @property
     def recipient(self) -> Recipient:

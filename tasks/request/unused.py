@@ -98,7 +98,7 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
 
 def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
     """Terms that have no effect beside the other demands."""
-    trivial = demands.k == 1 and demands.people is None and not (demands.diversity or demands.closeness)
+    trivial = demands.k == 1 and demands.people is None and not demands.of_attributes
     options = ("suppression_limit", "metric", "local_recoding")
     given = _listed(name for name in options if name in demands.model_fields_set)
     return [

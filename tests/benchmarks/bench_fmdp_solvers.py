@@ -8,7 +8,7 @@ import numpy as np
 from tasks.adversary import exploiting
 from tasks.adversary.fmdp import reidentification_probability_unknown, solve
 from tasks.adversary.planning.belief import truncated_binomial
-from tasks.adversary.planning.two_level_lp import Engine, TwoLevelLP
+from tasks.adversary.planning.two_level_lp import TwoLevelLP
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 from tests.reference.plain_lp import plain_value
@@ -39,10 +39,8 @@ def run() -> Benchmark:
     for people in (5000, 50_000, 500_000):
         sample = _sample(people)
         rows.append(_recursion(sample))
-        for engine in Engine:
-            rows += _two_level(sample, engine)
-        for engine in Engine:
-            rows += _plain(sample, engine)
+        rows += _two_level(sample)
+        rows += _plain(sample)
     return {
         "name": "fmdp_solvers",
         "title": f"Unknown group, fined once: linear programs and recursion, {_RECORDS:,} records of Adult-TN",
@@ -78,11 +76,11 @@ def _risk(sample: _Sample) -> np.ndarray:
     return reidentification_probability_unknown(CASE_STUDY, sample.sizes, sample.densities, sample.people)
 
 
-def _two_level(sample: _Sample, engine: Engine) -> list[Row]:
+def _two_level(sample: _Sample) -> list[Row]:
     """Beliefs, clusters and a top level for each record, nothing kept from other samples."""
-    name = f"{sample.name}: two-level LP, {engine.value}"
+    name = f"{sample.name}: two-level LP, HiGHS"
     started = time.perf_counter()
-    program = TwoLevelLP(CASE_STUDY, engine)
+    program = TwoLevelLP(CASE_STUDY)
     risk = [
         program.reidentification_probability(truncated_binomial(sample.people, density), size)
         for density, size in zip(sample.densities.tolist(), sample.sizes.tolist(), strict=True)
@@ -95,12 +93,12 @@ def _two_level(sample: _Sample, engine: Engine) -> list[Row]:
     ]
 
 
-def _plain(sample: _Sample, engine: Engine) -> list[Row]:
+def _plain(sample: _Sample) -> list[Row]:
     """One program a record, for the first records of the sample."""
-    name = f"{sample.name}: plain LP, {engine.value}, first {_PLAIN_RECORDS} records"
+    name = f"{sample.name}: plain LP, HiGHS, first {_PLAIN_RECORDS} records"
     beliefs = [truncated_binomial(sample.people, density) for density in sample.densities[:_PLAIN_RECORDS].tolist()]
     started = time.perf_counter()
-    values = [plain_value(CASE_STUDY, belief, engine) for belief in beliefs]
+    values = [plain_value(CASE_STUDY, belief) for belief in beliefs]
     timed = Row(figure=f"{name}, a record", ours=(time.perf_counter() - started) / _PLAIN_RECORDS, unit="s")
     linked = solve(CASE_STUDY, max(int(belief.sizes[-1]) for belief in beliefs)).linked_value
     expected = CASE_STUDY.discount * np.array([belief.probabilities @ linked[belief.sizes] for belief in beliefs])

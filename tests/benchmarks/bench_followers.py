@@ -7,13 +7,14 @@ import numpy as np
 from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.assessments.identity.file_rule import FileRule
+from tasks.assessments.identity.penalties import penalty_map
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.partition import partition
-from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
-from tasks.request.model import Method
+from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 
@@ -54,14 +55,13 @@ def _penalties() -> list[Row]:
     follower = planner(table.population.total)
     for method in (Method.NO_ATTACK_PARTITION, Method.BASIC_PARTITION):
         started = time.process_time()
-        found = penalty_map(
-            table, method, follower, adult.weights("table7"), penalties=PENALTIES, detections=DETECTIONS
-        )
+        rule = FileRule(method, adult.weights("table7"), "population", 1)
+        grid = PenaltyGrid(penalties=tuple(PENALTIES), detections=tuple(DETECTIONS))
+        found = penalty_map(table, rule, follower, grid)
         spent = time.process_time() - started
-        for row, penalty in enumerate(PENALTIES.tolist()):
-            for column, detection in enumerate(DETECTIONS.tolist()):
-                named = f"{method.value}: penalty {penalty:,g}, detection {detection:g}"
-                rows.append(Row(figure=named, ours=round(float(found.publisher[row, column]), 2)))
+        for point in found.points:
+            named = f"{method.value}: penalty {point.penalty:,g}, detection {point.detection:g}"
+            rows.append(Row(figure=named, ours=round(point.publisher_payoff or 0.0, 2)))
         rows.append(Row(figure=f"{method.value}: {found.games} games", ours=spent, unit="s"))
     return rows
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from tasks.assessments.identity.frontier import frontier
 from tasks.assessments.identity.outcome import policy_outcome
-from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
-from tasks.generalization.lattice_search import lattice_search
+from tasks.generalization.paper_searches import backward_induction, lattice_search
 from tasks.generalization.play import play
 from tasks.generalization.setting import weights_of
 from tasks.microdata.cube import cells_at
@@ -85,9 +84,9 @@ def _worked_example() -> list[Row]:
 def _solvers() -> list[Row]:
     problem, data = adult.problem(adult.fresh_table()), adult.prepared().data
     _, exact = solve(problem, data.codes)
-    _, exhaustive = backward_induction(problem, data.codes)
+    _, exhaustive, _ = backward_induction(problem, data.codes)
     _, continued, searched = continued_search(problem, data.codes)
-    nodes, visited = lattice_search(problem, data.codes)
+    nodes, _, visited = lattice_search(problem, data.codes)
     value, people = problem.evaluate(data.codes, problem.lattice.nodes[nodes])
     optimal = np.abs(problem.payoffs.publisher(value, people) - exact) < 1e-9
     return [

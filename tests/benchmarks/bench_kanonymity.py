@@ -6,16 +6,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from tasks.generalization.kanonymity import (
-    Closeness,
-    Constraint,
-    DistinctDiversity,
-    EntropyDiversity,
-    Metric,
-    RecursiveDiversity,
-    lift,
-    search,
-)
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.constraint import Constraint
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from tasks.generalization.kanonymity.lifting import lift
+from tasks.generalization.kanonymity.metrics import Metric
+from tasks.generalization.kanonymity.optimum import search
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.adult_lattice import adult_lattice
@@ -117,15 +113,15 @@ def _constraints() -> list[Row]:
         DistinctDiversity(occupation, 3),
         EntropyDiversity(occupation, 3),
         RecursiveDiversity(occupation, 4, 3),
-        Closeness(occupation, 0.5),
-        Closeness(occupation, 0.2, ordered=True),
+        TCloseness(occupation, 0.5),
+        TCloseness(occupation, 0.2, ordered=True),
     ]
     rows: list[Row] = []
     for one in constraints:
         seconds, found = _timed(
             3, lambda c=one: search(codes[:, :_OCCUPATION], trees[:_OCCUPATION], _K, _LIMIT, "loss", constraints=[c])
         )
-        name = f"{one.name}{', ordered' if isinstance(one, Closeness) and one.ordered else ''}"
+        name = f"{one.name}{', ordered' if isinstance(one, TCloseness) and one.ordered else ''}"
         rows += [
             Row(figure=f"{name}: Loss", ours=found.value),
             Row(figure=f"{name}: nodes evaluated of {found.nodes_total}", ours=found.nodes_evaluated),

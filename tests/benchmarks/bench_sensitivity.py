@@ -6,22 +6,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.assessments.identity.stakes import even_factors, game_means, robustness
 from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
 from tasks.generalization.play import play
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.made import Made, made
-from tasks.generalization.sensitivity.robustness import robustness
+from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file
+from tasks.generalization.sensitivity.points import StakesPoints, around
 from tasks.generalization.sensitivity.staircase import Staircases, staircases
-from tasks.generalization.sensitivity.study import POINTS, study
-from tasks.generalization.sensitivity.sweep import Means, sweep
-from tasks.generalization.sensitivity.terms import Stakes, around
+from tasks.generalization.sensitivity.sweep import sweep
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
+from tasks.request.policy import SensitivityPolicy
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 
-_SAMPLE = 24
+_SAMPLE, _POINTS = 24, 60
 
 
 def run() -> Benchmark:
@@ -33,35 +32,39 @@ def run() -> Benchmark:
         "name": "sensitivity",
         "title": "Sensitivity of the game on Adult-TN (around V 1200, L 300, c 4, sex free)",
         "rows": [*_times(problem, floor), *_statements(problem, floor), *_reaches(problem, floor)],
-        "note": "processor seconds; a sweep is 60 × 60 points and 183 on curves, of Basic, No-Attack and SH-Friendly",
+        "note": "processor seconds; a sweep is 60 × 60 points, of Basic, No-Attack and SH-Friendly",
     }
 
 
-def _file(problem: Problem, method: Method) -> Made:
+def _file(problem: Problem, method: Method) -> FixedFile:
     table = adult.fresh_table()
     played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
-    return made(played.people, played.kept, problem.lattice.intensity(played.levels), table.data.counts)
+    intensity = problem.lattice.intensity(played.levels)
+    return fixed_file(played.people, played.kept, intensity, table.data.counts, table.data.total)
 
 
 def _times(problem: Problem, floor: Codes) -> list[Row]:
     data = adult.prepared().data
-    harbor = {Method.SAFE_HARBOR: _file(problem, Method.SAFE_HARBOR)}
+    sides = np.logspace(-1.0, 1.0, _POINTS)
+    rows, columns = (side.ravel() for side in np.meshgrid(sides, sides, indexing="ij"))
+    stakes = around(adult.CASE_STUDY, benefit=rows, loss=columns)
+    table = adult.fresh_table()
+    _ = table.people
     started = time.process_time()
-    found = study(problem, data, adult.CASE_STUDY, floor=floor, fixed=harbor)
+    found = game_means(table, problem, stakes)
     spent = time.process_time() - started
-    points = np.random.default_rng(1).choice(len(found.map.stakes), _SAMPLE, replace=False)
+    points = np.random.default_rng(1).choice(len(stakes), _SAMPLE, replace=False)
     started, gap = time.process_time(), 0.0
     for point in points:
-        one = found.map.stakes.select(np.array([point]))
-        there = replace(problem, payoffs=Payoffs(*(float(v[0]) for v in (one.benefit, one.loss, one.gain, one.cost))))
+        there = replace(problem, payoffs=stakes.payoffs(point))
         for method, rule, below in (
             (Method.BASIC, Rule.BASIC, None),
             (Method.NO_ATTACK, Rule.NO_ATTACK, None),
             (Method.SH_FRIENDLY, Rule.BASIC, floor),
         ):
             mean = data.counts @ solve(there, data.codes, rule, below)[1] / data.total
-            gap = max(gap, abs(mean - found.map.means[method].publisher(found.map.stakes)[point]) / one.benefit[0])
-    singly = (time.process_time() - started) / _SAMPLE * POINTS**2
+            gap = max(gap, abs(mean - found[method].publisher(stakes)[point]) / stakes.benefit[point])
+    singly = (time.process_time() - started) / _SAMPLE * _POINTS**2
     return [
         Row(figure="one sweep", ours=spent, unit="s"),
         Row(figure="each point of the map solved by itself (from a sample)", ours=singly, unit="s"),
@@ -75,7 +78,7 @@ def _statements(problem: Problem, floor: Codes) -> list[Row]:
     stairs = staircases(problem, data, 6251)
     harbor = _file(problem, Method.SAFE_HARBOR)
 
-    def at(benefit: float, loss: float) -> Means:
+    def at(benefit: float, loss: float) -> GameMeans:
         return sweep(stairs, around(own, benefit / own.benefit, loss / own.loss))
 
     losses, benefits = np.arange(100.0, 25_001, 100), np.arange(10.0, 1501, 10)
@@ -126,7 +129,7 @@ def _statements(problem: Problem, floor: Codes) -> list[Row]:
     ]
 
 
-def _below(stairs: Staircases, harbor: Made, stakes: Stakes) -> NDArray[np.bool_]:
+def _below(stairs: Staircases, harbor: FixedFile, stakes: StakesPoints) -> NDArray[np.bool_]:
     below: NDArray[np.bool_] = sweep(stairs, stakes).adversary(stakes) < harbor.means(stakes).adversary(stakes)
     return below
 
@@ -142,7 +145,8 @@ def _reaches(problem: Problem, floor: Codes) -> list[Row]:
     return [
         Row(figure=f"{method.value}: {one.stake} may move, {one.figure} within 0.01", ours=_range(one.low, one.high))
         for method, best in games.items()
-        for one in robustness(_file(problem, method), best, adult.CASE_STUDY)
+        for file in [_file(problem, method)]
+        for one in robustness(file, file, best, adult.CASE_STUDY, even_factors(), SensitivityPolicy())
     ]
 
 

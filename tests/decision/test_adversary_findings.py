@@ -15,7 +15,8 @@ from tasks.assessments.stored import load_finding, save_finding
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
-from tasks.decision.assemble import DecisionContext, Findings, Output, assemble, gates_before_writing
+from tasks.decision.assemble import Findings, Output, assemble, gates_before_writing
+from tasks.decision.context import DecisionContext
 from tasks.decision.gates import flat_figures, judge_gates
 from tasks.decision.record import CheckFact, CodeFact, DecisionRecord, NotAssessed, ValidationFact, Verdict
 from tasks.request.load import LoadedRequest

@@ -26,7 +26,7 @@ from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.levers import apply
-from tasks.decision.explain.result import Change, Explanation, Flip, LogOddsChange, NoFlip
+from tasks.decision.explain.result import Explanation, Flip, LogOddsChange, NoFlip, TermChange
 from tasks.decision.record import Verdict
 from tasks.generalization.play import CountIndex
 from tasks.request.model import Measure, Method, ReleaseRequest
@@ -67,12 +67,12 @@ def unturned(explanation: Explanation, where: str) -> NoFlip:
     return next(result for result in explanation.no_flips if result.where == where)
 
 
-def verdict(request: ReleaseRequest, changes: tuple[Change, ...]) -> bool:
+def verdict(request: ReleaseRequest, changes: tuple[TermChange, ...]) -> bool:
     """Whether the release passes, sharing nothing with the explanation."""
     return candidates().judge(apply(request, changes), "institute", TODAY).passes
 
 
-def nearer(flip: Flip) -> tuple[Change, ...]:
+def nearer(flip: Flip) -> tuple[TermChange, ...]:
     """The change with one unit less in its fourth digit."""
     change = flip.changes[-1]
     assert not isinstance(change.needed, str)
@@ -104,7 +104,7 @@ def test_without_penalty_a_penalty_comes_with_its_detection() -> None:
     explanation = explained(request)
     assert explanation.verdict is Verdict.BLOCKED
     flip = flips(explanation)[PENALTY]
-    assert flip.changes == (Change(RATE, "none", 0.01), Change(PENALTY, 0.0, 34.79))
+    assert flip.changes == (TermChange(RATE, "none", 0.01), TermChange(PENALTY, 0.0, 34.79))
     assert flip.relative_change is None
     assert flip.after.verdict is Verdict.APPROVED
     assert flip.after.figures[Measure.SEQUENTIAL_MAXIMUM] == 0
@@ -145,7 +145,7 @@ def test_the_penalty_of_the_agreement() -> None:
     request = planned(agreement={"penalty": 10, "detection_rate": 0.02})
     explanation = explained(request)
     flip = flips(explanation)[PENALTY]
-    assert flip.changes == (Change(PENALTY, 10.0, 17.4),)  # 0.02·P = 16/46
+    assert flip.changes == (TermChange(PENALTY, 10.0, 17.4),)  # 0.02·P = 16/46
     assert flip.relative_change == pytest.approx(0.74)
     assert needed(explanation, RATE) == 0.03479  # p·10 = 16/46
     for one in (flip, flips(explanation)[RATE]):
@@ -179,7 +179,7 @@ def test_a_penalty_is_put_where_the_detection_is() -> None:
 def test_a_cost_of_its_own_is_a_lever_of_its_own() -> None:
     request = planned(exploit_cost=4)
     explanation = explained(request)
-    assert flips(explanation)[EXPLOIT].changes == (Change(EXPLOIT, 4.0, 4.348),)
+    assert flips(explanation)[EXPLOIT].changes == (TermChange(EXPLOIT, 4.0, 4.348),)
     assert verdict(request, flips(explanation)[EXPLOIT].changes)
     assert not verdict(request, nearer(flips(explanation)[EXPLOIT]))
     assert EXPLOIT not in flips(explained(planned())), "else it is that of the stakes"
@@ -192,7 +192,7 @@ def test_a_penalty_too_small_for_any_detection() -> None:
     nothing = unturned(explanation, RATE)
     assert nothing.reason == "No value of it alone was found that deters the recipient."
     assert (nothing.current, nothing.searched_from, nothing.searched_to) == (0.01, 0.01, 0.9999)
-    assert not verdict(request, (Change(RATE, 0.01, 0.9999),))
+    assert not verdict(request, (TermChange(RATE, 0.01, 0.9999),))
 
 
 def test_a_penalty_that_is_all_but_never_noticed() -> None:
@@ -302,11 +302,15 @@ def test_without_a_gate_on_it_nothing_is_said_of_deterrence() -> None:
 
 
 def test_an_expired_agreement_is_renewed_with_it() -> None:
-    request = apply(planned(), (Change(f"{WHO}.agreement.expires", "2027-01-01", "2026-03-08"),))
+    request = apply(planned(), (TermChange(f"{WHO}.agreement.expires", "2027-01-01", "2026-03-08"),))
     explanation = explained(request)
-    renewal = Change(f"{WHO}.agreement.expires", "2026-03-08", "2026-03-09")
+    renewal = TermChange(f"{WHO}.agreement.expires", "2026-03-08", "2026-03-09")
     assert flips(explanation)[ACCESS].changes[0] == renewal
-    assert flips(explanation)[PENALTY].changes == (renewal, Change(RATE, "none", 0.01), Change(PENALTY, 0.0, 34.79))
+    assert flips(explanation)[PENALTY].changes == (
+        renewal,
+        TermChange(RATE, "none", 0.01),
+        TermChange(PENALTY, 0.0, 34.79),
+    )
     assert verdict(request, flips(explanation)[PENALTY].changes)
     alone = explained(asked(gates=GATES, expires="2026-03-08", agreement={"penalty": 1e6, "detection_rate": 0.5}))
     assert unturned(alone, PENALTY).reason == "The expired agreement blocks, whatever the other terms are."
@@ -319,8 +323,8 @@ def test_another_method_together_with_what_deters() -> None:
     switches = {switch.method: switch for switch in explained(request).switches}
     partition = switches[Method.NO_ATTACK_PARTITION]
     assert partition.after.verdict is Verdict.BLOCKED
-    method = Change(f"{WHO}.method", "basic", "no-attack-partition")
-    assert partition.deterred[0].changes == (method, Change(RATE, "none", 0.01), Change(PENALTY, 0.0, 34.79))
+    method = TermChange(f"{WHO}.method", "basic", "no-attack-partition")
+    assert partition.deterred[0].changes == (method, TermChange(RATE, "none", 0.01), TermChange(PENALTY, 0.0, 34.79))
     assert len(partition.deterred) == 2
     for flip in partition.deterred:
         assert verdict(request, flip.changes)
@@ -332,10 +336,10 @@ def test_a_limit_of_penalties_that_is_left_out_stays_so() -> None:
     """With the first breach the agreement ends; written out as null, there would be no limit of penalties."""
     request = asked(gates=GATES, agreement={"penalty": 5, "detection_rate": 0.5}, adversary={"prior": 0.5})
     assert derive_profile(request.recipients[1]).profile.max_penalties == 1
-    changed = apply(request, (Change(PENALTY, 5.0, 6.0),))
+    changed = apply(request, (TermChange(PENALTY, 5.0, 6.0),))
     assert derive_profile(changed.recipients[1]).profile.max_penalties == 1
     stated = asked(gates=GATES, agreement={"penalty": 5, "detection_rate": 0.5}, adversary={"max_penalties": None})
-    changed = apply(stated, (Change(PENALTY, 5.0, 6.0),))
+    changed = apply(stated, (TermChange(PENALTY, 5.0, 6.0),))
     assert derive_profile(changed.recipients[1]).profile.max_penalties is None
 
 
@@ -461,8 +465,8 @@ def test_every_claim_about_any_world_holds_when_applied(
         if nothing.where in {PENALTY, OWN_PENALTY, ACCESS, EXPLOIT, RATE}:
             for value in (nothing.searched_from, nothing.searched_to):
                 if value != nothing.current:
-                    stated = () if RATE in nothing.where or agreement else (Change(RATE, "none", 0.01),)
-                    changes = (*(stated if nothing.where == PENALTY else ()), Change(nothing.where, 0.0, value))
+                    stated = () if RATE in nothing.where or agreement else (TermChange(RATE, "none", 0.01),)
+                    changes = (*(stated if nothing.where == PENALTY else ()), TermChange(nothing.where, 0.0, value))
                     assert fresh(changes).passes is passes, nothing
 
 

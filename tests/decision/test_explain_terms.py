@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import RequestError
 from tasks.decision.explain.levers import apply, closed_threshold, open_threshold, rounded, stakes, threshold_path
-from tasks.decision.explain.result import Change, Flip, Judgement
+from tasks.decision.explain.result import Flip, Judgement, TermChange
 from tasks.decision.record import Verdict
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure, Method
 from tests.support.examples import examples
@@ -18,11 +18,11 @@ def test_changes_reach_their_place_and_nothing_else() -> None:
     changed = apply(
         request,
         (
-            Change("recipients[1].stakes.cost", 4.0, 5.31),
-            Change("recipients[1].agreement.expires", "2027-01-01", "2028-02-03"),
-            Change("recipients[1].method", "no-attack-partition", "basic"),
-            Change("policy.gates[0].at_most", 0.09, 0.1),
-            Change("policy.generalization.minimum_class_size", 1, 3),
+            TermChange("recipients[1].stakes.cost", 4.0, 5.31),
+            TermChange("recipients[1].agreement.expires", "2027-01-01", "2028-02-03"),
+            TermChange("recipients[1].method", "no-attack-partition", "basic"),
+            TermChange("policy.gates[0].at_most", 0.09, 0.1),
+            TermChange("policy.generalization.minimum_class_size", 1, 3),
         ),
     )
     who = changed.recipients[1]
@@ -48,7 +48,7 @@ def test_changes_reach_their_place_and_nothing_else() -> None:
 )
 def test_a_term_that_no_request_may_have_is_refused_without_telling_it(where: str, value: float) -> None:
     with pytest.raises(RequestError) as refused:
-        apply(asked(), (Change(where, 1.0, value),))
+        apply(asked(), (TermChange(where, 1.0, value),))
     assert where in str(refused.value)
     assert "41" not in str(refused.value)
     assert refused.value.__context__ is None
@@ -127,17 +127,17 @@ def test_rounding_keeps_four_digits(value: float) -> None:
 
 
 def test_a_change_is_measured_against_the_present_value() -> None:
-    assert Change("w", 4.0, 5.0).relative == 0.25
-    assert Change("w", -4.0, -5.0).relative == -0.25
-    assert Change("w", 0.0, 0.1).relative is None
-    assert Change("w", "basic", "common").relative is None
+    assert TermChange("w", 4.0, 5.0).relative == 0.25
+    assert TermChange("w", -4.0, -5.0).relative == -0.25
+    assert TermChange("w", 0.0, 0.1).relative is None
+    assert TermChange("w", "basic", "common").relative is None
 
 
 def test_changes_together_count_as_the_largest_of_them() -> None:
-    def size(*changes: Change) -> float | None:
+    def size(*changes: TermChange) -> float | None:
         return Flip("lever", changes, Judgement(Verdict.APPROVED, (), {})).relative_change
 
-    assert size(Change("a", 4.0, 5.0), Change("b", 1.0, 0.5)) == -0.5
-    assert size(Change("date", "2026-01-01", "2026-02-01"), Change("a", 4.0, 5.0)) == 0.25
-    assert size(Change("a", 4.0, 5.0), Change("b", 0.0, 0.5)) is None
-    assert size(Change("date", "2026-01-01", "2026-02-01")) is None
+    assert size(TermChange("a", 4.0, 5.0), TermChange("b", 1.0, 0.5)) == -0.5
+    assert size(TermChange("date", "2026-01-01", "2026-02-01"), TermChange("a", 4.0, 5.0)) == 0.25
+    assert size(TermChange("a", 4.0, 5.0), TermChange("b", 0.0, 0.5)) is None
+    assert size(TermChange("date", "2026-01-01", "2026-02-01")) is None

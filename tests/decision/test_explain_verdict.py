@@ -18,7 +18,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates, safe_people
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.levers import apply
-from tasks.decision.explain.result import Change, Explanation, Flip, NoFlip
+from tasks.decision.explain.result import Explanation, Flip, NoFlip, TermChange
 from tasks.decision.gates import RESCORED_EQUAL, agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
 from tasks.generalization.game import Payoffs
@@ -59,7 +59,7 @@ def check_every_claim(request: ReleaseRequest, explanation: Explanation, of: obj
     for result in explanation.no_flips:
         for value in (result.searched_from, result.searched_to):
             if not isinstance(value, str) and value != result.current and not explanation.agreement:
-                change = Change(result.where, result.current, value)
+                change = TermChange(result.where, result.current, value)
                 assert fresh(apply(request, (change,))).passes is passes, result
     for switch in explanation.switches:
         judgement = fresh(apply(request, switch.changes))

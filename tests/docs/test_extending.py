@@ -1,141 +1,70 @@
-"""Every section of “Extending releasegate”, applied to a copy of the packages and run."""
+"""The worked examples of docs/extending.md, run as they stand."""
 
-import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import yaml
 
-ROOT = Path(__file__).parents[2]
-REQUESTS = ROOT / "tests" / "golden" / "requests"
-PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(python|diff) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RELEASE = """
-import json, sys
-from datetime import UTC, datetime
-from pathlib import Path
-from flows.gate import run_release
-from flows.pipeline.in_process import in_process
-now = datetime(2026, 3, 2, tzinfo=UTC)
-print(run_release(Path(sys.argv[1]), Path(sys.argv[2]), engine=in_process, clock=lambda: now).bundle)
-"""
+from tasks.generalization import demands as demands_module
+from tasks.generalization.constraints.registry import PRIVACY_MODELS
+from tasks.generalization.demands import demands_of, in_words
+from tasks.generalization.game import Payoffs
+from tasks.generalization.methods.registry import METHODS
+from tasks.generalization.play import play
+from tasks.generalization.setting import game_table, weights_of
+from tasks.generalization.transparency import cell_numbers
+from tasks.request import model
+from tasks.request.model import KAnonymity, Method
+from tests.support.tiny import tiny_prepared, tiny_request
 
-
-def section(title: str) -> Iterator[tuple[str, str, str]]:
-    """Kind, file and text of each block of a section."""
-    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    yield from BLOCK.findall(text)
+PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+STAKES = Payoffs(benefit=90, loss=60, gain=60, cost=10)
 
 
-def changed(text: str, block: str) -> str:
-    """A file with the additions and removals of a block; what it keeps must stand in the file once."""
-    before = "".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] in " -")
-    after = "".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] in " +")
-    assert text.count(before) == 1, before
-    return text.replace(before, after)
+def module(section: str) -> dict[str, Any]:
+    """Names of the module that a section shows."""
+    text = PAGE.split(f"## {section}\n")[1].split("\n## ")[0]
+    (code,) = re.findall(r"^ *```python module\n(.*?)^ *```", text, flags=re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(textwrap.dedent(code), "docs/extending.md", "exec"), names)  # noqa: S102
+    return names
 
 
-class Extended:
-    """The packages with one section applied."""
+def test_a_privacy_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terms(KAnonymity):
+        presence: float | None = None
 
-    def __init__(self, folder: Path, title: str) -> None:
-        self.folder = folder / "product"
-        for package in ("flows", "reports", "tasks", "templates", "releasegate"):
-            shutil.copytree(ROOT / package, self.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "requirements.lock", self.folder)
-        self.requests = folder / "requests"
-        shutil.copytree(REQUESTS, self.requests)
-        for kind, path, block in section(title):
-            file = self.folder / path
-            assert (kind == "diff") is file.exists(), path
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(changed(file.read_text("utf-8"), block) if kind == "diff" else block, "utf-8")
-
-    def request(self, change: Callable[[dict[str, Any]], object]) -> Path:
-        """A golden request with other terms."""
-        path = self.requests / "masked.yaml"
-        document = yaml.safe_load(path.read_text("utf-8"))
-        change(document)
-        path.write_text(yaml.safe_dump(document), "utf-8")
-        return path
-
-    def run(self, *arguments: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=self.requests,
-            env=environment,
-            check=False,
-        )
-        assert done.returncode in (0, 3), done.stderr
-        return done.stdout
-
-    def command(self, *arguments: str) -> dict[str, Any]:
-        """The JSON document of a command."""
-        script = "from flows.cli.app import main; main()"
-        document: dict[str, Any] = json.loads(self.run("-c", script, *arguments, "--json"))
-        return document
-
-    def released(self, request: Path) -> Path:
-        """The bundle of a release."""
-        return Path(self.run("-c", RELEASE, str(request), str(self.folder / "workspace")).split()[-1])
+    monkeypatch.setattr(demands_module, "PRIVACY_MODELS", (*PRIVACY_MODELS, module("A privacy model")["PRESENCE"]))
+    request = tiny_request(tmp_path).request
+    terms = Terms(k=1, suppression_limit=0.5, presence=0.2)
+    policy = request.policy.generalization.model_copy(update={"k_anonymity": terms})
+    request = request.model_copy(update={"policy": request.policy.model_copy(update={"generalization": policy})})
+    prepared = tiny_prepared(tiny_request(tmp_path))
+    table = game_table(request, prepared).demanding(demands_of(request, prepared))
+    made = play(table, Method.K_ANONYMITY, STAKES, weights_of(request))
+    kept = np.ones(len(table.data), dtype=bool) if made.withheld is None else ~made.withheld
+    _, number = np.unique(cell_numbers(made.cells[kept], table.axis_sizes), return_inverse=True)
+    records = np.bincount(number, table.data.counts[kept])[number]
+    assert kept.any()
+    assert (records <= 0.2 * made.people[kept]).all()
+    assert in_words(terms)[1] == "at most 20% of the people who match it are in the file"
 
 
-@pytest.mark.slow
-def test_a_masking_method(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "A masking method")
-    rounding = {"attributes": ["stay", "charge"], "method": "rounding", "step": 7}
-    path = product.request(lambda document: document.update(masking=[rounding]))
-    (masking,) = product.command("check", str(path))["masking"]
-    assert (masking["method"], masking["parameters"]) == ("rounding", {"step": 7.0})
-    (found,) = product.command("assess", "linkage", str(path))["recipients"].values()
-    attacks = {attack["id"]: attack for attack in found["attacks"]}
-    assert attacks["numbers-candidates"]["figure"]["share"] > 0
-    (found,) = product.command("assess", "utility", str(path))["recipients"].values()
-    assert [curve["parameter"] for curve in found["curves"]] == ["step"]
-    assert "each value is within half a step of its own" in _report(product.released(path))
+def test_a_generalization_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Named(StrEnum):
+        ONE_LEVEL = "one-level"
 
-
-@pytest.mark.slow
-def test_a_measure_of_an_assessment(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "A measure of an assessment")
-    gate = {"measure": "utility.largest_loss", "at_most": 1, "because": "everything may be lost"}
-    bundle = product.released(product.request(lambda document: document["policy"]["gates"].append(gate)))
-    (record,) = (json.loads(path.read_text("utf-8")) for path in (bundle / "decision").glob("*.json"))
-    (judged,) = (one for one in record["gates"] if one["id"] == "utility.largest_loss")
-    assert judged["passed"]
-    assert 0 < judged["measured"] <= 1
-    assert "Largest loss of a generalized attribute" in _report(bundle)
-
-
-@pytest.mark.slow
-def test_an_assessment_with_its_report_section(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "An assessment with its report section")
-    bundle = product.released(product.requests / "masked.yaml")
-    (record,) = (json.loads(path.read_text("utf-8")) for path in (bundle / "decision").glob("*.json"))
-    fact = record["further"]["singletons"]
-    assert 0 <= fact["alone"] <= fact["records"] == record["risk"]["linkage"]["records"]
-    assert "released records are alone in their group" in _report(bundle)
-
-
-def test_a_command(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "A command")
-    records = len((product.requests / "measured.csv").read_text("latin-1").splitlines()) - 1
-    assert product.command("count", str(product.requests / "masked.yaml"))["records"] == records
-
-
-def _report(bundle: Path) -> str:
-    """The text of the determination."""
-    found = subprocess.run(
-        ["pdftotext", str(next((bundle / "report").glob("*.pdf"))), "-"], capture_output=True, text=True, check=True
-    )
-    return " ".join(found.stdout.split())
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "Method", Named)
+        method = module("A generalization method")["ONE_LEVEL"]
+    monkeypatch.setitem(METHODS, method.name, method)
+    request = tiny_request(tmp_path).request
+    table = game_table(request, tiny_prepared(tiny_request(tmp_path)))
+    made = play(table, method.name, STAKES, weights_of(request))
+    assert (made.levels == 1).all()
+    assert (made.people >= 1).all()
+    assert made.people.tolist() == made.effective.tolist()

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tasks.assessments.identity.file_rule import FileRule
+from tasks.assessments.identity.penalties import penalty_map
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
-from tasks.request.model import Method
+from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks.bench_followers import DETECTIONS, INSURER, PENALTIES, RECIPIENTS, planner
 from tests.support import adult
 
@@ -35,16 +36,11 @@ def test_group_sizes_that_are_left_alone() -> None:
 def test_payoffs_of_the_partition_that_nobody_attacks(row: int, column: int) -> None:
     table = adult.table()
     follower = planner(table.population.total)
-    found = penalty_map(
-        table,
-        Method.NO_ATTACK_PARTITION,
-        follower,
-        adult.weights(),
-        penalties=PENALTIES[[row]],
-        detections=DETECTIONS[[column]],
-    )
-    assert f"{found.publisher[0, 0]:.2f}" == TOLD[row][column][0]
-    assert found.attacked[0, 0] == 0
+    rule = FileRule(Method.NO_ATTACK_PARTITION, adult.weights(), "population", 1)
+    grid = PenaltyGrid(penalties=(PENALTIES[row],), detections=(DETECTIONS[column],))
+    (point,) = penalty_map(table, rule, follower, grid).points
+    assert f"{point.publisher_payoff:.2f}" == TOLD[row][column][0]
+    assert point.attacked_share == 0
 
 
 def test_prices_of_sharing() -> None:

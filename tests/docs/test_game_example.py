@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from tasks.assessments.identity.uncertain.declared import known
-from tasks.assessments.identity.uncertain.distributions import Drawn
-from tasks.assessments.identity.uncertain.terms import Term, with_terms
+from tasks.assessments.identity.uncertain.quantiles import is_drawn, quantiles
+from tasks.assessments.identity.uncertain.terms import RecipientTerm, with_terms
 from tasks.generalization.play import Generalization, play
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.load import load_request
@@ -65,15 +64,15 @@ def test_both_are_approved() -> None:
 def test_how_often_the_offices_terms_let_its_gates_pass() -> None:
     """Spread evenly over what is known of loss and cost, with detection at its worst; groups of thirty decide."""
     assert OFFICE.uncertain is not None
-    terms = {Term(name): known(term) for name, term in OFFICE.uncertain.given.items()}
-    drawn = {term: one for term, one in terms.items() if isinstance(one, Drawn)}
-    assert set(drawn) == {Term.LOSS, Term.COST}
+    terms = {RecipientTerm(name): term for name, term in OFFICE.uncertain.given.items()}
+    drawn = {term: one for term, one in terms.items() if is_drawn(one)}
+    assert set(drawn) == {RecipientTerm.LOSS, RecipientTerm.COST}
     places = qmc.Sobol(len(drawn), seed=1).random(SETS)
-    columns = {term: one.ppf(places[:, at]) for at, (term, one) in enumerate(drawn.items())}
-    worst, people = terms[Term.DETECTION].ends[0], adult.table().population.total
+    columns = {term: quantiles(one, places[:, at]) for at, (term, one) in enumerate(drawn.items())}
+    worst, people = terms[RecipientTerm.DETECTION].ends[0], adult.table().population.total
     passed = 0
     for row in range(SETS):
-        values = {term: float(column[row]) for term, column in columns.items()} | {Term.DETECTION: worst}
+        values = {term: float(column[row]) for term, column in columns.items()} | {RecipientTerm.DETECTION: worst}
         follower = own_follower(REQUEST, with_terms(OFFICE, values), people)
         passed += not follower.attacked(np.array([30]))[0]
     assert passed / SETS == pytest.approx(1 / 4, abs=0.03)

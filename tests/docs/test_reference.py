@@ -15,7 +15,7 @@ from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.assessments.identity.outcome import policy_outcome
 from tasks.candidate.released import released_tuples
 from tasks.generalization.demands import Demands
-from tasks.generalization.kanonymity import Metric
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import play
 from tasks.request.load import load_request
 from tasks.request.model import (
@@ -31,8 +31,8 @@ from tasks.request.model import (
     PenaltyGrid,
     Policy,
     Role,
-    Sensitivity,
     SensitivityPolicy,
+    SensitivityWeights,
     Stakes,
 )
 from tests.support import adult
@@ -101,7 +101,7 @@ def test_the_keys_of_a_part_are_listed_with_their_defaults(section: str, model: 
 
 def test_the_weights_of_sensitivity_are_listed_with_their_defaults() -> None:
     listed = column("request.md", "term | of", number=2)
-    defaults = {f"sensitivity.{name}": field.default for name, field in Sensitivity.model_fields.items()}
+    defaults = {f"sensitivity.{name}": field.default for name, field in SensitivityWeights.model_fields.items()}
     assert listed.keys() == {"known_probability", *defaults}
     for name in ("sensitivity.attribute", "sensitivity.default"):
         assert float(listed[name]) == defaults[name]

@@ -83,7 +83,7 @@ def test_the_names_are_those_of_the_registries() -> None:
     from flows.cli.assess import ALGORITHMS, Method
     from tasks.assessments.linkage.families import DISTANCES
     from tasks.assessments.sequential.solvers import SOLVERS as PLANS
-    from tasks.generalization.solvers import SOLVERS as SEARCHES
+    from tasks.generalization.paper_searches import SOLVERS as SEARCHES
 
     registries = {Method.GAME: SEARCHES, Method.FMDP: PLANS, Method.LINKAGE: DISTANCES}
     assert {method: tuple(registry) for method, registry in registries.items()} == ALGORITHMS

@@ -8,7 +8,7 @@ import pytest
 from flows.reassessing import reassess
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
-from tasks.reassessment.record import Again
+from tasks.reassessment.record import TodaysVerdict
 from tests.support.made_release import Made
 from tests.support.world import NOW, QUASI_IDENTIFIERS, make_world, recipient
 
@@ -54,7 +54,7 @@ def test_each_gets_his_copy(made: Made) -> None:
 def test_delivered_copies_are_judged_as_a_coalition_again(made: Made) -> None:
     found = reassess(made.outcome.release_id, made.world.workspace, clock=lambda: NOW + timedelta(days=30))
     for one in found:
-        assert one.verdict is Again.HOLDS, one.because
+        assert one.verdict is TodaysVerdict.HOLDS, one.because
         assert one.record is not None
         (pooled,) = one.record.coalitions
         assert (pooled.kind, pooled.judged, pooled.cannot) == ("declared", True, "")

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from flows.reassessing import reassess
-from flows.reassessing_copy import Options
+from flows.reassessing_copy import TodaysFiles
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
 from tasks.microdata.build import read_arx
-from tasks.reassessment.record import Again
+from tasks.reassessment.record import TodaysVerdict
 from tests.support.made_release import Made
 from tests.support.world import AGES, NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, UNIVERSITY, World, make_world, recipient
 
@@ -84,8 +84,10 @@ def test_verifying_assessing_and_assessing_again_agree(made: Made, releasegate: 
     rows = {one["policy"]: one for one in told.document["recipients"]["university"]}
     assert [name for name, one in rows.items() if one["not_played"]] == ["k-anonymity"]
     assert "hierarchies that are trees" in rows["k-anonymity"]["not_played"]
-    found = reassess(made.outcome.release_id, made.world.workspace, Options(), clock=lambda: NOW + timedelta(days=30))
-    assert [(one.verdict, one.changed) for one in found] == [(Again.HOLDS, False)] * 2
+    found = reassess(
+        made.outcome.release_id, made.world.workspace, TodaysFiles(), clock=lambda: NOW + timedelta(days=30)
+    )
+    assert [(one.verdict, one.changed) for one in found] == [(TodaysVerdict.HOLDS, False)] * 2
 
 
 def test_decoys_and_limits_of_the_whole_file_are_refused_where_the_request_is_read(

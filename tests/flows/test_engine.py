@@ -19,6 +19,7 @@ import pytest
 
 from flows.engine import discard_foreign_results, prefect_server
 from tasks.core.errors import StageFailed
+from tests.support.world import make_world
 
 ROOT = Path(__file__).parents[2]
 
@@ -119,6 +120,21 @@ def test_after_kill_9_no_server_is_left_and_finished_stages_are_not_repeated(tmp
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_a_program_may_release_at_the_top_level_of_its_main_module(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    script = tmp_path / "program.py"
+    script.write_text(
+        "from pathlib import Path\nfrom flows.gate import run_release\n"
+        f"print(run_release(Path({str(world.request)!r}), Path({str(tmp_path / 'workspace')!r})).release_id)\n"
+    )
+    world.spoil(note={1: "write to jane@example.org"})
+    line, environment = [sys.executable, script], os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == 1, "the workers do not run the program again"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_and_leaves(tmp_path: Path, number: signal.Signals) -> None:

@@ -27,7 +27,7 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
-from tasks.reassessment.record import Again
+from tasks.reassessment.record import TodaysVerdict
 from tests.support.postgres import Server, running_server
 from tests.support.search import files_holding
 from tests.support.world import BROKER, NOW, SENSITIVE_MARK, UNIVERSITY, World, make_world
@@ -173,7 +173,7 @@ def test_an_override_makes_a_release_of_its_own(
 
 def assert_held_when_assessed_again(case: Case, made: str) -> None:
     """An officer answers for the same figures later on, also where the bytes are scored without their originals."""
-    for verdict in (Again.HOLDS, Again.CANNOT):
+    for verdict in (TodaysVerdict.HOLDS, TodaysVerdict.CANNOT):
         (found,) = reassess(made, case.world.workspace, clock=lambda: LATER + timedelta(days=30))
         assert found.verdict is verdict
         assert found.record is not None

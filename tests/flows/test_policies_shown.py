@@ -102,8 +102,8 @@ def test_a_budget_is_kept_by_some_and_said_of_the_others(tmp_path: Path) -> None
 
 def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
     text = shown(tmp_path, changed(*GENERALIZATION, "adversary", to="sequential"))
-    assert "all policies, against one who plans (access shared)" in text
-    assert "he makes one attempt a record:" not in text
+    assert "all policies, against a sequential adversary (access shared)" in text
+    assert "against one attempt a record:" not in text
     again = "fmdp-partition-basic is basic-partition, fmdp-partition is no-attack-partition: every game here is against"
     assert again in notes(text)
     rows = {name: line for line in text.splitlines()[3:13] for name in line[2:].split()[:1]}
@@ -112,8 +112,8 @@ def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
 
 def test_what_partitions_pay_against_the_other_recipient_is_told(tmp_path: Path) -> None:
     text = notes(shown(tmp_path))
-    assert "Made for one attempt a record, and he plans, access paid once for the file: basic-partition pays" in text
-    assert "Made for one who plans, and he makes one attempt a record: fmdp-partition-basic pays" in text
+    assert "Made for one attempt a record, against a sequential adversary with access paid once: basic" in text
+    assert "Made for a sequential adversary, against one attempt a record: fmdp-partition-basic pays" in text
     assert "every game here" not in text
 
 

@@ -15,7 +15,7 @@ import pyrage
 import pytest
 
 from flows.reassessing import Reassessed, reassess, reassess_all
-from flows.reassessing_copy import Options
+from flows.reassessing_copy import TodaysFiles
 from flows.schemas import schema_files
 from flows.workspace import Workspace
 from reports.reassessment import reassessment_html, render_reassessment
@@ -24,7 +24,7 @@ from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.reassessment.record import Again, Reassessment
+from tasks.reassessment.record import Reassessment, TodaysVerdict
 from tasks.reassessment.scoring import score_with_originals
 from tests.support.decoyed_world import POLICY as DECOYED_POLICY
 from tests.support.decoyed_world import STAKES, make_decoyed_world, the_same_decoys, with_decoys
@@ -91,7 +91,7 @@ class Out:
 
     def again(self, *, number: int = 0, after: int = 30, **options: Any) -> tuple[Reassessed, ...]:
         at = NOW + timedelta(days=after)
-        return reassess(self.releases[number], self.workspace, Options(**options), clock=lambda: at)
+        return reassess(self.releases[number], self.workspace, TodaysFiles(**options), clock=lambda: at)
 
     def entries(self) -> list[dict[str, Any]]:
         with Ledger.open(self.workspace.ledger, create=False) as ledger:
@@ -223,7 +223,12 @@ def test_an_unchanged_world_gives_the_original_figures(
     found = out.again(number=number)
     assert len(scored) == len(found)
     for one, now in zip(found, scored, strict=True):
-        assert (one.verdict, one.changed, one.repeated, one.because[0]) == (Again.HOLDS, False, False, UNCHANGED)
+        assert (one.verdict, one.changed, one.repeated, one.because[0]) == (
+            TodaysVerdict.HOLDS,
+            False,
+            False,
+            UNCHANGED,
+        )
         assert_same(out.record(one.release_id, one.recipient), now)
         assert one.record is not None
         assert one.record.not_measured == ()
@@ -258,14 +263,14 @@ def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(bare: Out) -> 
     assert forged != first.path.read_bytes()
     first.path.write_bytes(forged)
     (second,) = bare.again(after=31)
-    assert (second.repeated, second.verdict, second.path) == (False, Again.CANNOT, first.path)
+    assert (second.repeated, second.verdict, second.path) == (False, TodaysVerdict.CANNOT, first.path)
     (aside,) = first.path.parent.glob("*.unrecorded-*")
     assert aside.read_bytes() == forged
 
 
 def test_the_ledger_verifies_the_records(bare: Out, releasegate: Any) -> None:
     def verified() -> Any:
-        return releasegate("verify", "--ledger", "--workspace", bare.workspace.root, "--json")
+        return releasegate("verify", "ledger", "--workspace", bare.workspace.root, "--json")
 
     (found,) = bare.again(after=30)
     bare.again(after=31)
@@ -313,7 +318,7 @@ def test_what_is_named_and_cannot_be_used_is_refused_before_anything_is_said(bar
         with pytest.raises(BadInput):
             bare.again(**named)
         with pytest.raises(BadInput):
-            reassess_all(bare.workspace, options=Options(**named))
+            reassess_all(bare.workspace, options=TodaysFiles(**named))
     assert bare.entries() == []
 
 
@@ -346,7 +351,11 @@ def shrink(world: World, *, divisor: int, path: Path | None = None) -> Path:
 def test_a_population_that_has_shrunk_closes_gates_and_says_so(out: Out, tmp_path: Path) -> None:
     smaller = shrink(out.world, divisor=20, path=tmp_path / "smaller.csv")
     (found,) = out.again(population=smaller)
-    assert (found.verdict, found.before, found.changed) == (Again.BLOCKED, Again.HOLDS, True)
+    assert (found.verdict, found.before, found.changed) == (
+        TodaysVerdict.BLOCKED,
+        TodaysVerdict.HOLDS,
+        True,
+    )
     record = found.record
     assert record is not None
     then = out.record(out.releases[0], "archive").risk
@@ -361,7 +370,7 @@ def test_a_population_that_has_shrunk_closes_gates_and_says_so(out: Out, tmp_pat
     ]
     assert out.entries()[-1]["gates"][0] == INFORMED
     (back,) = out.again(after=40)
-    assert (back.verdict, back.before, back.changed) == (Again.HOLDS, Again.BLOCKED, True)
+    assert (back.verdict, back.before, back.changed) == (TodaysVerdict.HOLDS, TodaysVerdict.BLOCKED, True)
     assert back.path != found.path
 
 
@@ -398,7 +407,7 @@ def test_another_policy_and_other_prices_are_told_apart(out: Out, tmp_path: Path
     policy = tmp_path / "policy.yaml"
     policy.write_text(json.dumps({**POLICY, "gates": strict, "id": "standard", "version": "2"}))
     (found,) = out.again(policy=policy)
-    assert found.verdict is Again.BLOCKED
+    assert found.verdict is TodaysVerdict.BLOCKED
     assert found.record is not None
     assert [(one.kind, one.text) for one in found.record.causes] == [
         ("policy", "The policy is standard 2 now, before standard 1 (gates).")
@@ -426,7 +435,7 @@ def test_without_the_originals_the_bytes_are_scored_alone_and_the_rest_is_named(
         data.unlink()
         (lost,) = out.again(after=31)
     for found, why in ((changed, "have changed"), (lost, "are gone")):
-        assert (found.verdict, found.changed) == (Again.CANNOT, found is changed)
+        assert (found.verdict, found.changed) == (TodaysVerdict.CANNOT, found is changed)
         record = found.record
         assert record is not None
         assert {one.stage for one in record.not_measured} == {"validation", "record linkage", "utility"}
@@ -443,7 +452,7 @@ def test_bytes_that_are_not_those_that_left_are_never_scored(bare: Out) -> None:
     delivered = next((bare.workspace.bundle(bare.releases[0]) / "delivery" / "archive").glob("data*"))
     delivered.write_bytes(delivered.read_bytes()[:-1] + b"!")
     (found,) = bare.again()
-    assert (found.verdict, found.record) == (Again.CANNOT, None)
+    assert (found.verdict, found.record) == (TodaysVerdict.CANNOT, None)
     assert "could not be assessed again" in found.because[0]
     assert bare.entries()[-1]["reassessment_sha256"] is None
 
@@ -455,7 +464,7 @@ def test_what_was_kept_must_be_there_and_unchanged(bare: Out) -> None:
     (damaged,) = bare.again()
     kept.unlink()
     (gone,) = bare.again()
-    assert (damaged.verdict, gone.verdict) == (Again.CANNOT, Again.CANNOT)
+    assert (damaged.verdict, gone.verdict) == (TodaysVerdict.CANNOT, TodaysVerdict.CANNOT)
     assert "sealed file" in damaged.because[0]
     assert "nothing was kept" in gone.because[0]
 
@@ -464,7 +473,7 @@ def test_a_population_of_others_leaves_nothing_to_score(out: Out, tmp_path: Path
     other = tmp_path / "other.csv"
     write_table(other, [{"age": "7", "sex": "X", "zip": "99999", "count": "5"}], (*QUASI_IDENTIFIERS, "count"))
     (found,) = out.again(population=other)
-    assert found.verdict is Again.CANNOT
+    assert found.verdict is TodaysVerdict.CANNOT
     assert "the population has nobody of the values" in found.because[0]
     assert found.record is not None
     assert {gate.open for gate in found.record.gates if gate.id == INFORMED} == {None}
@@ -472,7 +481,7 @@ def test_a_population_of_others_leaves_nothing_to_score(out: Out, tmp_path: Path
 
 def test_an_agreement_that_has_ended_closes_its_gate(out: Out) -> None:
     (found,) = out.again(after=5 * 365)
-    assert found.verdict is Again.BLOCKED
+    assert found.verdict is TodaysVerdict.BLOCKED
     assert found.record is not None
     assert [one.kind for one in found.record.causes] == ["agreement"]
     assert found.record.lapses[0].what in {"ZIP code table", "agreement", "determination"}
@@ -553,7 +562,7 @@ def test_recipients_who_are_taken_to_share_are_judged_together(made: Out, tmp_pa
     declared = next(hand for hand in found.record.coalitions if hand.kind == "declared")
     assert declared.recipients == ("university", "broker")
     assert not [hand for hand in found.record.coalitions if hand.kind == "compared"]
-    assert found.verdict is Again.BLOCKED
+    assert found.verdict is TodaysVerdict.BLOCKED
     assert "3 pooled releases" not in found.because[0]
     assert "pooled releases (university, broker)" in " ".join(found.because)
 
@@ -568,7 +577,11 @@ def test_a_copy_that_cannot_be_pooled_does_not_pass_for_one_that_was(made: Out, 
     (damaged,) = out.again(number=1)
     kept.write_bytes(content)
     (restored,) = out.again(number=1)
-    assert [one.verdict for one in (whole, damaged, restored)] == [Again.HOLDS, Again.CANNOT, Again.HOLDS]
+    assert [one.verdict for one in (whole, damaged, restored)] == [
+        TodaysVerdict.HOLDS,
+        TodaysVerdict.CANNOT,
+        TodaysVerdict.HOLDS,
+    ]
     assert [(one.changed, one.repeated) for one in (damaged, restored)] == [(True, False), (True, True)]
     assert "sealed file" in " ".join(damaged.because)
     assert [one["before"] for one in out.entries()] == ["holds", "holds", "cannot be re-assessed"]
@@ -581,12 +594,12 @@ def test_a_bundle_that_is_gone_keeps_no_other_copy_from_its_turn(made: Out, tmp_
         found = reassess_all(out.workspace, clock=lambda: NOW + timedelta(days=30))
     assert len(found) == 4
     lost, there = found[:3], found[3]
-    assert all((one.verdict, one.record) == (Again.CANNOT, None) for one in lost)
+    assert all((one.verdict, one.record) == (TodaysVerdict.CANNOT, None) for one in lost)
     assert all("the bundle of a release that has left is gone" in one.because[0] for one in lost)
     assert there.record is not None
     assert {gate.open for gate in there.record.gates if gate.id == INFORMED} == {True}, "it is scored all the same"
     assert "is gone" in there.record.coalitions[0].cannot
-    assert there.verdict is Again.CANNOT
+    assert there.verdict is TodaysVerdict.CANNOT
 
 
 def test_a_release_that_another_process_works_on_is_passed_over_and_stays_due(
@@ -598,7 +611,7 @@ def test_a_release_that_another_process_works_on_is_passed_over_and_stays_due(
     busy = pytest.raises(WorkspaceError, match="worked on by another process")
     with out.workspace.alone(out.releases[0]), gone(made.world.data), busy:
         reassess_all(out.workspace, clock=lambda: NOW + timedelta(days=30), tell=told.append)
-    assert [(one.release_id, one.verdict) for one in told] == [(out.releases[1], Again.CANNOT)]
+    assert [(one.release_id, one.verdict) for one in told] == [(out.releases[1], TodaysVerdict.CANNOT)]
     assert len(out.entries()) == 1
 
 

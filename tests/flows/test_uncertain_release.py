@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from flows.reassessing import Reassessed, reassess
-from flows.reassessing_copy import Options
+from flows.reassessing_copy import TodaysFiles
 from reports.reassessment import reassessment_html
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.reassessment.record import Again
+from tasks.reassessment.record import TodaysVerdict
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
 from tests.support.world import (
     NOW,
@@ -49,7 +49,7 @@ class Made:
 
     def again(self, **options: Any) -> dict[str, Reassessed]:
         found = reassess(
-            self.release_id, self.world.workspace, Options(**options), clock=lambda: NOW + timedelta(days=30)
+            self.release_id, self.world.workspace, TodaysFiles(**options), clock=lambda: NOW + timedelta(days=30)
         )
         return {one.recipient: one for one in found}
 
@@ -111,7 +111,7 @@ def test_in_an_unchanged_world_budget_and_probability_are_those_of_the_decision(
     for who, record in made.records.items():
         again = found[who].record
         assert again is not None
-        assert (found[who].verdict, again.not_measured) == (Again.HOLDS, ())
+        assert (found[who].verdict, again.not_measured) == (TodaysVerdict.HOLDS, ())
         assert [gate.id for gate in again.gates][-3:] == [
             "budget.reidentifications",
             "budget.attacked_share",
@@ -137,7 +137,7 @@ def test_a_population_that_has_shrunk_breaks_the_budget_and_lowers_the_probabili
     finally:
         aside.rename(made.world.data)
     for one in found.values():
-        assert one.verdict is Again.BLOCKED
+        assert one.verdict is TodaysVerdict.BLOCKED
         assert one.record is not None
         closed = {gate.id for gate in one.record.gates if gate.open is False}
         assert {"budget.reidentifications", "budget.attacked_share", "budget.least_people", PASSING} <= closed

@@ -5,10 +5,9 @@ import pytest
 
 from tasks.assessments.identity.identity import transparent_risk
 from tasks.assessments.identity.outcome import policy_outcome
-from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.lattice_search import lattice_search
+from tasks.generalization.paper_searches import backward_induction, lattice_search
 from tasks.generalization.partition import partition
 from tasks.generalization.play import play
 from tasks.microdata.cube import SparseCube, cells_at
@@ -126,7 +125,7 @@ def test_one_recoding_for_everybody_has_no_gap() -> None:
 
 def test_lattice_search_as_printed() -> None:
     problem, data = adult.problem(), adult.table().data
-    nodes, searched = lattice_search(problem, data.codes)
+    nodes, _, searched = lattice_search(problem, data.codes)
     value, people = problem.evaluate(data.codes, problem.lattice.nodes[nodes])
     _, best = solve(problem, data.codes)
     optimal = problem.payoffs.publisher(value, people) >= best - 1e-9
@@ -137,7 +136,7 @@ def test_lattice_search_as_printed() -> None:
 def test_all_exact_searches_agree_on_a_sample_of_the_data() -> None:
     problem, codes = adult.problem(), adult.table().data.codes[::16]
     nodes, payoffs = solve(problem, codes)
-    slow_nodes, slow_payoffs = backward_induction(problem, codes)
+    slow_nodes, slow_payoffs, _ = backward_induction(problem, codes)
     continued_nodes, continued_payoffs, _ = continued_search(problem, codes)
     np.testing.assert_array_equal(nodes, slow_nodes)
     np.testing.assert_array_equal(nodes, continued_nodes)

@@ -1,7 +1,5 @@
 """Partitions under a budget over the whole file: equal to trying every partition; everybody keeps the cell's group."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -9,13 +7,12 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget import partitions
+from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
-from tasks.generalization.budget.priced import PricedCells
-from tasks.generalization.budget.terms import Budget
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
 from tasks.microdata.cube import cells_at
-from tests.generalization.test_budget_records import Use, budgets, capacities, reidentified
+from tests.generalization.test_budget_records import Use, budgets, capacities, reidentified, uses
 from tests.support import adult, slow
 from tests.support.examples import examples
 from tests.support.followers import worlds_with_followers
@@ -143,7 +140,7 @@ def check_plan(world: World, plan: PartitionPlan, budget: Budget, *, by_records:
             assert slow.count(world.records, cell) >= (budget.least_records or 0)
     assert plan.payoff == pytest.approx(total, abs=1e-6)
     assert (used <= np.array(capacity) * (1 + 1e-8) + 1e-8).all()
-    assert [spent.used for spent in plan.spent] == pytest.approx(
+    assert [spent.used for spent in uses(plan)] == pytest.approx(
         [use for use, limit in zip(used, given_limits(budget), strict=True) if limit], abs=1e-8
     )
 
@@ -164,31 +161,8 @@ def test_records_of_nobody_in_the_population_use_limits(budget: Budget) -> None:
         plan = plan_partition(world.problem(sparse=sparse), weighed_of(world, by_records=False, sparse=sparse), budget)
         # Nobody is u, so by itself u is found for certain; with z it is b, which keeps half of what z tells.
         assert plan.payoff == pytest.approx(20 * 100 + 20 * 100 + 20 * 50)
-        assert plan.spent[0].used == 0
+        assert uses(plan)[0].used == 0
         np.testing.assert_array_equal(plan.chosen.walk(world.codes([("u",), ("x",)]))[0], [[1], [0]])
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_plan_is_the_same_whatever_may_be_kept_between_prices(
-    pair_world: World, sparse: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[PricedCells] = []
-
-    class Watched(PricedCells):
-        def __init__(self, *terms: Any) -> None:
-            super().__init__(*terms)
-            made.append(self)
-
-    monkeypatch.setattr(partitions, "PricedCells", Watched)
-    problem, weighed = pair_world.problem(sparse=sparse), weighed_of(pair_world, by_records=False, sparse=sparse)
-    budget, codes = Budget(reidentifications=0.4), pair_world.codes(pair_world.all_values)
-    plans = [plan_partition(problem, weighed, budget, memory_limit=limit) for limit in (0, 400, 2**20)]
-    kept = [sum(terms.size for terms in cells._known.values()) for cells in made]
-    assert kept[0] == 0 < kept[1] <= 400 < kept[2] <= 2**20
-    for plan in plans:
-        assert (plan.payoff, plan.bound) == (plans[0].payoff, plans[0].bound)
-        for own, first in zip(plan.chosen.walk(codes), plans[0].chosen.walk(codes), strict=True):
-            np.testing.assert_array_equal(own, first)
 
 
 def test_what_cannot_be_kept_is_said_in_words(pair_world: World) -> None:
@@ -214,8 +188,8 @@ def test_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     weighed = Weighed(table.population, table.data, table.records, by_records=True)
     plan = plan_partition(adult.problem(), weighed, Budget(reidentifications=most))
     assert plan.payoff / table.data.total > 1184.68
-    assert plan.gap / table.data.total < 0.03
-    assert plan.spent[0].used <= most * (1 + 1e-9)
+    assert (plan.bound - plan.payoff) / table.data.total < 0.03
+    assert uses(plan)[0].used <= most * (1 + 1e-9)
     assert round(plan.without_budget / table.data.total, 2) == 1195.22
     levels, withheld = plan.chosen.walk(table.population.codes)
     assert not withheld.any()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.budget.ruling import ruled_records
-from tasks.generalization.budget.terms import Budget
+from tasks.generalization.budget.limits import Budget
+from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss, Payoffs
 from tasks.generalization.generalization_file import load_generalization, save_generalization
@@ -80,7 +80,7 @@ def test_the_population_has_what_pays_most_at_the_prices(world: World, most: flo
     problem, data, population = world.problem(), world.tuples(world.records), world.tuples(world.people)
     budget = Budget(reidentifications=most, suppression=0.5 if spare else None)
     try:
-        found = ruled_records(problem, population, data, budget, Rule.BASIC)
+        found = budgeted_records(problem, population, data, budget, Rule.BASIC)
     except StageFailed:
         return
     prices = {one.name: one.price for one in found.outcome.limits}

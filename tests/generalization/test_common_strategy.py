@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization.common import common_strategy
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.problem import Problem
 from tasks.microdata.cube import SparseCube
 from tasks.microdata.hierarchy import Codes, Hierarchy

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,20 +16,20 @@ from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.lineage import lineages
-from tasks.generalization.budget.terms import Budget
+from tasks.generalization.budget.limits import Budget
 from tasks.generalization.demands import plain_demands
-from tasks.generalization.dividing import cells_fit, recursion_fits
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
-from tasks.generalization.kanonymity import Metric, search
+from tasks.generalization.kanonymity.metrics import Metric
+from tasks.generalization.kanonymity.optimum import search
+from tasks.generalization.methods.partitions import cells_fit, recursion_fits
 from tasks.generalization.partition import partition
-from tasks.generalization.play import PARTITION_RULES, CountIndex, overlapping, play, population_cells
+from tasks.generalization.play import CountIndex, overlapping, play, population_cells
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.robustness import Tolerances
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.load import LoadedRequest
-from tasks.request.model import Method, ReleaseRequest
+from tasks.request.model import PARTITIONS, Method, ReleaseRequest
 from tests.reference.continued_search import continued_search
 from tests.support import slow
 from tests.support.examples import examples
@@ -37,7 +38,7 @@ from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_reque
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 QUICK = settings(deadline=None, max_examples=examples(12))
-BY_RULE = tuple(method for method in WITHOUT_TERMS if method not in PARTITION_RULES)
+BY_RULE = tuple(method for method in WITHOUT_TERMS if method not in PARTITIONS)
 
 
 def asked(world: World, folder: Path) -> LoadedRequest:
@@ -108,7 +109,7 @@ def test_a_request_is_counted_and_played_as_plain_loops_do(world: World, dense: 
 @given(
     world=worlds(max_attributes=2, max_count=5, crossing=True),
     dense=st.booleans(),
-    method=st.sampled_from(sorted(PARTITION_RULES)),
+    method=st.sampled_from(sorted(PARTITIONS)),
 )
 def test_cells_of_a_partition_hold_those_who_are_released_in_them(world: World, dense: bool, method: Method) -> None:
     table, request = table_asked(world, dense=dense)
@@ -198,12 +199,18 @@ def test_the_comparison_says_that_k_anonymity_cannot_be_played(tiny: Tiny) -> No
     assert [name for name, one in compared.items() if one.figures is None] == ["k-anonymity"]
 
 
+def changed_points(request: ReleaseRequest) -> ReleaseRequest:
+    sensitivity = request.policy.sensitivity.model_copy(update={"points": 5})
+    return request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
+
+
 def test_a_partition_is_not_played_again_at_other_stakes(tiny: Tiny) -> None:
     loaded, _, table = tiny
     (recipient,) = loaded.request.recipients
     for method, reaches in ((Method.BASIC_PARTITION, False), (Method.BASIC, True)):
         problem = problem_of(tiny)
         own = play(table, method, problem.payoffs, problem.loss.weights)
-        fact = stakes_fact(table, loaded.request, recipient, own, points=5, tolerances=Tolerances())
+        everything = np.ones(len(table.data), dtype=np.bool_)
+        fact = stakes_fact(table, changed_points(loaded.request), recipient, own, everything)
         figures = {reach.figure for reach in fact.reaches}
         assert ("regret" in figures) == reaches

@@ -7,10 +7,10 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from tasks.generalization.dividing import cells_fit
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
 from tasks.generalization.generalization_file import load_generalization, save_generalization
+from tasks.generalization.methods.partitions import cells_fit
 from tasks.generalization.play import Generalization, play
 from tasks.generalization.problem import Problem
 from tasks.generalization.table import CountIndex

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.generalization import problem as problems
-from tasks.generalization.backward_induction import backward_induction, payoff_matrix
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
+from tasks.generalization.paper_searches import backward_induction
 from tests.reference.continued_search import continued_search
 from tests.support import slow
 from tests.support.examples import examples
@@ -22,7 +22,7 @@ def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] 
     codes = world.codes(values)
     floor = None if floors is None else np.array(floors, dtype=np.int32)
     nodes, payoffs = solve(problem, codes, rule, floor)
-    slow_nodes, slow_payoffs = backward_induction(problem, codes, rule, floor)
+    slow_nodes, slow_payoffs, _ = backward_induction(problem, codes, rule, floor)
     np.testing.assert_array_equal(nodes, slow_nodes)
     np.testing.assert_allclose(payoffs, slow_payoffs, rtol=0, atol=1e-9)
     for row, value in enumerate(values):
@@ -84,18 +84,8 @@ def test_no_tuples_no_strategies(world: World) -> None:
     problem = world.problem()
     nothing = world.codes(world.all_values)[:0]
     for solver in (solve, backward_induction):
-        nodes, payoffs = solver(problem, nothing)
+        nodes, payoffs = solver(problem, nothing)[:2]
         assert nodes.shape == payoffs.shape == (0,)
-
-
-def test_payoff_matrix_by_hand(pair_world: World) -> None:
-    codes = pair_world.codes([("a1", "b1")])
-    nodes = [tuple(int(level) for level in levels) for levels in pair_world.problem().lattice.nodes]
-    assert nodes == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
-    basic = payoff_matrix(pair_world.problem(), codes)[0]
-    np.testing.assert_allclose(basic, [90 - 60 / 1, 60 - 60 / 2, 30 - 60 / 3, 60 - 60 / 3, 30, 0], atol=1e-9)
-    no_attack = payoff_matrix(pair_world.problem(), codes, Rule.NO_ATTACK)[0]
-    np.testing.assert_allclose(no_attack, [-np.inf, -np.inf, -np.inf, -np.inf, 30, 0], atol=1e-9)
 
 
 def test_best_strategies_by_hand(pair_world: World) -> None:
@@ -118,7 +108,7 @@ def test_an_attacked_strategy_does_not_hide_an_equal_one_that_comes_first(pair_w
     world = World(pair_world.rows, people, people, payoffs, pair_world.weights)
     problem, codes = world.problem(), world.codes([("a1", "b1")])
     for solver in (solve, backward_induction):
-        nodes, best = solver(problem, codes)
+        nodes, best = solver(problem, codes)[:2]
         assert problem.lattice.nodes[nodes].tolist() == [[0, 2]]
         assert best[0] == pytest.approx(30)
     assert problem.lattice.nodes[continued_search(problem, codes)[0]].tolist() == [[0, 2]]

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.common import common_strategy
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
-from tasks.generalization.lattice_search import lattice_search
+from tasks.generalization.methods.common import common_strategy
+from tasks.generalization.paper_searches import lattice_search
 from tasks.generalization.partition import partition
 from tasks.generalization.play import play
 from tasks.generalization.problem import all_attacked

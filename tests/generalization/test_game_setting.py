@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import RequestError, StageFailed
-from tasks.generalization.kanonymity import (
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    Metric,
-    RecursiveDiversity,
-)
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import play
 from tasks.generalization.setting import check_setting, game_table, payoffs_of, weights_of
 from tasks.request.model import Method, ReleaseRequest, Stakes
@@ -85,11 +82,13 @@ def test_demands_are_those_of_the_request(tmp_path: Path) -> None:
     prepared = tiny_prepared(loaded)
     demands = game_table(loaded.request, prepared).demands
     assert demands is not None
-    assert (demands.k, demands.suppression_limit, demands.people, demands.local_recoding) == (2, 0.25, 3, True)
+    assert (demands.k, demands.suppression_limit, demands.local_recoding) == (2, 0.25, True)
     assert demands.metric is Metric.NON_UNIFORM_ENTROPY
-    kinds = [DistinctDiversity, EntropyDiversity, RecursiveDiversity, Closeness]
-    assert [type(one) for one in demands.sensitive] == kinds
-    for one in demands.sensitive:
+    kinds = [DistinctDiversity, EntropyDiversity, RecursiveDiversity, TCloseness]
+    k_map, *others = demands.constraints
+    assert k_map == KMap(None, 3)
+    assert [type(one) for one in others] == kinds
+    for one in others:
         assert np.asarray(one.sensitive).tolist() == [0, 1, 0, 1, 0, 0]
     assert demands.tuple_of_record is prepared.tuple_of_record
 

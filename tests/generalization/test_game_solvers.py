@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 
 from tasks.core.errors import ParameterError
-from tasks.generalization import solvers
+from tasks.generalization import paper_searches as solvers
 from tasks.generalization.game import Payoffs
-from tasks.generalization.solvers import SOLVERS, GameSearch, search_games
+from tasks.generalization.paper_searches import SOLVERS, GameSearch, search_games
 from tasks.request.model import Method
 from tests.support.examples import examples
 from tests.support.played import table_of

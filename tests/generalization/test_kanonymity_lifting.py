@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.kanonymity import DistinctDiversity, Metric, lift, search
+from tasks.generalization.constraints.diversity import DistinctDiversity
+from tasks.generalization.kanonymity.lifting import lift
+from tasks.generalization.kanonymity.metrics import Metric
+from tasks.generalization.kanonymity.optimum import search
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
 from tests.support.examples import examples

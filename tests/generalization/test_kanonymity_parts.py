@@ -6,15 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
-from tasks.generalization.kanonymity import (
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    KMap,
-    RecursiveDiversity,
-)
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.constraint import ValueConstraint
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.kanonymity.classes import compact, number_rows, tally
-from tasks.generalization.kanonymity.constraints import SensitiveConstraint
 from tasks.microdata.cube import dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples
@@ -28,19 +24,19 @@ ALL = [
     EntropyDiversity(NONE, 2.5),
     RecursiveDiversity(NONE, 1, 2),
     RecursiveDiversity(NONE, 2.5, 3),
-    Closeness(NONE, 0.2),
-    Closeness(NONE, 0.5),
-    Closeness(NONE, 0.1, ordered=True),
-    Closeness(NONE, 0.3, ordered=True),
+    TCloseness(NONE, 0.2),
+    TCloseness(NONE, 0.5),
+    TCloseness(NONE, 0.1, ordered=True),
+    TCloseness(NONE, 0.3, ordered=True),
 ]
 COUNTS = st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any).map(lambda row: np.array(row, dtype=float))
 
 
-def _met(constraint: SensitiveConstraint, counts: np.ndarray, whole: np.ndarray) -> bool:
+def _met(constraint: ValueConstraint, counts: np.ndarray, whole: np.ndarray) -> bool:
     return bool(constraint.met(counts[None, :], whole)[0])
 
 
-def _relaxed(constraint: SensitiveConstraint, counts: np.ndarray, whole: np.ndarray) -> bool:
+def _relaxed(constraint: ValueConstraint, counts: np.ndarray, whole: np.ndarray) -> bool:
     return bool(constraint.relaxed(counts[None, :], whole)[0])
 
 
@@ -60,7 +56,7 @@ def test_what_merging_keeps(one: np.ndarray, other: np.ndarray, rest: np.ndarray
 
 
 @pytest.mark.parametrize("constraint", [one for one in ALL if not one.firm])
-def test_what_merging_with_a_class_that_violates_does_not_keep(constraint: SensitiveConstraint) -> None:
+def test_what_merging_with_a_class_that_violates_does_not_keep(constraint: ValueConstraint) -> None:
     whole = np.array([10.0, 10, 10, 10])
     good, bad = np.array([2.0, 2, 2, 2]), np.array([0, 0, 0, 90.0])
     assert _met(constraint, good, whole)
@@ -70,16 +66,16 @@ def test_what_merging_with_a_class_that_violates_does_not_keep(constraint: Sensi
 def test_distances_and_their_relaxations_by_hand() -> None:
     whole, counts = np.array([4.0, 0, 2, 2]), np.array([[2.0, 0, 0, 2]])
     # against 1/2, 0, 1/4, 1/4: 1/4 must move, from code 2 to code 3: a third of the range
-    assert Closeness(NONE, 0.25).met(counts, whole).all()
-    assert not Closeness(NONE, 0.249).met(counts, whole).any()
-    assert Closeness(NONE, 1 / 12, ordered=True).met(counts, whole).all()
-    assert not Closeness(NONE, 0.083, ordered=True).met(counts, whole).any()
+    assert TCloseness(NONE, 0.25).met(counts, whole).all()
+    assert not TCloseness(NONE, 0.249).met(counts, whole).any()
+    assert TCloseness(NONE, 1 / 12, ordered=True).met(counts, whole).all()
+    assert not TCloseness(NONE, 0.083, ordered=True).met(counts, whole).any()
     lone = np.array([[1.0, 0, 0, 0]])
-    assert Closeness(NONE, 0.5).relaxed(lone, whole).all()
-    assert not Closeness(NONE, 0.499).relaxed(lone, whole).any()
+    assert TCloseness(NONE, 0.5).relaxed(lone, whole).all()
+    assert not TCloseness(NONE, 0.499).relaxed(lone, whole).any()
     # two records two steps away and two three steps, of eight, over a range of three
-    assert Closeness(NONE, 10 / 24, ordered=True).relaxed(lone, whole).all()
-    assert not Closeness(NONE, 0.416, ordered=True).relaxed(lone, whole).any()
+    assert TCloseness(NONE, 10 / 24, ordered=True).relaxed(lone, whole).all()
+    assert not TCloseness(NONE, 0.416, ordered=True).relaxed(lone, whole).any()
 
 
 def test_diversities_by_hand() -> None:
@@ -101,8 +97,8 @@ def test_diversities_by_hand() -> None:
         lambda: EntropyDiversity(NONE, float("nan")),
         lambda: RecursiveDiversity(NONE, 0, 2),
         lambda: RecursiveDiversity(NONE, float("inf"), 2),
-        lambda: Closeness(NONE, 1.1),
-        lambda: Closeness(NONE, float("nan")),
+        lambda: TCloseness(NONE, 1.1),
+        lambda: TCloseness(NONE, float("nan")),
         lambda: KMap(_people(), 0),
     ],
 )

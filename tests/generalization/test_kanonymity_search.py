@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.kanonymity import Closeness, EntropyDiversity, KMap, Metric, Optimum, classes, search
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.diversity import EntropyDiversity
+from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.kanonymity import classes
+from tasks.generalization.kanonymity.metrics import Metric
+from tasks.generalization.kanonymity.optimum import Optimum, search
 from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
@@ -157,15 +162,15 @@ def test_closeness_of_ordered_values_is_less_than_of_values_as_such() -> None:
     """A class of code 1 alone against 0, 1, 2 in equal parts: 2/3 to move, but each over half of the range only."""
     tree = hierarchy_from_rows("q", FLAG, "a test")
     codes, sensitive = tree.encode(["n", "y", "y"])[:, None], np.array([1, 0, 2])
-    ordered = search(codes, [tree], 1, 0, "loss", constraints=[Closeness(sensitive, 0.34, ordered=True)])
+    ordered = search(codes, [tree], 1, 0, "loss", constraints=[TCloseness(sensitive, 0.34, ordered=True)])
     assert ordered.levels == (0,)
-    assert search(codes, [tree], 1, 0, "loss", constraints=[Closeness(sensitive, 0.66)]).levels == (1,)
-    assert search(codes, [tree], 1, 0, "loss", constraints=[Closeness(sensitive, 2 / 3)]).levels == (0,)
+    assert search(codes, [tree], 1, 0, "loss", constraints=[TCloseness(sensitive, 0.66)]).levels == (1,)
+    assert search(codes, [tree], 1, 0, "loss", constraints=[TCloseness(sensitive, 2 / 3)]).levels == (0,)
 
 
 def test_the_whole_file_may_be_suppressed_only_where_that_is_allowed() -> None:
     codes, trees = _small()
-    unlike = [Closeness(np.array([0, 1, 2, 3, 4, 5]), 0.0), EntropyDiversity(np.zeros(6, dtype=int), 2)]
+    unlike = [TCloseness(np.array([0, 1, 2, 3, 4, 5]), 0.0), EntropyDiversity(np.zeros(6, dtype=int), 2)]
     found = search(codes, trees, 2, 1, "loss", constraints=unlike)
     assert found.suppressed.all()
     assert found.value == pytest.approx(1)
@@ -217,10 +222,10 @@ def _refusals() -> list[tuple[dict[str, object], str]]:
         ({"suppression_limit": float("nan")}, "outside its range"),
         ({"metric": "height"}, "no such metric"),
         ({"max_nodes": 0}, "cannot be used"),
-        ({"constraints": [Closeness(sensitive[:5], 0.1)]}, "do not fit the records"),
-        ({"constraints": [Closeness(sensitive - 1, 0.1)]}, "do not fit the records"),
-        ({"constraints": [Closeness(sensitive + 0.5, 0.1)]}, "do not fit the records"),
-        ({"constraints": [Closeness(sensitive + 2**40, 0.1)]}, "too large"),
+        ({"constraints": [TCloseness(sensitive[:5], 0.1)]}, "do not fit the records"),
+        ({"constraints": [TCloseness(sensitive - 1, 0.1)]}, "do not fit the records"),
+        ({"constraints": [TCloseness(sensitive + 0.5, 0.1)]}, "do not fit the records"),
+        ({"constraints": [TCloseness(sensitive + 2**40, 0.1)]}, "too large"),
         ({"constraints": [KMap(_people_of_one_attribute(), 2)]}, "not counted over the same hierarchies"),
         ({"codes": np.zeros((6, 25), dtype=int), "hierarchies": trees[1:] * 25}, "more nodes than can be searched"),
     ]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.common import common_strategy
 from tasks.generalization.game import Payoffs
+from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.play import CountIndex, overlapping, play
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity
+from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Payoffs
-from tasks.generalization.kanonymity import DistinctDiversity, EntropyDiversity, Metric
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import CountIndex, Generalization, overlapping, play, population_cells
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
@@ -56,9 +58,10 @@ class SlowFile:
     def withheld(self, cells: list[slow.Cell]) -> list[bool]:
         sizes = Counter(cells)
         bad = {cell for cell, size in sizes.items() if size < self.demands.k}
-        if self.demands.people is not None:
-            bad |= {cell for cell in sizes if slow.count(self.world.people, cell) < self.demands.people}
-        for one in self.demands.sensitive:
+        for one in self.demands.constraints:
+            if isinstance(one, KMap):
+                bad |= {cell for cell in sizes if slow.count(self.world.people, cell) < one.k}
+                continue
             for cell in sizes:
                 held = Counter(
                     int(code) for own, code in zip(cells, np.asarray(one.sensitive), strict=True) if own == cell
@@ -121,14 +124,14 @@ class SlowFile:
 def demands_on(draw: st.DrawFn, table: CountIndex, *, local: bool = False) -> Demands:
     total = table.data.total
     codes = np.array(draw(st.lists(st.integers(0, 2), min_size=total, max_size=total)))
+    people = st.lists(st.integers(1, 12), max_size=1)
     kinds = [(), (DistinctDiversity(codes, 2),), (EntropyDiversity(codes, 2),)]
     return Demands(
         k=draw(st.integers(1, min(total, 4))),
         suppression_limit=draw(st.sampled_from([0.0, 0.2, 0.5, 1.0])),
         metric=draw(st.sampled_from(Metric)),
         tuple_of_record=tuple_of_record(table),
-        people=draw(st.none() | st.integers(1, 12)),
-        sensitive=draw(st.sampled_from(kinds)),
+        constraints=(*(KMap(None, k) for k in draw(people)), *draw(st.sampled_from(kinds))),
         local_recoding=local,
     )
 
@@ -151,7 +154,7 @@ def check_optimum(world: World, table: CountIndex, played: Generalization, rule:
     assert withheld[of_record].tolist() == out
     if suppressed == len(out):
         return
-    assert tuple(level for _, level in outcome.levels) == node
+    assert tuple(outcome.levels.values()) == node
     mine = as_sets(table, played.cells)
     assert [mine[number] for number in of_record] == cells
     released = {cell for cell, gone in zip(cells, out, strict=True) if not gone}
@@ -246,7 +249,7 @@ def test_lifted_or_not_a_person_is_released_as_the_rule_says(world: World, metho
         everybody[tuple(cell)] += count
     for cell, people, effective in zip(played.cells[kept], played.people[kept], played.effective[kept], strict=True):
         assert effective <= min(people, everybody[tuple(cell.tolist())])
-        assert table.demands.people is None or people >= table.demands.people
+        assert all(people >= one.k for one in table.demands.constraints if isinstance(one, KMap))
     if method is not Method.K_ANONYMITY:
         alone = play(table.demanding(None), method, world.payoffs, weights)
         assert (played.effective >= alone.effective)[kept].all()
@@ -270,7 +273,7 @@ def test_worked_by_hand(pair_world: World) -> None:
     assert played.withheld is not None
     # a2 b3 and, at (0, 0), a1 b2 are alone: two records, more than a fifth of five. At (0, 1) one is, and the others
     # lose nothing of the first attribute and 1/3 of the second: x = (1/5, (4/3 + 1)/5).
-    assert outcome.levels == (("q0", 0), ("q1", 1))
+    assert outcome.levels == {"q0": 0, "q1": 1}
     assert outcome.value == pytest.approx((1.2 * (1 + 7 / 15)) ** 0.5 - 1)
     assert table.data.counts[played.withheld].tolist() == [1]
     assert as_sets(table, played.cells[~played.withheld]) == [(frozenset({"a1"}), frozenset({"b1", "b2"}))] * 2
@@ -290,7 +293,7 @@ def test_lifted_by_hand(pair_world: World) -> None:
     outcome = played.k_anonymity
     assert outcome is not None
     # (0, 0) leaves 3² and two records at 5; (0, 1) 4² and one at 5; (1, 0) 3² and two at 5: 19 is least.
-    assert [level for _, level in outcome.levels] == [0, 0]
+    assert [*outcome.levels.values()] == [0, 0]
     assert (outcome.value_before_lifting, outcome.value, outcome.lifted_records) == (19, 13, 2)
     assert overlapping(table, Method.K_ANONYMITY)
     # Everybody matches the top; the one person of a1 b1 alone has another own cell.
@@ -323,7 +326,7 @@ def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
             found.append((float(lost @ table.data.counts / table.data.total), node, out))
     value, node, out = min(found, key=lambda one: one[0])
     assert played.k_anonymity is not None
-    assert played.k_anonymity.levels == tuple(zip(adult.NAMES, node, strict=True))
+    assert played.k_anonymity.levels == dict(zip(adult.NAMES, node, strict=True))
     assert played.k_anonymity.value == pytest.approx(value)
     np.testing.assert_array_equal(played.withheld, out)
 

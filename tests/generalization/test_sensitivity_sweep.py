@@ -8,18 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.core.errors import ParameterError
-from tasks.generalization.backward_induction import backward_induction
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
+from tasks.generalization.paper_searches import backward_induction
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity import sweep as sweep_module
-from tasks.generalization.sensitivity.made import made
-from tasks.generalization.sensitivity.partitions import sweep_partition
+from tasks.generalization.sensitivity.means import GameMeans, fixed_file
+from tasks.generalization.sensitivity.points import StakesPoints, around
 from tasks.generalization.sensitivity.staircase import staircases
-from tasks.generalization.sensitivity.sweep import Means, sweep
-from tasks.generalization.sensitivity.terms import Stakes, around, joined
+from tasks.generalization.sensitivity.sweep import sweep, sweep_partition
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
@@ -29,19 +26,15 @@ from tests.support.examples import examples
 from tests.support.worlds import World, stakes, worlds
 
 
-def stakes_at(terms: Stakes, point: int) -> Payoffs:
-    return Payoffs(*(float(one[point]) for one in (terms.benefit, terms.loss, terms.gain, terms.cost)))
-
-
-def points_of(every: list[Payoffs]) -> Stakes:
+def points_of(every: list[Payoffs]) -> StakesPoints:
     columns = ([getattr(one, name) for one in every] for name in ("benefit", "loss", "gain", "cost"))
-    return Stakes(*(np.array(column, dtype=np.float64) for column in columns))
+    return StakesPoints(*(np.array(column, dtype=np.float64) for column in columns))
 
 
-def check_means(problem: Problem, data: Tuples, nodes: NDArray[np.intp], got: Means, terms: Stakes) -> None:
+def check_means(problem: Problem, data: Tuples, nodes: NDArray[np.intp], got: GameMeans, terms: StakesPoints) -> None:
     """Figures of the chosen strategies at the point with the problem's stakes, added up one by one."""
     payoffs, total = problem.payoffs, data.total
-    (point,) = [place for place in range(len(terms)) if stakes_at(terms, place) == payoffs]
+    (point,) = [place for place in range(len(terms)) if terms.payoffs(place) == payoffs]
     if (nodes < 0).any():
         assert np.isnan([got.kept[point], got.attacked[point], got.intensity[point], got.publisher(terms)[point]]).all()
         return
@@ -87,19 +80,6 @@ def test_with_a_floor(world: World, every: list[Payoffs], data: st.DataObject) -
     number = len(world.all_values)
     floors = np.array(data.draw(st.lists(one_floor, min_size=number, max_size=number)), dtype=np.int32)
     check_world(world, every, Rule.BASIC, floors, sparse=False)
-
-
-@settings(deadline=None, max_examples=examples(15))
-@given(world=worlds(), every=st.lists(stakes(), min_size=2, max_size=6), cells=st.integers(1, 9))
-def test_tables_of_any_size_give_the_same(world: World, every: list[Payoffs], cells: int) -> None:
-    problem, data, terms = world.problem(), world.tuples(world.records), points_of(every)
-    stairs = staircases(problem, data, int(terms.safe.max()))
-    whole = sweep(stairs, terms)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep_module, "_TABLE_CELLS", cells)
-        parts = sweep(stairs, terms)
-    np.testing.assert_allclose(whole.publisher(terms), parts.publisher(terms), rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(whole.attacked, parts.attacked)
 
 
 @settings(deadline=None, max_examples=examples(25))
@@ -155,7 +135,7 @@ def test_adult_at_random_stakes() -> None:
         stairs = staircases(problem, table.data, int(terms.safe.max()), below)
         nodes, means = chosen_nodes(stairs, terms, rule), sweep(stairs, terms, rule)
         for point in range(len(terms)):
-            payoffs = stakes_at(terms, point)
+            payoffs = terms.payoffs(point)
             there = replace(problem, payoffs=payoffs)
             expected, _ = solve(there, table.data.codes, rule, below)
             np.testing.assert_array_equal(nodes[point], expected)
@@ -184,31 +164,17 @@ def test_partition_at_each_point(world: World, every: list[Payoffs], rule: Rule)
 @given(world=worlds(), every=st.lists(stakes(), min_size=1, max_size=3, unique=True))
 def test_a_file_as_it_was_made(world: World, every: list[Payoffs]) -> None:
     problem, data, terms = world.problem(), world.tuples(world.records), points_of(every)
-    nodes, _ = backward_induction(problem, data.codes)
+    nodes, _, _ = backward_induction(problem, data.codes)
     levels = problem.lattice.nodes[nodes]
     cells = cells_at(data.codes, levels, problem.hierarchies)
-    file = made(problem.people.count(cells), problem.loss.kept(cells), problem.lattice.intensity(levels), data.counts)
+    people, kept, intensity = problem.people.count(cells), problem.loss.kept(cells), problem.lattice.intensity(levels)
+    file = fixed_file(people, kept, intensity, data.counts, data.total)
     for payoffs in every:
         check_means(replace(problem, payoffs=payoffs), data, nodes, file.means(terms), terms)
 
 
 def test_suppressed_records_keep_nothing_and_are_not_attacked() -> None:
-    file = made(np.array([2, 8]), np.array([0.5, 1.0]), np.array([0.25, 0.0]), np.array([4, 4]), total=16)
+    file = fixed_file(np.array([2, 8]), np.array([0.5, 1.0]), np.array([0.25, 0.0]), np.array([4, 4]), 16)
     means = file.means(points_of([Payoffs(benefit=8, loss=4, gain=4, cost=1)]))
     assert (means.kept[0], means.attacked[0], means.reidentified[0]) == (0.375, 0.25, 0.125)
     assert (means.intensity[0], means.specific[0]) == (0.5625, 0.25)
-
-
-def test_impossible_points_are_refused(pair_world: World) -> None:
-    data, own = pair_world.tuples(pair_world.records), points_of([PAIR])
-    stairs = staircases(pair_world.problem(), data, 5)
-    with pytest.raises(ParameterError, match="larger groups"):
-        sweep(stairs, own)
-    with pytest.raises(ParameterError, match="loss"):
-        Stakes(own.benefit, own.loss * np.nan, own.gain, own.cost)
-    with pytest.raises(ParameterError, match="cost"):
-        Stakes(own.benefit, own.loss, own.gain, joined([own, own]).cost)
-    with pytest.raises(ParameterError, match="gain over cost"):
-        Stakes(own.benefit, own.loss, own.gain, own.cost * 1e-30)
-    with pytest.raises(ParameterError, match="came in"):
-        made(np.array([1]), np.ones(1), np.zeros(1), np.array([3]), total=2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tasks.core.canonical import digest
-from tasks.reassessment.request import Wanted, asked_today
+from tasks.reassessment.request import asked_today
 from tests.risk.test_played_against import against, beside
 from tests.support.tiny import tiny_request
 
@@ -20,7 +20,7 @@ TERMS = {
 def test_one_copy_of_recipients_who_are_named_together(tmp_path: Path, terms: str) -> None:
     name = "collusion" if terms == "collusion" else "shared"
     loaded = tiny_request(tmp_path, beside(), *against((name, TERMS[terms])))
-    asked = asked_today(loaded, "insurer", Wanted()).request
+    asked = asked_today(loaded, "insurer").request
     insurer, *others = asked.recipients
     assert insurer.id == "insurer"
     assert [one.id for one in others] == ([] if terms == "collusion" else ["university"])

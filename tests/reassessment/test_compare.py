@@ -8,7 +8,7 @@ import pytest
 
 from tasks.decision.record import CodeFact, GateResult
 from tasks.reassessment import compare, dates
-from tasks.reassessment.record import Again, CoalitionAgain, GateAgain
+from tasks.reassessment.record import GateComparison, PooledCopies, TodaysVerdict
 from tasks.request.model import Agreement, ReleaseRequest
 from tests.support.reassessments import inputs_like, reassessment
 from tests.support.records import approved
@@ -27,8 +27,8 @@ def gate(measured: float | None, threshold: float = 0.09, name: str = "transpare
     )
 
 
-def hand(kind: str, *gates: GateAgain, cannot: str = "") -> CoalitionAgain:
-    return CoalitionAgain.model_validate(
+def hand(kind: str, *gates: GateComparison, cannot: str = "") -> PooledCopies:
+    return PooledCopies.model_validate(
         {
             "kind": kind,
             "recipients": ("university",),
@@ -43,46 +43,46 @@ def hand(kind: str, *gates: GateAgain, cannot: str = "") -> CoalitionAgain:
 @pytest.mark.parametrize(
     ("now", "hands", "missing", "verdict"),
     [
-        (0.05, [], (), Again.HOLDS),
-        (0.5, [], (), Again.BLOCKED),
-        (0.5, [], ("utility",), Again.BLOCKED),
-        (0.05, [], ("utility",), Again.CANNOT),
-        (0.05, [("compared", 0.5)], (), Again.HOLDS),
-        (0.05, [("same recipient", 0.5)], (), Again.BLOCKED),
-        (0.05, [("declared", 0.05)], (), Again.HOLDS),
+        (0.05, [], (), TodaysVerdict.HOLDS),
+        (0.5, [], (), TodaysVerdict.BLOCKED),
+        (0.5, [], ("utility",), TodaysVerdict.BLOCKED),
+        (0.05, [], ("utility",), TodaysVerdict.CANNOT),
+        (0.05, [("compared", 0.5)], (), TodaysVerdict.HOLDS),
+        (0.05, [("same recipient", 0.5)], (), TodaysVerdict.BLOCKED),
+        (0.05, [("declared", 0.05)], (), TodaysVerdict.HOLDS),
     ],
 )
-def test_verdicts(now: float, hands: list[tuple[str, float]], missing: tuple[str, ...], verdict: Again) -> None:
-    gates = compare.gates_again([gate(0.05)], [gate(now)])
-    held = [hand(kind, *compare.gates_again([gate(0.05)], [gate(figure)])) for kind, figure in hands]
+def test_verdicts(now: float, hands: list[tuple[str, float]], missing: tuple[str, ...], verdict: TodaysVerdict) -> None:
+    gates = compare.compared_gates([gate(0.05)], [gate(now)])
+    held = [hand(kind, *compare.compared_gates([gate(0.05)], [gate(figure)])) for kind, figure in hands]
     assert compare.verdict_of(gates, held, missing) is verdict
 
 
 def test_copies_that_cannot_be_laid_together_are_no_good_news_if_they_are_judged() -> None:
-    gates = compare.gates_again([gate(0.05)], [gate(0.05)])
-    assert compare.verdict_of(gates, [hand("same recipient", cannot="no such column")], ()) is Again.CANNOT
-    assert compare.verdict_of(gates, [hand("compared", cannot="no such column")], ()) is Again.HOLDS
+    gates = compare.compared_gates([gate(0.05)], [gate(0.05)])
+    assert compare.verdict_of(gates, [hand("same recipient", cannot="no such column")], ()) is TodaysVerdict.CANNOT
+    assert compare.verdict_of(gates, [hand("compared", cannot="no such column")], ()) is TodaysVerdict.HOLDS
 
 
 def test_a_gate_that_is_not_judged_is_neither_open_nor_closed() -> None:
-    (one,) = compare.gates_again([gate(0.05)], [gate(None)], ["transparent.maximum_risk"])
+    (one,) = compare.compared_gates([gate(0.05)], [gate(None)], ["transparent.maximum_risk"])
     assert (one.open_then, one.open, one.changed) == (True, None, True)
-    assert compare.verdict_of([one], [], ()) is Again.CANNOT
+    assert compare.verdict_of([one], [], ()) is TodaysVerdict.CANNOT
 
 
 def test_a_gate_of_then_that_is_none_today_changes_nothing() -> None:
-    gates = compare.gates_again([gate(0.05), gate(0.1, 0.2, "prosecutor.maximum_risk")], [gate(0.05)])
+    gates = compare.compared_gates([gate(0.05), gate(0.1, 0.2, "prosecutor.maximum_risk")], [gate(0.05)])
     assert [(one.id, one.threshold, one.open, one.changed) for one in gates] == [
         ("transparent.maximum_risk", 0.09, True, False),
         ("prosecutor.maximum_risk", None, None, False),
     ]
-    assert compare.verdict_of(gates, [], ()) is Again.HOLDS
+    assert compare.verdict_of(gates, [], ()) is TodaysVerdict.HOLDS
 
 
 def test_reasons_tell_figure_and_threshold_then_and_today() -> None:
     def told(then: GateResult, now: GateResult) -> str:
-        gates = compare.gates_again([then], [now])
-        return compare.reasons(reassessment(verdict=Again.BLOCKED, gates=gates))[0]
+        gates = compare.compared_gates([then], [now])
+        return compare.reasons(reassessment(verdict=TodaysVerdict.BLOCKED, gates=gates))[0]
 
     assert told(gate(0.05), gate(0.5)) == ("Highest risk: 0.5; at most 0.09 allowed. When it was released: 0.05.")
     assert told(gate(0.05), gate(0.05, 0.01)) == (

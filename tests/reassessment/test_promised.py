@@ -11,8 +11,8 @@ from tasks.decision.measures import write_result
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import budget_gates, not_measured, used_today
-from tasks.reassessment.record import Again
-from tasks.reassessment.request import Wanted, asked_today
+from tasks.reassessment.record import TodaysVerdict
+from tasks.reassessment.request import asked_today
 from tasks.request.load import load_request
 from tasks.request.model import UncertainTerms
 from tests.support.reassessments import inputs_like, reassessment
@@ -78,9 +78,9 @@ def test_limits_are_gates_then_and_today() -> None:
     today = budget_gates(used, 2, rows_in=40)
     assert [(gate.measured, gate.passed) for gate in today] == [(pytest.approx(3.2), False), (0.25, False), (2, False)]
     assert write_result(today[1], records=40, small_cell=3) == ("25%", "at most 20%")
-    pairs = compare.gates_again(then, today)
-    assert compare.verdict_of(pairs, (), ()) is Again.BLOCKED
-    found = reassessment(verdict=Again.BLOCKED, gates=pairs, rows=36, rows_in=40, small_cell=3)
+    pairs = compare.compared_gates(then, today)
+    assert compare.verdict_of(pairs, (), ()) is TodaysVerdict.BLOCKED
+    found = reassessment(verdict=TodaysVerdict.BLOCKED, gates=pairs, rows=36, rows_in=40, small_cell=3)
     assert compare.reasons(found) == (
         "Budget: expected re-identifications: 3.2 records; at most 2 records allowed. When it was released: "
         "1.5 records.",
@@ -100,13 +100,13 @@ def test_a_limit_that_is_used_up_is_kept() -> None:
 
 def test_limits_that_cannot_be_measured_are_not_judged_and_do_not_hold() -> None:
     then = budget_gates(BUDGET, 4, rows_in=40)
-    pairs = compare.gates_again(then, not_measured(then), [gate.id for gate in then])
+    pairs = compare.compared_gates(then, not_measured(then), [gate.id for gate in then])
     assert [(gate.measured, gate.threshold, gate.open, gate.open_then) for gate in pairs] == [
         (None, 2.0, None, True),
         (None, 0.2, None, True),
         (None, 3, None, True),
     ]
-    assert compare.verdict_of(pairs, (), ()) is Again.CANNOT
+    assert compare.verdict_of(pairs, (), ()) is TodaysVerdict.CANNOT
 
 
 def test_how_probable_it_is_that_gates_pass_is_told_beside_what_it_was() -> None:
@@ -142,19 +142,19 @@ def test_who_shares_a_representation_stays_in_the_game_on_terms_of_today(
     world.ask(
         recipients=[dearer, recipient("clinic"), recipient("broker")], policy={"generalization": {"shared": shared}}
     )
-    asked = asked_today(then, "clinic", Wanted(request=load_request(world.request))).request
+    asked = asked_today(then, "clinic", load_request(world.request)).request
     assert asked.recipients[0].id == "clinic"
     assert asked.recipient("university").stakes.cost == 9
     assert asked.policy == then.request.policy
     assert {one.id for one, _ in asked.sharing(asked.recipients[0])} == {"clinic", "university"}
-    alone = asked_today(then, "broker", Wanted()).request
+    alone = asked_today(then, "broker").request
     assert (alone.recipients[0].id, alone.sharing(alone.recipients[0])) == ("broker", ())
 
 
 def test_terms_of_who_has_the_same_representation_are_told_apart(tmp_path: Path) -> None:
     world = shared_world(tmp_path, recipients=["university", "clinic"])
     then = load_request(world.request)
-    asked = asked_today(then, "clinic", Wanted()).request
+    asked = asked_today(then, "clinic").request
     sure = UncertainTerms.model_validate({"loss": {"low": 200, "high": 400}})
     stakes = asked.recipients[1].stakes.model_copy(update={"cost": 9.0})
     others = (asked.recipients[0].model_copy(update={"uncertain": sure}), asked.recipients[1])

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.reassessment.intersection import check_room, people_in
-from tasks.reassessment.together import LaidCopy, Together, laid_together
+from tasks.reassessment.pooling import LaidCopy, Together, laid_together
 from tests.support.examples import examples
 
 VALUES = (4, 3, 3)
@@ -76,8 +75,8 @@ def crossing_copy(generator: np.random.Generator, codes: np.ndarray, names: np.n
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.sampled_from([2**30, 0]))
-def test_every_record_has_the_candidates_that_a_slow_solver_finds(seed: int, copies: int, memory: int) -> None:
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_every_record_has_the_candidates_that_a_slow_solver_finds(seed: int, copies: int) -> None:
     generator = np.random.default_rng(seed)
     codes = np.unique(np.column_stack([generator.integers(0, n, size=30) for n in VALUES]), axis=0).astype(np.int32)
     people = generator.integers(0, 9, size=len(codes))
@@ -87,7 +86,7 @@ def test_every_record_has_the_candidates_that_a_slow_solver_finds(seed: int, cop
     held = [crossing_copy(generator, codes, names, tuples) for _ in range(copies)]
     if not len(held[0].people):
         return
-    found = laid_together(held, codes, people, listed, memory)
+    found = laid_together(held, codes, people, listed)
     assert expanded(found) == sorted(slow(held, codes, people, listed))
 
 
@@ -126,20 +125,10 @@ def test_a_copy_of_other_people_tells_nothing() -> None:
 
 
 def test_more_intersections_than_can_be_compared_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.reassessment.intersection._MOST_PAIRS", 5)
+    monkeypatch.setattr("tasks.reassessment.pooling._MOST_PAIRS", 1)
+    ages = np.arange(6, dtype=np.int32)[:, None]
+    low = np.array([[True] * 4 + [False] * 2, [False] * 4 + [True] * 2])
+    own = np.array([[0]] * 4 + [[1]] * 2, dtype=np.int32)
+    one = LaidCopy((0,), (low,), np.array([[0]], dtype=np.int32), np.array([b"somebody"], dtype="S16"), own)
     with pytest.raises(StageFailed, match="too many intersections"):
-        people_in(
-            [np.eye(3, dtype=bool)],
-            np.arange(3, dtype=np.int32)[:, None],
-            np.arange(3, dtype=np.int32)[:, None],
-            np.ones((3, 1)),
-            memory_limit=0,
-        )
-
-
-def test_groups_that_take_more_memory_than_they_may_are_refused() -> None:
-    check_room(2**13, 2**13, 0)
-    check_room(2**14, 2**14, 2**28)
-    with pytest.raises(StageFailed, match="too many groups of too many values") as caught:
-        check_room(2**14, 2**14, 2**27)
-    assert (caught.value.expected, caught.value.got) == ("128 MB at most", "256 MB")
+        laid_together([one], ages, np.ones(6, dtype=np.int64))

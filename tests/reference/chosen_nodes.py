@@ -1,21 +1,17 @@
 """Strategies chosen at each of several stakes."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.generalization.exact import Rule
-from tasks.generalization.sensitivity.envelope import envelopes
+from tasks.generalization.sensitivity.points import StakesPoints
 from tasks.generalization.sensitivity.staircase import Staircases
-from tasks.generalization.sensitivity.sweep import Nodes, _distinct_points, _parts
-from tasks.generalization.sensitivity.terms import Stakes
+from tasks.generalization.sensitivity.sweep import choices
 
 
-def chosen_nodes(stairs: Staircases, stakes: Stakes, rule: Rule = Rule.BASIC) -> Nodes:
-    """Lattice node of each tuple at each point, shape (n_points, n_tuples); −1 where there is none.
-
-    Parameters and errors are those of ``sweep``; meant for few points.
-    """
-    ratios, safe, place = _distinct_points(stairs, stakes, rule)
-    nodes = np.empty((len(ratios), len(stairs)), dtype=np.intp)
-    for part in _parts(stairs, envelopes(stairs), ratios, safe, rule):
-        nodes[part.points, part.owners] = part.nodes()
-    return nodes[place][:, stairs.of_tuple]
+def chosen_nodes(stairs: Staircases, stakes: StakesPoints, rule: Rule = Rule.BASIC) -> NDArray[np.intp]:
+    """Lattice node of each tuple at each point, shape (n_points, n_tuples); −1 where there is none."""
+    nodes = np.empty((len(stakes), len(stairs.records)), dtype=np.intp)
+    for points, step, _ in choices(stairs, stakes, rule):
+        nodes[points] = np.where(step < 0, -1, stairs.nodes[step])
+    return nodes[:, stairs.of_tuple]

@@ -4,21 +4,19 @@ import numpy as np
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.belief import Belief, Beliefs, as_belief
-from tasks.adversary.planning.two_level_lp import Engine, Program, cluster_program, top_program
+from tasks.adversary.planning.belief import Belief
+from tasks.adversary.planning.two_level_lp import Program, cluster_program, top_program
 
 
-def plain_value(profile: AdversaryProfile, belief: Beliefs | Belief, engine: Engine = Engine.HIGHS) -> float:
+def plain_value(profile: AdversaryProfile, belief: Belief) -> float:
     """V(x_0) of a record, in money, by one linear program over all its states.
 
     Raises
     ------
-    ParameterError
-        If the belief is not a distribution over group sizes.
     StageFailed
         If the linear program is not solved.
     """
-    return float(plain_program(profile, as_belief(belief)).solved(engine)[0]) * profile.gain
+    return float(plain_program(profile, belief).solved()[0]) * profile.gain
 
 
 def plain_program(profile: AdversaryProfile, belief: Belief) -> Program:

@@ -1,6 +1,5 @@
 """What a determination says of other stakes and of uncertain terms."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from reports.record_view import RecordView
 from reports.sections.gates import chance_text
 from reports.sections.reference import cited
 from reports.sections.stakes import robustness
-from tasks.assessments.identity.other_terms import with_other_terms
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.stakes_facts import ReachFact, StakesFact
-from tasks.assessments.identity.uncertain.fact import gate_figures, gate_intervals
+from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import judge_gates
@@ -26,6 +24,7 @@ from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Gate, Measure, UncertainTerms
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, table
+from tests.support.other_terms import with_other_terms
 
 UNCERTAIN = {
     "loss": {"kind": "log-uniform", "low": 80, "high": 180},
@@ -345,4 +344,4 @@ def test_terms_that_cannot_be_solved_with_stop_the_stage() -> None:
     stakes = recipient.stakes.model_copy(update={"gain": 1e12, "cost": 1e-12})
     eager = recipient.model_copy(update={"stakes": stakes})
     with pytest.raises(StageFailed, match="stakes of a point"):
-        with_other_terms(replace(plain), people, request, eager, played, np.random.default_rng(3))
+        with_other_terms(plain, people, request, eager, played, np.random.default_rng(3))

@@ -1,27 +1,23 @@
 """What a determination says of fines and detection."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 
 from reports.charting import Chart
 from reports.determination import charts as figures
 from reports.determination import determination_html
 from reports.record_view import RecordView
 from reports.sections.stakes import fines
-from tasks.assessments.identity.other_terms import with_other_terms
 from tasks.assessments.identity.penalties import penalties_fact
 from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
 from tasks.assessments.identity.score import score
 from tasks.decision.record import DecisionRecord
 from tasks.decision.veil import upward, veiled
-from tasks.generalization.penalty_map import penalty_map
 from tasks.generalization.play import play
-from tasks.generalization.setting import follower_of, planning_follower, weights_of
+from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Method, PenaltyGrid
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import asked, table
+from tests.support.other_terms import with_other_terms
 
 GRID = PenaltyGrid(penalties=(0, 1000, 100_000), detections=(0.001, 0.1))
 FINED = {"penalty": 1000, "detection_rate": 0.1}
@@ -51,22 +47,10 @@ def test_points_are_those_of_the_map() -> None:
     request, people = asked(agreement=FINED), table()
     recipient = request.recipient("institute")
     found = penalties_fact(people, request, recipient, GRID)
-    follower = planning_follower(request, recipient, people.population.total)
-    expected = penalty_map(
-        people,
-        Method.NO_ATTACK_PARTITION,
-        follower,
-        weights_of(request),
-        penalties=np.array(GRID.penalties),
-        detections=np.array(GRID.detections),
-    )
     assert [point.penalty for point in found.points] == [0, 0, 1000, 1000, 100_000, 100_000]
     assert [point.detection for point in found.points] == [0.001, 0.1] * 3
-    assert [point.publisher_payoff for point in found.points] == pytest.approx(expected.publisher.ravel().tolist())
-    assert [point.safe_group for point in found.points] == expected.safe_group.ravel().tolist()
     assert (found.own.penalty, found.own.detection) == (1000, 0.1)
     assert found.own == found.points[3]
-    assert found.games == expected.games
     assert found.belief == "access shared"
 
 
@@ -87,7 +71,7 @@ def test_the_score_has_them_where_the_policy_asks() -> None:
     game = follower_of(request, recipient, people.population.total)
     played = play(people, Method.BASIC, game, weights_of(request))
     plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
-    scored = with_other_terms(replace(plain), people, request, recipient, played, np.random.default_rng(3))
+    scored = with_other_terms(plain, people, request, recipient, played, np.random.default_rng(3))
     assert scored.risk.game.penalties == penalties_fact(people, request, recipient, GRID)
     assert scored.risk.game.stakes is None
     assert plain.risk.game.penalties is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.core.errors import RequestError
-from tasks.generalization.budget.terms import Budget
+from tasks.generalization.budget.limits import Budget
 from tasks.generalization.setting import budget_of
 from tasks.request.load import load_request
 

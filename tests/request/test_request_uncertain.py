@@ -8,18 +8,9 @@ import pytest
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from tasks.assessments.identity.uncertain.declared import known
-from tasks.assessments.identity.uncertain.distributions import (
-    Between,
-    LogUniform,
-    Points,
-    Triangular,
-    TruncatedNormal,
-    Uniform,
-)
 from tasks.core.errors import BadInput
 from tasks.request.load import load_request
-from tasks.request.model import ReleaseRequest, SensitivityPolicy, UncertainTerm, UncertainTerms
+from tasks.request.model import ReleaseRequest, SensitivityPolicy, UncertainTerms
 from tests.support.tiny import tiny_document
 
 FINED = {"penalty": 100, "detection_rate": 0.1}
@@ -31,21 +22,6 @@ def document(uncertain: Mapping[str, Any], agreement: Mapping[str, Any] | None =
     recipient["uncertain"] = uncertain
     recipient["agreement"] = recipient["agreement"] | (agreement or {})
     return found
-
-
-@pytest.mark.parametrize(
-    ("term", "distribution"),
-    [
-        ({"low": 1, "high": 2}, Between(1, 2)),
-        ({"kind": "uniform", "low": 1, "high": 2}, Uniform(1, 2)),
-        ({"kind": "log-uniform", "low": 1, "high": 2}, LogUniform(1, 2)),
-        ({"kind": "triangular", "low": 1, "mode": 2, "high": 2}, Triangular(1, 2, 2)),
-        ({"kind": "normal", "low": 1, "high": 2, "mean": 0, "deviation": 3}, TruncatedNormal(1, 2, 0, 3)),
-        ({"kind": "points", "values": [3, 1], "weights": [1, 2]}, Points((3, 1), (1, 2))),
-    ],
-)
-def test_every_kind_is_the_distribution_of_its_name(term: dict[str, Any], distribution: object) -> None:
-    assert known(UncertainTerm.model_validate(term)) == distribution
 
 
 def test_terms_are_listed_by_name() -> None:

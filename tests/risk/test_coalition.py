@@ -15,7 +15,7 @@ import pytest
 
 from tasks.assessments.combined.combined_score import combined_by_coalition, released_table, score_collected, scores
 from tasks.assessments.identity.score import Score, score
-from tasks.assessments.identity.uncertain.declared import uncertainty
+from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.assessments.sequential.sequential import beliefs, gate_figures, sequential_by_coalition
 from tasks.candidate.coalition import PooledCopy, coalitions_of, intersections, people_by_rule, same_cells, worst
 from tasks.candidate.groups import recipient_profile, released_groups
@@ -199,7 +199,7 @@ def test_draws_of_uncertain_terms_are_judged_of_coalitions(tmp_path: Path) -> No
     made = Made(tmp_path, *colluding("basic-partition"), uncertain)
     table, copy, insurer = made.table, made.copy(1), made.request.recipients[1]
     kept = released_tuples(table, copy, 1)
-    found = uncertainty(table, made.request, insurer, copy, kept, rng=np.random.default_rng(1))
+    found = uncertainty(table, made.request, insurer, copy, kept, np.random.default_rng(1))
     assert found is not None
     told = {figure.measure: figure.declared for figure in found.figures}
     coalitions = coalitions_of(table, copy, kept, made.request, insurer)

@@ -20,7 +20,8 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
     solve,
 )
-from tasks.adversary.planning.enumerated import Action, Plan, enumerate_process, value_iteration
+from tasks.adversary.planning.belief import Belief
+from tasks.adversary.planning.enumerated import Action, ProcessPlan, enumerate_process, value_iteration
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
 from tests.support.examples import examples
 
@@ -37,7 +38,7 @@ def _risk_after_access(profile: AdversaryProfile, largest: int = 25) -> Floats:
     return solve(profile, largest).success_probability[1:]
 
 
-def _never_stops(plan: Plan, size: int) -> bool:
+def _never_stops(plan: ProcessPlan, size: int) -> bool:
     """Whether the plan exploits the last candidate whatever is detected; told apart from almost always."""
     return all(
         plan.action(state) is Action.EXPLOIT
@@ -126,7 +127,7 @@ def test_finding_3_all_below_k_and_never_all_from_k_on_is_a_theorem(profile):
     # (N − i) C_p and saves one later fine at the most, which is worth less. From j + 1 on at g + 1, where
     # N' − (j + 1) > N − j and p_{j+1} ≥ p_j, it is thus no more than from j on at g. If at g he stops in (j, m), then
     # A_m(j) ≤ 0 there, hence A_m(j + 1) ≤ 0 at g + 1, so he does not always go on there either. Needs h1 ≥ 0.
-    plan = value_iteration(enumerate_process(profile, np.full(9, 1 / 9)))
+    plan = value_iteration(enumerate_process(profile, Belief.of(dict.fromkeys(range(9), 1 / 9))))
     never_stops = [_never_stops(plan, size) for size in range(1, 9)]
     assert never_stops == sorted(never_stops, reverse=True)
 

@@ -9,8 +9,9 @@ import pytest
 from tasks.assessments.identity.division_fact import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import CountIndex, DivisionOutcome, Generalization
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.table import DivisionOutcome
 from tasks.request.model import Method
 from tests.support.worlds import World
 

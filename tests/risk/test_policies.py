@@ -206,7 +206,7 @@ def test_a_plan_that_cannot_be_solved_leaves_the_other_figures(tmp_path: Path) -
 def test_a_partition_too_wide_to_count_tells_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory for no cube and no list of cells; the bound may be above what is best, never below."""
     exact = compared(tmp_path)
-    monkeypatch.setattr("tasks.generalization.dividing._SPARSE_AT_LEAST", 0)
+    monkeypatch.setattr("tasks.generalization.methods.partitions._SPARSE_AT_LEAST", 0)
     loaded = tiny_request(tmp_path)
     prepared = tiny_prepared(loaded)
     table = replace(game_table(loaded.request, prepared), memory_limit=1)

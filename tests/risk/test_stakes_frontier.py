@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tasks.assessments.identity.frontier import COARSE, FINE, frontier, with_frontier
+from tasks.assessments.identity.frontier import COARSE, FINE, frontier
 from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
 from tasks.generalization.play import play
@@ -72,17 +72,3 @@ def test_stakes_under_which_nobody_can_be_protected_have_no_figures(tmp_path: Pa
     table = game_table(loaded.request, tiny_prepared(loaded))
     points = frontier(table, loaded.request, loaded.request.recipients[0]).points
     assert [point.publisher_payoff is None for point in points] == [False, False, False, False, True] * 5
-
-
-def test_the_frontier_becomes_part_of_the_score_and_changes_nothing_else(tmp_path: Path) -> None:
-    loaded = tiny_request(tmp_path)
-    request, recipient = loaded.request, loaded.request.recipients[0]
-    prepared = tiny_prepared(loaded)
-    table = game_table(request, prepared)
-    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
-    before = score(table, played, request, recipient, prepared.distinct_values)
-    found = frontier(table, request, recipient)
-    after = with_frontier(before, found)
-    assert after.risk.game.frontier == found
-    assert after.figures == before.figures
-    assert after.risk.game.model_copy(update={"frontier": None}) == before.risk.game

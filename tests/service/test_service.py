@@ -160,17 +160,21 @@ def test_requests_come_in_three_ways_and_twice_and_are_decided_once_though_a_run
 
 
 def test_deployments_have_their_schedules(serving: Serving) -> None:
-    found = {
-        one["entrypoint"].rsplit(".", 1)[1]: [each["schedule"].get("cron") for each in one["schedules"]]
-        for one in serving.prefect("/deployments/filter", {})
-    }
-    assert found == {
+    expected = {
         "release_request": [],
         "receive_request": [],
         "reassess": ["0 3 * * *"],
         "expire": ["15 0 * * *"],
         "audit": ["30 0 1 * *"],
     }
+
+    def schedules() -> dict[str, list[str]]:
+        return {
+            one["entrypoint"].rsplit(".", 1)[1]: [each["schedule"].get("cron") for each in one["schedules"]]
+            for one in serving.prefect("/deployments/filter", {})
+        }
+
+    serving.wait(lambda: schedules() == expected, "the runner has registered the deployments")
     wanted = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
     assert serving.wait(lambda: serving.prefect("/flow_runs/filter", wanted), "runs of the schedules")
 

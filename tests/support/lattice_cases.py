@@ -15,15 +15,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tasks.assessments.utility.generalization_loss import Released, generalization_loss
-from tasks.generalization.kanonymity import (
-    Closeness,
-    Constraint,
-    DistinctDiversity,
-    EntropyDiversity,
-    KMap,
-    Metric,
-    RecursiveDiversity,
-)
+from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.constraint import Constraint
+from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.kanonymity.metrics import Metric
 from tasks.microdata.cube import SparseCube, cells_at, dense_cube
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tests.support.worlds import Rows, count_tuples, encode_values, hierarchy_rows
@@ -67,7 +63,7 @@ class Case:
             sparse = SparseCube(people, reach, self.hierarchies)
             return KMap(sparse if parameters[1] else dense_cube(people, self.hierarchies), int(parameters[0]))
         kinds = {"distinct": DistinctDiversity, "entropy": EntropyDiversity, "recursive": RecursiveDiversity}
-        return kinds[name](own, *parameters) if name in kinds else Closeness(own, parameters[0], name == "ordered")
+        return kinds[name](own, *parameters) if name in kinds else TCloseness(own, parameters[0], name == "ordered")
 
     def cell(self, record: int, levels: Levels) -> Cell:
         cell = []

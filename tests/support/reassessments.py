@@ -5,16 +5,16 @@ from typing import Any
 
 from tasks.core.canonical import digest
 from tasks.decision.record import DecisionRecord
-from tasks.reassessment.record import Again, InputsAgain, Reassessment
+from tasks.reassessment.record import Reassessment, ReassessmentInputs, TodaysVerdict
 from tests.support.records import approved
 
 _DAY = datetime(2026, 4, 1, 9, tzinfo=UTC)
 
 
-def inputs_like(decided: DecisionRecord) -> InputsAgain:
+def inputs_like(decided: DecisionRecord) -> ReassessmentInputs:
     """The inputs of a decision, as those of a re-assessment in a world that has not changed."""
     sequential = None if decided.risk is None else decided.risk.sequential
-    return InputsAgain(
+    return ReassessmentInputs(
         record_sha256=digest(decided),
         delivered_sha256="0" * 64,
         request_sha256="0" * 64,
@@ -41,8 +41,8 @@ def reassessment(*, small_cell: int = 11, **changes: Any) -> Reassessment:
         "title": "A release",
         "released_at": _DAY,
         "reassessed_at": _DAY,
-        "verdict": Again.HOLDS,
-        "before": Again.HOLDS,
+        "verdict": TodaysVerdict.HOLDS,
+        "before": TodaysVerdict.HOLDS,
         "because": (),
         "causes": (),
         "gates": (),

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tasks.generalization.common import common_strategy
 from tasks.generalization.exact import Rule
-from tasks.generalization.kanonymity import Metric, lift, search
-from tasks.generalization.kanonymity.metrics import Reference, reference, shares
+from tasks.generalization.kanonymity.lifting import lift
+from tasks.generalization.kanonymity.metrics import Metric, Reference, reference, shares
+from tasks.generalization.kanonymity.optimum import search
+from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.problem import Problem
 from tasks.generalization.table import CountIndex
 from tasks.generalization.wide_partition.common import common_levels

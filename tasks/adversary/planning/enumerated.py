@@ -4,6 +4,14 @@ Every reachable state of the eight variables is listed, with the transitions of 
 solves it and eq. 5's Markov chain gives the probability of re-identification. Nothing is simplified, so it serves
 groups of some dozens of people, and to check the solvers that are fast. It does not use what they rest on: closed
 forms, clusters, or that V falls with the group size.
+
+The order of events, which the paper leaves open: rewards are those of the current state, so gain and fine of an exploit
+come one step after it; p counts a fine one step after that; an action is offered only where it can change something
+(access before the data is available, link before linking, exploit as in section 4.4), since it would cost time and
+money otherwise; *t* is set by *terminate*, by s, and by l with r = 0.
+
+With ``confirmation`` κ < 1, s is a success that is recognized: it brings the gain and ends the attack. A candidate who
+was tried in vain stays possible with weight 1 − κ, so the next is the target with probability 1/(N − κj).
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,12 +20,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.planning.belief import Belief, Beliefs, Integers, as_belief, checked_size
-from tasks.core.errors import ParameterError
+from tasks.adversary.planning.belief import Belief, Integers
 
 _TIE = 1e-12
 
@@ -31,7 +37,7 @@ class Action(IntEnum):
     ACCESS = 3
 
 
-class State(NamedTuple):
+class ProcessState(NamedTuple):
     """The eight state variables (Table 1): t, d, p, s, a, l, g and r."""
 
     terminated: bool
@@ -44,18 +50,18 @@ class State(NamedTuple):
     remaining: int
 
 
-START = State(False, False, 0, False, False, False, 0, 0)
+START = ProcessState(False, False, 0, False, False, False, 0, 0)
 """x_0: no action has been taken and the group size is not seen."""
-OVER = State(True, False, 0, False, False, False, 0, 0)
+OVER = START._replace(terminated=True)
 """All the states with t = T, which are absorbing and worth nothing, as one."""
 
 
-def accessed(group: int) -> State:
+def accessed(group: int) -> ProcessState:
     """The state in which the external data is available and the group size seen."""
-    return State(False, False, 0, False, True, False, group, group)
+    return START._replace(accessed=True, group=group, remaining=group)
 
 
-def linked(group: int) -> State:
+def linked(group: int) -> ProcessState:
     """x_start: linked, and no exploit made (section 5.1.1)."""
     return accessed(group)._replace(linked=True)
 
@@ -65,16 +71,16 @@ class Process:
     """The enumerated process: states by number, and the reward and transitions of each action."""
 
     profile: AdversaryProfile
-    number: dict[State, int]
+    number: dict[ProcessState, int]
     """Number of each state; the states are in the order of their numbers."""
     rewards: Floats
-    """Array of shape (n_states, 4): R(x, a) of eq. 2; −∞ where the action has not what it requires."""
+    """Array of shape (n_states, 4): R(x, a) of eq. 2; −∞ where the action is not offered."""
     transitions: tuple[sparse.csr_array, ...]
     """Per action an array of shape (n_states, n_states); rows of an action that is not offered are empty."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProcessPlan:
     """An optimal plan: the value of each state, and the action to take in it."""
 
     process: Process
@@ -83,253 +89,122 @@ class Plan:
     actions: Integers
     """Array of shape (n_states,) of :class:`Action`."""
     sweeps: int
-    """Sweeps of value iteration until the tolerance was met."""
+    """Sweeps of value iteration until nothing changed."""
 
-    def value(self, state: State) -> float:
+    def value(self, state: ProcessState) -> float:
         """V of a state that was enumerated."""
         return float(self.values[self.process.number[state]])
 
-    def action(self, state: State) -> Action:
+    def action(self, state: ProcessState) -> Action:
         """The action taken in a state that was enumerated."""
         return Action(self.actions[self.process.number[state]])
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Outcome of the plan for a target whose group has a certain size."""
-
-    reidentification: float
-    """P_reid (eq. 5)."""
-    exploits: float
-    """Expected number of exploits."""
-    steps: int
-    """t_max, time steps until every course of events is over."""
-
-
-def enumerate_process(profile: AdversaryProfile, belief: Beliefs | Belief, actual_sizes: Iterable[int] = ()) -> Process:
+def enumerate_process(profile: AdversaryProfile, belief: Belief, actual_sizes: Iterable[int] = ()) -> Process:
     """List the reachable states with their rewards and transitions.
 
     Parameters
     ----------
     profile : AdversaryProfile
         The adversary's terms.
-    belief : mapping, array-like or Belief
-        Probability by group size, P(G_{r,De}); ``{g: 1.0}`` is the known group.
+    belief : Belief
+        P(G_{r,De}).
     actual_sizes : iterable of int
         Group sizes to be asked for, which the belief need not hold possible.
-
-    Raises
-    ------
-    ParameterError
-        If the belief is not a distribution, or a size is not a whole number from 0.
-
-    Notes
-    -----
-    The order of events, which the paper leaves open: rewards are those of the current state, so gain and fine of an
-    exploit come one step after it; p counts a fine one step after that; an action is offered only where it can change
-    something (access before the data is available, link before linking, exploit as in section 4.4), since it would cost
-    time and money otherwise; *t* is set by *terminate*, by s, and by l with r = 0.
-
-    With ``confirmation`` κ < 1, s is a success that is recognized: it brings the gain and ends the attack. A candidate
-    who was tried in vain stays possible with weight 1 − κ, so the next is the target with probability 1/(N − κj).
     """
-    held = as_belief(belief)
-    roots = [START, OVER, *(accessed(checked_size(size, "actual_sizes")) for size in actual_sizes)]
-    rules = _Rules(profile, held)
-    number: dict[State, int] = {}
-    edges: list[list[tuple[int, int, float]]] = [[] for _ in Action]
+    waiting = list(dict.fromkeys([START, OVER, *map(accessed, actual_sizes)]))
+    number = {state: place for place, state in enumerate(waiting)}
     rewards: list[list[float]] = []
-    waiting = list(dict.fromkeys(roots))
-    number.update((state, place) for place, state in enumerate(waiting))
+    edges: list[list[tuple[int, int, float]]] = [[] for _ in Action]
     for state in waiting:
-        rewards.append([rules.reward(state, action) for action in Action])
-        for action in Action:
-            for follower, probability in rules.followers(state, action):
+        rewards.append([-np.inf] * len(Action))
+        for action, reward, followers in _moves(profile, belief, state):
+            rewards[-1][action] = reward
+            for follower, probability in followers:
                 if follower not in number:
                     number[follower] = len(waiting)
                     waiting.append(follower)
                 edges[action].append((number[state], number[follower], probability))
-    return Process(
-        profile,
-        number,
-        np.array(rewards),
-        tuple(_matrix(of_action, len(waiting)) for of_action in edges),
-    )
+    shape, matrices = (len(waiting), len(waiting)), []
+    for of_action in edges:
+        table = np.array(of_action, dtype=np.float64).reshape(-1, 3)
+        places = (table[:, 0].astype(np.int64), table[:, 1].astype(np.int64))
+        matrices.append(sparse.csr_array((table[:, 2], places), shape=shape))
+    return Process(profile, number, np.array(rewards), tuple(matrices))
 
 
-class _Rules:
-    """Rewards and transitions of one state (eq. 2 to 4, Fig. 4)."""
-
-    def __init__(self, profile: AdversaryProfile, belief: Belief) -> None:
-        self.profile = profile
-        self.belief = belief
-        self.limit = np.inf if profile.max_penalties is None else profile.max_penalties
-        self.costs = {
-            Action.TERMINATE: 0.0,
-            Action.EXPLOIT: profile.exploit_cost,
-            Action.LINK: profile.link_cost,
-            Action.ACCESS: profile.access_cost,
-        }
-
-    def offered(self, state: State, action: Action) -> bool:
-        if action is Action.TERMINATE:
-            return True
-        if state.terminated or state.success:
-            return False
-        if action is Action.ACCESS:
-            return not state.accessed
-        if action is Action.LINK:
-            return state.accessed and not state.linked
-        return state.linked and state.remaining > 0
-
-    def fined(self, state: State) -> bool:
-        return state.detected and state.penalties < self.limit
-
-    def reward(self, state: State, action: Action) -> float:
-        if not self.offered(state, action):
-            return -np.inf
-        if state.terminated:
-            return 0.0
-        gain = self.profile.gain if state.success else 0.0
-        fine = self.profile.penalty if self.fined(state) else 0.0
-        return gain - fine - self.costs[action]
-
-    def followers(self, state: State, action: Action) -> Iterator[tuple[State, float]]:
-        if not self.offered(state, action):
-            return
-        if action is Action.TERMINATE or state.terminated or state.success or (state.linked and state.remaining == 0):
-            yield OVER, 1.0
-            return
-        later = state._replace(detected=False, penalties=state.penalties + self.fined(state))
-        if action is Action.ACCESS:
-            yield from self._groups(later)
-        elif action is Action.LINK:
-            yield later._replace(linked=True), 1.0
-        else:
-            yield from self._outcomes(state, later._replace(remaining=state.remaining - 1))
-
-    def _groups(self, later: State) -> Iterator[tuple[State, float]]:
-        for size, probability in zip(self.belief.sizes.tolist(), self.belief.probabilities.tolist(), strict=True):
-            yield later._replace(accessed=True, group=size, remaining=size), probability
-        left_out = 1 - float(self.belief.probabilities.sum())
-        if left_out > 0:
-            yield OVER, left_out
-
-    def _outcomes(self, state: State, later: State) -> Iterator[tuple[State, float]]:
-        tried = state.group - state.remaining
-        kappa = self.profile.confirmation
-        right = kappa / (state.group / self.profile.prior - kappa * tried)
-        detected = float(self.profile.detection(tried))
-        for success, of_success in ((True, right), (False, 1 - right)):
-            for detection, of_detection in ((True, detected), (False, 1 - detected)):
-                if of_success * of_detection > 0:
-                    yield later._replace(success=success, detected=detection), of_success * of_detection
+def _moves(
+    profile: AdversaryProfile, belief: Belief, state: ProcessState
+) -> Iterator[tuple[Action, float, list[tuple[ProcessState, float]]]]:
+    """The actions that a state offers, with reward and followers (eq. 2 to 4, Fig. 4)."""
+    fined = state.detected and (profile.max_penalties is None or state.penalties < profile.max_penalties)
+    reward = profile.gain * state.success - profile.penalty * fined
+    yield Action.TERMINATE, reward, [(OVER, 1.0)]
+    later = state._replace(detected=False, penalties=state.penalties + fined)
+    if state.terminated or state.success:
+        return
+    if not state.accessed:
+        held = zip(belief.sizes.tolist(), belief.probabilities.tolist(), strict=True)
+        groups = [(later._replace(accessed=True, group=size, remaining=size), chance) for size, chance in held]
+        left_out = 1 - float(belief.probabilities.sum())
+        yield Action.ACCESS, reward - profile.access_cost, [*groups, *([(OVER, left_out)] if left_out > 0 else [])]
+    elif not state.linked:
+        yield Action.LINK, reward - profile.link_cost, [(later._replace(linked=True), 1.0)]
+    elif state.remaining > 0:
+        tried, kappa = state.group - state.remaining, profile.confirmation
+        right, noticed = kappa / (state.group / profile.prior - kappa * tried), float(profile.detection(tried))
+        after = later._replace(remaining=state.remaining - 1)
+        outcomes = [
+            (after._replace(success=success, detected=detected), of_success * of_detection)
+            for success, of_success in ((True, right), (False, 1 - right))
+            for detected, of_detection in ((True, noticed), (False, 1 - noticed))
+            if of_success * of_detection > 0
+        ]
+        yield Action.EXPLOIT, reward - profile.exploit_cost, outcomes
 
 
-def value_iteration(process: Process, tolerance: float = 0.0) -> Plan:
-    """Solve the process by sweeps over all states.
+def value_iteration(process: Process) -> ProcessPlan:
+    """Solve the process by sweeps over all states, until nothing changes.
 
-    Parameters
-    ----------
-    process : Process
-        The enumerated process.
-    tolerance : float
-        Largest error of a value, as a share of the gain; at 0 the sweeps end when nothing changes any more.
-
-    Raises
-    ------
-    ParameterError
-        If the tolerance is less than 0.
-
-    Notes
-    -----
-    The sweeps come to an end at tolerance 0 and without discount too: but for the end, no state is met twice, so after
-    as many sweeps as the longest course of events has steps every value is exact. Between actions that are worth the
-    same to 1e-12 of the gain, the first of :class:`Action` is taken.
+    The sweeps come to an end, without discount too: but for the end, no state is met twice, so after as many sweeps as
+    the longest course of events has steps every value is exact. Between actions that are worth the same to 1e-12 of the
+    gain, the first of :class:`Action` is taken.
     """
-    if not tolerance >= 0:
-        raise _refused("tolerance", "a number from 0", str(tolerance))
-    discount = process.profile.discount
-    gain = process.profile.gain
-    least_change = tolerance * gain * (1 - discount) / discount
-    values: Floats = np.zeros(len(process.number))
-    sweeps, change = 0, np.inf
-    while change > least_change:
-        worth = _action_values(process, values)
-        better = worth.max(axis=1)
-        change = float(np.abs(better - values).max())
-        values = better
-        sweeps += 1
-    worth = _action_values(process, values)
-    actions = np.argmax(worth >= worth.max(axis=1, keepdims=True) - _TIE * gain, axis=1)
-    return Plan(process, values, actions, sweeps)
+    values, sweeps, changed = np.zeros(len(process.number)), 0, True
+    while changed:
+        expected = np.column_stack([matrix @ values for matrix in process.transitions])
+        worth = process.rewards + process.profile.discount * expected
+        changed = bool((worth.max(axis=1) != values).any())
+        values, sweeps = worth.max(axis=1), sweeps + 1
+    tie = _TIE * process.profile.gain
+    return ProcessPlan(process, values, np.argmax(worth >= values[:, None] - tie, axis=1), sweeps)
 
 
-def outcome(plan: Plan, actual_size: int) -> Outcome:
-    """Follow the plan as a Markov chain from x_0, with the group size that is found (eq. 5).
+def reidentification(plan: ProcessPlan, actual_size: int) -> float:
+    """P_reid (eq. 5): the plan as a Markov chain from x_0, with the group size that is found.
 
     Parameters
     ----------
-    plan : Plan
+    plan : ProcessPlan
         The plan, made from the belief.
     actual_size : int
         g_{r,De}, which the belief or ``actual_sizes`` of the enumeration must hold.
-
-    Raises
-    ------
-    ParameterError
-        If the size was not enumerated.
     """
-    number = plan.process.number
-    if accessed(actual_size) not in number:
-        raise _refused("actual_size", "a size that was enumerated", str(actual_size))
-    chain = _chain(plan, actual_size)
-    success = np.fromiter((state.success and not state.terminated for state in number), dtype=bool)
-    exploiting = plan.actions == Action.EXPLOIT
-    row: Floats = np.zeros(len(number))
-    row[number[START]] = 1.0
-    reidentification, exploits, steps = 0.0, 0.0, 0
-    while row.any():
-        reidentification += float(row[success].sum())
-        exploits += float(row[exploiting].sum())
-        row = row @ chain
-        row[number[OVER]] = 0.0
-        steps += 1
-    return Outcome(reidentification, exploits, steps)
-
-
-def _chain(plan: Plan, actual_size: int) -> sparse.csr_array:
-    """M of eq. 5: the rows of the chosen actions, with the access leading to the actual size."""
-    count = len(plan.values)
+    number, count = plan.process.number, len(plan.values)
     chain = sparse.csr_array((count, count))
     for action in Action:
         chosen = plan.actions == action
-        if action is Action.ACCESS:
-            chosen[plan.process.number[START]] = False
+        chosen[number[START]] &= action is not Action.ACCESS
         chain = chain + sparse.diags_array(chosen.astype(np.float64)) @ plan.process.transitions[action]
     if plan.action(START) is Action.ACCESS:
-        place = (plan.process.number[START], plan.process.number[accessed(actual_size)])
-        chain = chain + sparse.csr_array(([1.0], ([place[0]], [place[1]])), shape=(count, count))
-    return sparse.csr_array(chain)
-
-
-def _action_values(process: Process, values: Floats) -> Floats:
-    expected = np.column_stack([matrix @ values for matrix in process.transitions])
-    worth: NDArray[np.float64] = process.rewards + process.profile.discount * expected
-    return worth
-
-
-def _matrix(edges: list[tuple[int, int, float]], count: int) -> sparse.csr_array:
-    table: Floats = np.array(edges, dtype=np.float64).reshape(-1, 3)
-    places = (table[:, 0].astype(np.int64), table[:, 1].astype(np.int64))
-    return sparse.csr_array((table[:, 2], places), shape=(count, count))
-
-
-def _refused(where: str, expected: str, got: str) -> ParameterError:
-    return ParameterError(
-        "a parameter of the enumeration is outside its range",
-        where=where,
-        expected=expected,
-        got=got,
-        fix="correct it",
-    )
+        access = ([number[START]], [number[accessed(actual_size)]])
+        chain = chain + sparse.csr_array(([1.0], access), shape=(count, count))
+    success = np.fromiter((state.success for state in number), dtype=bool)
+    row: Floats = np.zeros(count)
+    found = 0.0
+    row[number[START]] = 1.0
+    while row.any():
+        found += float(row[success].sum())
+        row = np.asarray(row @ chain)
+        row[number[OVER]] = 0.0
+    return found

@@ -7,7 +7,6 @@ V(x_start) put in. This module knows neither the closed form nor value iteration
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,16 @@ from ortools.linear_solver.python import model_builder_helper
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.planning.belief import Belief, Beliefs, Integers, as_belief, checked_size
+from tasks.adversary.planning.belief import Belief, Integers
 from tasks.core.errors import StageFailed
 
 _ZERO = 1e-11
 
 
-class Engine(StrEnum):
-    """Solver of the linear programs; both are simplex codes that come with OR-Tools."""
-
-    GLOP = "glop"
-    HIGHS = "highs"
-
-
-_SETTINGS = {
-    # The implied free preprocessor takes programs with detection probabilities near 0 for infeasible.
-    Engine.GLOP: "primal_feasibility_tolerance: 1e-10 dual_feasibility_tolerance: 1e-10 "
-    "use_implied_free_preprocessor: false",
+_SETTINGS = (
     # HiGHS drops coefficients below small_matrix_value without telling; 1e-9 by default, 1e-12 at the least.
-    Engine.HIGHS: "output_flag=false,small_matrix_value=1e-12,"
-    "primal_feasibility_tolerance=1e-10,dual_feasibility_tolerance=1e-10",
-}
+    "output_flag=false,small_matrix_value=1e-12,primal_feasibility_tolerance=1e-10,dual_feasibility_tolerance=1e-10"
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +45,7 @@ class Program:
     discount: float
     """γ."""
 
-    def solved(self, engine: Engine) -> Floats:
+    def solved(self) -> Floats:
         """V, array of shape (n_states,).
 
         The solver is given V − bounds, what is won by not ending the process: fines, which may be large, drop out.
@@ -78,16 +66,16 @@ class Program:
             np.full(rows, np.inf),
             sparse.csr_matrix(here - self.discount * self.follow),
         )
-        solver = model_builder_helper.ModelSolverHelper(engine.value)
-        solver.set_solver_specific_parameters(_SETTINGS[engine])
+        solver = model_builder_helper.ModelSolverHelper("highs")
+        solver.set_solver_specific_parameters(_SETTINGS)
         solver.solve(model)
         if not solver.has_solution() or solver.status() != model_builder_helper.SolveStatus.OPTIMAL:
             raise StageFailed(
                 "a linear program of the adversary's plan was not solved",
-                where=engine.value,
+                where="HiGHS",
                 expected="an optimum",
                 got=str(solver.status()),
-                fix="use the other solver, or state the adversary's terms in units nearer to each other",
+                fix="state the adversary's terms in units nearer to each other",
             )
         return self.bounds + np.asarray(solver.variable_values(), dtype=np.float64)
 
@@ -99,8 +87,6 @@ class TwoLevelLP:
     ----------
     profile : AdversaryProfile
         The adversary's terms.
-    engine : Engine
-        What solves the linear programs.
 
     Notes
     -----
@@ -111,9 +97,8 @@ class TwoLevelLP:
     coefficients below 1e-12, hence detection probabilities of that size.
     """
 
-    def __init__(self, profile: AdversaryProfile, engine: Engine = Engine.HIGHS) -> None:
+    def __init__(self, profile: AdversaryProfile) -> None:
         self.profile = profile
-        self.engine = engine
         self._clusters: dict[int, _Cluster] = {}
         self._largest = 1
         self._worthless: int | None = None
@@ -134,35 +119,29 @@ class TwoLevelLP:
 
         Raises
         ------
-        ParameterError
-            If the size is not a whole number from 0.
         StageFailed
             If the linear program is not solved.
         """
-        size = checked_size(size, "size")
         while self._worthless is None and 2 * self._largest < size:
             self._solved_value(2 * self._largest)
         if size == 0 or (self._worthless is not None and size >= self._worthless):
             return 0.0
         return self._solved_value(size)
 
-    def value(self, belief: Beliefs | Belief) -> float:
+    def value(self, belief: Belief) -> float:
         """V(x_0) of a record, in money: 0 if the adversary does not access the external data.
 
         Raises
         ------
-        ParameterError
-            If the belief is not a distribution over group sizes.
         StageFailed
             If a linear program is not solved.
         """
-        held = as_belief(belief)
-        starts = np.array([self.start_value(size) for size in held.sizes.tolist()])
-        top = top_program(self.profile, held, starts)
+        starts = np.array([self.start_value(size) for size in belief.sizes.tolist()])
+        top = top_program(self.profile, belief, starts)
         self._top_variables += len(top.bounds)
-        return float(top.solved(self.engine)[0]) * self.profile.gain
+        return float(top.solved()[0]) * self.profile.gain
 
-    def reidentification_probability(self, belief: Beliefs | Belief, actual_size: int) -> float:
+    def reidentification_probability(self, belief: Belief, actual_size: int) -> float:
         """P_reid of a record (eq. 5), by following the plan through the cluster of the actual group size."""
         start = self.start_value(actual_size)
         if self.value(belief) <= _ZERO * self.profile.gain:
@@ -181,7 +160,7 @@ class TwoLevelLP:
 
     def _cluster(self, size: int) -> "_Cluster":
         if size not in self._clusters:
-            self._clusters[size] = _solve_cluster(self.profile, size, self.engine)
+            self._clusters[size] = _solve_cluster(self.profile, size)
         return self._clusters[size]
 
 
@@ -249,9 +228,9 @@ class _Cluster:
     variables: int
 
 
-def _solve_cluster(profile: AdversaryProfile, size: int, engine: Engine) -> _Cluster:
+def _solve_cluster(profile: AdversaryProfile, size: int) -> _Cluster:
     program = cluster_program(profile, size)
-    values = program.solved(engine)
+    values = program.solved()
     exploits = values[program.origin] > program.bounds[program.origin] + _ZERO
     success = exploits * _success_chances(profile, size)[program.origin // _numbers(profile, size)[0].size]
     chain = sparse.diags_array(exploits.astype(np.float64)) @ program.follow

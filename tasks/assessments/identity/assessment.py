@@ -1,15 +1,18 @@
 """Identity disclosure: prosecutor, journalist, marketer and informed recipient, and the game that made the copy."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.identity.facts import FieldFact, RiskFact
-from tasks.assessments.identity.frontier import frontier, with_frontier
-from tasks.assessments.identity.other_terms import with_other_terms, with_uncertainty
+from tasks.assessments.identity.frontier import frontier
+from tasks.assessments.identity.penalties import penalties_fact
 from tasks.assessments.identity.score import Score, identity_figures, residual_risk, score
-from tasks.assessments.identity.uncertain import fact as uncertain
+from tasks.assessments.identity.stakes import stakes_fact
+from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals, uncertainty
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.candidate.candidate import Candidate
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Fact, Interval
 from tasks.request.model import Measure, Method
 
@@ -52,12 +55,12 @@ class IdentityAssessment(Assessment[IdentityFact]):
             candidate.prepared.distinct_values,
             compare=tuple(Method) if full else (candidate.generalization.method,),
         )
+        known = candidate.known.get(UNCERTAINTY)
+        other: dict[str, Any] = {"uncertainty": known if isinstance(known, UncertaintyFact) else None}
         if full:
-            found = _under_other_terms(candidate, found)
-        else:
-            known = candidate.known.get(UNCERTAINTY)
-            found = with_uncertainty(found, known if isinstance(known, UncertaintyFact) else None)
-        return Finding(IdentityFact(risk=found.risk, fields=found.fields), found.figures)
+            other = under_other_terms(candidate, found)
+        risk = found.risk.model_copy(update=other)
+        return Finding(IdentityFact(risk=risk, fields=found.fields), found.figures | gate_figures(risk.uncertainty))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone, without that of uncertain terms."""
@@ -68,11 +71,27 @@ class IdentityAssessment(Assessment[IdentityFact]):
 
     def intervals(self, fact: IdentityFact) -> Mapping[Measure, tuple[Interval, int | None]]:
         """The interval of the probability that the gates pass, where terms are uncertain."""
-        return dict(uncertain.gate_intervals(fact.risk.uncertainty))
+        return dict(gate_intervals(fact.risk.uncertainty))
 
 
-def _under_other_terms(candidate: Candidate, found: Score) -> Score:
+def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
+    """Fields of the risk that other stakes, other fines and detection, and uncertain terms give.
+
+    Raises
+    ------
+    StageFailed
+        If terms are asked about that nothing can be solved with.
+    """
     table, request, recipient = candidate.index, candidate.request, candidate.recipient
-    found = with_frontier(found, frontier(table, request, recipient))
-    generator = candidate.randomness(f"uncertain terms {recipient.id}")
-    return with_other_terms(found, table, request, recipient, candidate.generalization, generator)
+    terms = request.policy.sensitivity
+    game: dict[str, Fact | None] = {"frontier": frontier(table, request, recipient)}
+    try:
+        if terms.points is not None:
+            game["stakes"] = stakes_fact(table, request, recipient, candidate.generalization, candidate.released)
+        if terms.penalties is not None:
+            game["penalties"] = penalties_fact(table, request, recipient, terms.penalties)
+        generator = candidate.randomness(f"uncertain terms {recipient.id}")
+        uncertain = uncertainty(table, request, recipient, candidate.generalization, candidate.released, generator)
+    except ParameterError as error:
+        raise StageFailed(**error.fields()) from None
+    return {"game": found.risk.game.model_copy(update=game), "uncertainty": uncertain}

@@ -1,7 +1,5 @@
 """k-anonymity in the decision record: the demands, the node that meets them, and its information loss."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from tasks.core.fact import Fact
@@ -14,7 +12,7 @@ class KAnonymityFact(Fact):
     suppression_limit: float
     people: int | None = Field(default=None, description="Least people who match a class; None where not demanded.")
     demands: tuple[str, ...] = Field(description="What each class must have, in words.")
-    kinds: tuple[Literal["diversity", "closeness"], ...] = Field(description="Kinds of demands on sensitive values.")
+    kinds: tuple[str, ...] = Field(description="Privacy models whose papers a report cites, by their policy terms.")
     local_recoding: bool
     metric: str
     levels: dict[str, int] = Field(description="Least level of each attribute; lifted records have others.")

@@ -24,8 +24,8 @@ from tasks.assessments.identity.sharing import sharing_fact
 from tasks.candidate.coalition import Coalition, coalitions_of, worst
 from tasks.candidate.released import released_tuples
 from tasks.core.errors import StageFailed
-from tasks.generalization.budget.kept import of_copy
-from tasks.generalization.demands import in_words
+from tasks.generalization.budget.limits import of_copy
+from tasks.generalization.demands import demanded, in_words
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.kanonymity.kept import check_copy
 from tasks.generalization.play import CountIndex, Generalization, play
@@ -260,9 +260,9 @@ def _k_anonymity(table: CountIndex, request: ReleaseRequest, played: Generalizat
         suppression_limit=terms.suppression_limit,
         people=terms.people,
         demands=in_words(terms),
-        kinds=(*(("diversity",) if terms.diversity else ()), *(("closeness",) if terms.closeness else ())),
+        kinds=tuple(model.term for model, _ in demanded(terms) if model.sources),
         local_recoding=terms.local_recoding,
-        **{**asdict(outcome), "levels": dict(outcome.levels)},
+        **asdict(outcome),
     )
 
 
@@ -274,9 +274,7 @@ def _budget(
         return None
     outcome = of_copy(played.budget, table.hierarchies, table.data, played.cells, kept)
     return BudgetFact(
-        limits=tuple(
-            LimitFact(**asdict(one), kept=share) for one, share in zip(outcome.limits, outcome.kept, strict=True)
-        ),
+        limits=tuple(LimitFact(**asdict(one)) for one in outcome.limits),
         least_people=terms.least_people,
         least_records=terms.least_records,
         payoff=outcome.payoff,

@@ -1,55 +1,57 @@
-"""The sensitivity of one recipient's file to its stakes, for the record: from one sweep of the per-record games."""
+"""The sensitivity of one recipient's file to its stakes: maps over V and L, curves, and how far each stake may move.
+
+Maps and curves are of the per-record games (Wan et al. 2015, Figs. 10 and 11), from one sweep; the recipient's gain
+keeps its ratio to the publisher's loss. A file is made for declared stakes. Had they been others, the same file would
+be attacked elsewhere, and another file would have paid more: the difference is the *regret* of having solved for the
+declared ones. Stakes are moved one at a time, outward from the declared, until a figure leaves its tolerance; no
+conclusion is drawn about values further out.
+"""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.identity.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
-from tasks.candidate.released import released_tuples
-from tasks.generalization.dividing import recursion_fits
-from tasks.generalization.game import Floats, InformationLoss
-from tasks.generalization.play import (
-    PARTITION_RULES,
-    PER_RECORD,
-    CountIndex,
-    Generalization,
-    play,
-    rule_of,
-    safe_harbor_floor,
-)
+from tasks.generalization.exact import Rule
+from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.methods.partitions import recursion_fits
+from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
+from tasks.generalization.methods.registry import METHODS
+from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.made import Made, made
-from tasks.generalization.sensitivity.partitions import sweep_partition
-from tasks.generalization.sensitivity.robustness import Reach, Tolerances, default_factors, robustness
+from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file
+from tasks.generalization.sensitivity.points import StakesPoints, around, joined
 from tasks.generalization.sensitivity.staircase import staircases
-from tasks.generalization.sensitivity.study import study
-from tasks.generalization.sensitivity.sweep import Means, sweep
-from tasks.generalization.sensitivity.terms import Stakes, around
+from tasks.generalization.sensitivity.sweep import sweep, sweep_partition
 from tasks.generalization.setting import payoffs_of, weights_of
-from tasks.request.model import Method, Recipient, ReleaseRequest
+from tasks.request.model import Method, Recipient, ReleaseRequest, SensitivityPolicy
 
+Stake = Literal["benefit", "loss", "cost"]
+"""Stake that is varied; the recipient's gain moves with the loss."""
+Figure = Literal["attacked_share", "regret", "mean_generalization", "best_attacked_share"]
+STAKES: tuple[Stake, ...] = ("benefit", "loss", "cost")
 MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""
 _ABOVE = {
-    Method.NO_ATTACK_PARTITION: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
-    Method.BASIC_PARTITION: (2.0, 3.0, 5.0, 10.0),
+    Rule.NO_ATTACK: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
+    Rule.BASIC: (2.0, 3.0, 5.0, 10.0),
 }
 """Factors, and with them their inverses, where each takes a partition of its own; without attacks V takes none, and a
 loss times a factor the same as a cost over it."""
+_EVEN = 1e-9
 
-Best = Callable[[Stakes], Means]
+Best = Callable[[StakesPoints], GameMeans]
+"""Outcome of the game that made a file, solved again at some stakes."""
 
 
 def stakes_fact(
     table: CountIndex,
     request: ReleaseRequest,
     recipient: Recipient,
-    played: Generalization,
-    *,
-    points: int,
-    tolerances: Tolerances,
+    generalization: Generalization,
+    released: NDArray[np.bool_],
 ) -> StakesFact:
     """Maps and curves around the stakes of a request, and how far each stake may move.
 
@@ -60,100 +62,175 @@ def stakes_fact(
     table : CountIndex
     request : ReleaseRequest
     recipient : Recipient
-    played : Generalization
+    generalization : Generalization
         The recipient's file.
-    points : int
-        Of each side of the map.
-    tolerances : Tolerances
-
-    Raises
-    ------
-    StageFailed
-        If nothing is left to release.
+    released : array of shape (n_tuples,)
+        Whether each tuple's records are released.
     """
-    payoffs, weights, method = payoffs_of(recipient), weights_of(request), played.method
-    problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
-    floor = safe_harbor_floor(table, table.data.codes)
-    harbor = play(_free(table), Method.SAFE_HARBOR, payoffs, weights)
-    whole = study(
-        problem,
-        table.data,
-        payoffs,
-        floor=floor,
-        fixed={Method.SAFE_HARBOR: _made(table, harbor, np.ones(len(table.data), dtype=np.bool_))},
-        points=points,
+    terms, payoffs, method = request.policy.sensitivity, payoffs_of(recipient), generalization.method
+    problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights_of(request)), payoffs, table.people)
+    points = terms.points or 0
+    sides, factors = np.logspace(-1.0, 1.0, points), even_factors(1.0, points // 2)
+    rows, columns = (side.ravel() for side in np.meshgrid(sides, sides, indexing="ij"))
+    parts = [around(payoffs, benefit=rows, loss=columns), *(_moved(payoffs, stake, factors) for stake in STAKES)]
+    means = game_means(table, problem, joined(parts))
+    ends = np.cumsum([len(part) for part in parts])
+    mapped, *curves = (
+        [_figures(game, one.select(np.arange(end - len(part), end)), part) for game, one in means.items()]
+        for part, end in zip(parts, ends, strict=True)
     )
-    mapped = method if method in PER_RECORD else MAPPED
-    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
-    file, informed = (_made(table, played, kept, informed=knows) for knows in (False, True))
-    factors = _factors(method)
-    largest = int(around(payoffs, loss=factors[-1]).safe[0])
-    largest = max(largest, int(around(payoffs, cost=factors[0]).safe[0]))
-    best = _played_again(table, problem, request, recipient, method=method, largest=largest)
+    shown = method if METHODS[method].per_record else MAPPED
+    file = _file(table, generalization, released, generalization.people)
+    informed = _file(table, generalization, released, generalization.effective)
+    tried = _factors(method)
+    best = best_of(table, problem, request, recipient, tried)
     return StakesFact(
         map=StakesMap(
-            benefits=_told(payoffs.benefit * whole.map.benefit_factors),
-            losses=_told(payoffs.loss * whole.map.loss_factors),
-            figures=_figures(mapped, whole.map.means[mapped], whole.map.stakes),
+            benefits=_digits(payoffs.benefit * sides),
+            losses=_digits(payoffs.loss * sides),
+            figures=next(one for one in mapped if one.method == shown.value),
         ),
         curves=tuple(
             StakesCurve(
-                stake=stake.value,
-                own=getattr(payoffs, stake.value),
-                values=_told(getattr(curve.stakes, stake.value)),
-                games=tuple(_figures(game, means, curve.stakes) for game, means in curve.means.items()),
+                stake=stake,
+                own=getattr(payoffs, stake),
+                values=_digits(getattr(part, stake)),
+                games=tuple(curve),
             )
-            for stake, curve in whole.curves.items()
+            for stake, part, curve in zip(STAKES, parts[1:], curves, strict=True)
         ),
-        reaches=tuple(
-            map(_reach, robustness(file, best, payoffs, tolerances, factors, informed=informed)),
-        ),
+        reaches=robustness(file, informed, best, payoffs, tried, terms),
     )
+
+
+def game_means(table: CountIndex, problem: Problem, stakes: StakesPoints) -> dict[Method, GameMeans]:
+    """The per-record games and Safe Harbor at some stakes."""
+    data, largest = table.data, int(stakes.safe.max())
+    free = staircases(problem, data, largest)
+    floored = staircases(problem, data, largest, safe_harbor_floor(table, data.codes))
+    unrecoded = table if table.demands is None else table.demanding(None)
+    harbor = play(unrecoded, Method.SAFE_HARBOR, problem.payoffs, problem.loss.weights)
+    everything = np.ones(len(data), dtype=np.bool_)
+    return {
+        Method.BASIC: sweep(free, stakes),
+        Method.NO_ATTACK: sweep(free, stakes, Rule.NO_ATTACK),
+        Method.SH_FRIENDLY: sweep(floored, stakes),
+        Method.SAFE_HARBOR: _file(table, harbor, everything, harbor.people).means(stakes),
+    }
+
+
+def even_factors(decades: float = 1.5, steps_a_decade: int = 40) -> Floats:
+    """Factors around 1, evenly spaced in the logarithm, 1 among them."""
+    number = round(decades * steps_a_decade)
+    factors: Floats = 10.0 ** (np.arange(-number, number + 1) / steps_a_decade)
+    return factors
 
 
 def _factors(method: Method) -> Floats:
     """Factors at which the method is solved again."""
-    if method not in _ABOVE:
-        return default_factors()
-    above = np.array(_ABOVE[method])
+    rule = METHODS[method].partition
+    if rule is None:
+        return even_factors()
+    above = np.array(_ABOVE[rule])
     return np.concatenate([1 / above[::-1], [1.0], above])
 
 
-def _free(table: CountIndex) -> CountIndex:
-    return table if table.demands is None else table.demanding(None)
+def _file(table: CountIndex, made: Generalization, released: NDArray[np.bool_], people: NDArray[np.int64]) -> FixedFile:
+    intensity = made.levels.sum(axis=1) / sum(hierarchy.n_levels - 1 for hierarchy in table.hierarchies)
+    records = table.data.counts[released]
+    return fixed_file(people[released], made.kept[released], intensity[released], records, table.data.total)
 
 
-def _made(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], *, informed: bool = False) -> Made:
-    people = played.effective if informed else played.people
-    intensity = played.levels.sum(axis=1) / sum(hierarchy.n_levels - 1 for hierarchy in table.hierarchies)
-    return made(people[kept], played.kept[kept], intensity[kept], table.data.counts[kept], table.data.total)
-
-
-def _played_again(
-    table: CountIndex, problem: Problem, request: ReleaseRequest, recipient: Recipient, *, method: Method, largest: int
+def best_of(
+    table: CountIndex, problem: Problem, request: ReleaseRequest, recipient: Recipient, factors: Floats
 ) -> Best | None:
     """The game that made the file, at other stakes.
 
     None where it depends on no stakes of one attempt, or others have a say in the file (k-anonymity, limits of the
     whole file, recipients who share it), or the exact recursion cannot be run for every game.
     """
-    if table.demands is not None or table.budget is not None:
+    one_shot = request.policy.generalization.adversary == "one-shot"
+    if table.demands is not None or table.budget is not None or not one_shot or request.sharing(recipient):
         return None
-    if request.policy.generalization.adversary != "one-shot" or request.sharing(recipient):
-        return None
-    if method in PARTITION_RULES:
-        if not recursion_fits(table):
-            return None
+    method, payoffs = METHODS[request.method_for(recipient)], payoffs_of(recipient)
+    if method.partition is not None and recursion_fits(table):
+        rule = method.partition
         weights = table.records if request.policy.generalization.cell_weights == "data" else table.people
-        return lambda stakes: sweep_partition(problem, weights, table.data, stakes, PARTITION_RULES[method])
-    if method in PER_RECORD:
-        floor = safe_harbor_floor(table, table.data.codes) if method is Method.SH_FRIENDLY else None
-        stairs = staircases(problem, table.data, largest, floor)
-        return lambda stakes: sweep(stairs, stakes, rule_of(method))
-    return None
+        return lambda stakes: sweep_partition(problem, weights, table.data, stakes, rule)
+    if not method.per_record:
+        return None
+    extremes = joined([around(payoffs, loss=factors[-1]), around(payoffs, cost=factors[0])])
+    floor = safe_harbor_floor(table, table.data.codes) if method.safe_harbor else None
+    stairs = staircases(problem, table.data, int(extremes.safe.max()), floor)
+    return lambda stakes: sweep(stairs, stakes, rule_of(method.name))
 
 
-def _figures(game: Method, means: Means, stakes: Stakes) -> GameFigures:
+def robustness(  # noqa: PLR0917
+    file: FixedFile, informed: FixedFile, best: Best | None, payoffs: Payoffs, factors: Floats, terms: SensitivityPolicy
+) -> tuple[ReachFact, ...]:
+    """Range within which each stake may move, for each figure.
+
+    Parameters
+    ----------
+    file : FixedFile
+        With the group sizes that ``best`` goes by.
+    informed : FixedFile
+        The same file by the groups that a recipient who knows the rule finds; by them it is attacked.
+    best : callable or None
+        Outcome of the game that made the file; without one, attacks on the file alone are looked at.
+    payoffs : Payoffs
+        The declared stakes.
+    factors : array
+        Ascending factors, 1 among them, at which ``best`` is asked; attacks on the file are looked at in finer steps.
+    terms : SensitivityPolicy
+        Tolerance of each figure.
+    """
+    fine = even_factors()
+    attacked = informed.means(joined([_moved(payoffs, stake, fine) for stake in STAKES])).attacked
+    reaches = _reaches("attacked_share", terms.attacked, fine, attacked)
+    if best is not None:
+        every = joined([_moved(payoffs, stake, factors) for stake in STAKES])
+        found = best(every)
+        regret = (found.publisher(every) - file.means(every).publisher(every)) / every.benefit
+        reaches += _reaches("regret", terms.regret, factors, regret)
+        reaches += _reaches("mean_generalization", terms.generalization, factors, found.intensity)
+        reaches += _reaches("best_attacked_share", terms.attacked, factors, found.attacked)
+    return tuple(reaches)
+
+
+def _moved(payoffs: Payoffs, stake: Stake, factors: Floats) -> StakesPoints:
+    return around(payoffs, **{stake: factors})
+
+
+def _reaches(figure: Figure, tolerance: float, factors: Floats, values: Floats) -> list[ReachFact]:
+    """Reach of each stake; values of shape (n_stakes · n_factors,), all factors of one stake after the other."""
+    own, reaches = int(np.flatnonzero(factors == 1)[0]), []
+    for stake, row in zip(STAKES, values.reshape(len(STAKES), -1), strict=True):
+        declared = float(row[own])
+        change = row if figure == "regret" else np.abs(row - declared)
+        broken = np.flatnonzero(~(change <= tolerance + _EVEN))
+        below, above = broken[broken < own], broken[broken > own]
+        if own in broken:
+            below = above = np.array([own])
+        low = float(factors[min(int(below[-1]) + 1, own)] if len(below) else factors[0])
+        high = float(factors[max(int(above[0]) - 1, own)] if len(above) else factors[-1])
+        reaches.append(
+            ReachFact(
+                stake=stake,
+                figure=figure,
+                tolerance=tolerance,
+                declared=round(declared, 12) + 0.0,
+                low=low,
+                high=high,
+                breaks_low=float(factors[below[-1]]) if len(below) else None,
+                breaks_high=float(factors[above[0]]) if len(above) else None,
+                order_of_magnitude=low <= (1 + _EVEN) / 10 and high * (1 + _EVEN) >= 10,
+            )
+        )
+    return reaches
+
+
+def _figures(game: Method, means: GameMeans, stakes: StakesPoints) -> GameFigures:
     return GameFigures(
         method=game.value,
         publisher_payoff=_known(means.publisher(stakes)),
@@ -163,17 +240,7 @@ def _figures(game: Method, means: Means, stakes: Stakes) -> GameFigures:
     )
 
 
-def _reach(reach: Reach) -> ReachFact:
-    return ReachFact.model_validate(
-        {
-            **asdict(reach),
-            "declared": round(reach.declared, 12) + 0.0,
-            "order_of_magnitude": reach.order_of_magnitude,
-        }
-    )
-
-
-def _told(values: Floats) -> tuple[float, ...]:
+def _digits(values: Floats) -> tuple[float, ...]:
     """Values to six digits: they are drawn, and the record is read."""
     return tuple(float(f"{value:.6g}") for value in values)
 

@@ -22,7 +22,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
 )
 from tasks.adversary.planning.belief import Belief, Integers, known_size, truncated_binomial
-from tasks.adversary.planning.enumerated import START, enumerate_process, outcome, value_iteration
+from tasks.adversary.planning.enumerated import START, enumerate_process, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import TwoLevelLP
 from tasks.candidate.groups import Groups
 
@@ -183,7 +183,7 @@ def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCas
             break
         plan = value_iteration(enumerate_process(profile, belief, [size]))
         values.append(plan.value(START))
-        risks.append(outcome(plan, size).reidentification)
+        risks.append(reidentification(plan, size))
         states += len(plan.values)
         sweeps += plan.sweeps
     return SolvedCases(np.array(values), np.array(risks), {"states": states, "sweeps": sweeps})

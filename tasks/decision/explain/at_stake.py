@@ -32,23 +32,14 @@ EDGES = (0, 1, 2, 3, 5, 11, 20, 50, 100, 200, 500, *(step * 10**power for power 
 PEOPLE, CANDIDATES, RECORDS = "people of the population", "candidates in the external data", "records of the file"
 _ROUNDING = 1 - 1e-12
 
-_TRANSPARENT = {Measure.TRANSPARENT_MAXIMUM, Measure.TRANSPARENT_MEAN}
-_ATTACKED = {Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED}
-_PROSECUTOR = {Measure.PROSECUTOR_MAXIMUM, Measure.PROSECUTOR_MEAN}
-_JOURNALIST = {Measure.JOURNALIST_MAXIMUM, Measure.JOURNALIST_MEAN}
-_PLANNED = {Measure.SEQUENTIAL_MAXIMUM, Measure.SEQUENTIAL_MEAN}
-_PLANNED_ATTACKS = {Measure.SEQUENTIAL_ATTACKED, Measure.SEQUENTIAL_EXPECTED}
-_COMBINED = {Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE}
-_LINKED = {Measure.LINKED_UNINFORMED, Measure.LINKED_INFORMED}
-_CERTAIN = {Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED}
-BY_CLASS = frozenset(
-    _TRANSPARENT | _ATTACKED | _PROSECUTOR | _JOURNALIST | _PLANNED | _PLANNED_ATTACKS | _COMBINED | _LINKED | _CERTAIN
-) | {Measure.SMALLEST_CLASS}
+_FAMILIES = {"transparent", "prosecutor", "journalist", "sequential", "combined", "linkage"}
+_ATTACKED = {"attacked_share", "expected_reidentifications"}
+RISKS = frozenset(one for one in Measure if one.value.partition(".")[0] in _FAMILIES) | {Measure.SMALLEST_CLASS}
+"""Measures of risk; the others say what the file is worth."""
+BY_CLASS = RISKS - {Measure.LINKED_MASKED}
 """Measures whose records can be identified by class."""
 POOLED = BY_CLASS - OF_ONE_COPY
 """Those of the measures by class that coalitions see as well."""
-RISKS = BY_CLASS | {Measure.LINKED_MASKED}
-"""Measures of risk; the others say what the file is worth."""
 
 
 @dataclass(frozen=True)
@@ -149,35 +140,36 @@ def at_stake(candidate: Candidate, gate: GateResult) -> AtStake:
 def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure, threshold: float) -> _Exposed:
     """Records at stake in the copy alone, or as a coalition sees it."""
     seen = candidate if coalition is None else candidate.seen_by(coalition)
-    made, released, above = seen.generalization, candidate.released, f"with a risk above {threshold:g}"
-    if measure in _TRANSPARENT | _JOURNALIST | _ATTACKED:
-        counted, sizes = PEOPLE, (made.people if measure in _JOURNALIST else made.effective)[released]
-        flags, condition = 1.0 / np.maximum(sizes, 1) > threshold, above
-        if measure in _ATTACKED:
+    made, released, condition = seen.generalization, candidate.released, f"with a risk above {threshold:g}"
+    family, _, name = measure.value.partition(".")
+    if family in ("transparent", "journalist"):
+        counted, sizes = PEOPLE, (made.people if family == "journalist" else made.effective)[released]
+        flags = 1.0 / np.maximum(sizes, 1) > threshold
+        if name in _ATTACKED:
             flags, condition = candidate.payoffs.attacked(sizes), "worth an attempt"
-    elif measure in _PLANNED | _PLANNED_ATTACKS:
+    elif family == "sequential":
         counted, sizes = CANDIDATES, seen.groups.candidates
         risks = judged_risks(seen.adversary.profile, seen.groups)
-        flags, condition = risks > threshold, above
-        if measure in _PLANNED_ATTACKS:
-            flags, condition = risks > 0.0, "on which an attempt is made"
+        flags = risks > (0.0 if name in _ATTACKED else threshold)
+        if name in _ATTACKED:
+            condition = "on which an attempt is made"
     else:
         names = candidate.request.quasi_identifiers
-        known = set(known_attributes(candidate.request) if measure in _LINKED | _CERTAIN else names)
-        held = [axis for axis, name in enumerate(names) if name in known]
+        known = set(known_attributes(candidate.request) if family == "linkage" else names)
+        held = [axis for axis, attribute in enumerate(names) if attribute in known]
         counted, sizes = RECORDS, _classes(candidate, held) if coalition is None else coalition.classes[released]
-        flags, condition = 1.0 / sizes > threshold, above
-        if measure in _COMBINED:
+        if family == "combined":
             limit = candidate.request.policy.combined.threshold if measure is Measure.COMBINED_ABOVE else threshold
             high = record_scores(candidate, coalition) * _ROUNDING > limit
             tuples = candidate.prepared.tuple_of_record[candidate.rows][high]
             scored: Counts = np.bincount(tuples, minlength=len(released))[released].astype(np.int64)
             return _Exposed(scored, sizes, counted, f"with a score above {limit:g}")
+        flags = 1.0 / sizes > threshold
         if measure is Measure.SMALLEST_CLASS:
             flags, condition = sizes < threshold, f"in classes of fewer than {threshold:g}"
-        elif measure in _CERTAIN:
+        elif measure in (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED):
             flags, condition = sizes == 1, "alone in what is known of their class"
-        elif measure in _LINKED:
+        elif family == "linkage":
             condition = f"linked with a chance above {threshold:.4g} by their class alone"
     return _Exposed(np.where(flags, candidate.records, 0), sizes, counted, condition)
 

@@ -38,14 +38,13 @@ from tasks.decision.explain.result import Figures, Judgement, Measured
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import Verdict
 from tasks.generalization.game import Payoffs
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import follower_of, played_against, table_under
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.coded import Prepared
-from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
+from tasks.request.model import Measure, Recipient, ReleaseRequest
 
-_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
-_WITHOUT_STAKES = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 _LEAST_SHARED_BENEFIT = 1.0
 _FEWEST_GAMES = 4
 
@@ -242,12 +241,12 @@ class Candidates:
         """Keys of the terms that determine the outcome up to ties, and to the last bit."""
         method, demands = request.method_for(recipient), request.policy.generalization.k_anonymity
         game: Key = (method, demands and demands.k)
-        if method in _WITHOUT_STAKES:
+        if METHODS[method].stakes == "none":
             return game, game
         if not isinstance(follower, Payoffs):
             return (*game, follower), (*game, follower)
         safe = safe_people(follower, self.index.population.total)
-        if method in _NO_ATTACK:
+        if METHODS[method].stakes == "loss":
             exact = (*game, safe, follower.benefit)
             return (*game, safe) if follower.benefit >= _LEAST_SHARED_BENEFIT else exact, exact
         exact = (*game, safe, follower.benefit, follower.loss)

@@ -16,7 +16,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from tasks.assessments.identity.uncertain.declared import case_of
+from tasks.assessments.identity.uncertain.release import uncertain_release
 from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.verdict import estimated
 from tasks.assessments.linkage.attack import attack
@@ -190,15 +190,15 @@ def is_closed(request: ReleaseRequest, figures: Mapping[Measure, float]) -> bool
 
 
 def _passing(candidate: Candidate) -> Measured | None:
-    case = case_of(
+    release = uncertain_release(
         candidate.index, candidate.request, candidate.recipient, candidate.generalization, candidate.released
     )
-    if case is None:
+    if release is None:
         return None
     draws = candidate.request.policy.sensitivity.draws
-    found = estimated(case, draws, min(_DRAWS, draws), np.random.default_rng(_DRAW_SEED))
+    found = estimated(release, draws, min(_DRAWS, draws), np.random.default_rng(_DRAW_SEED))
     figures = {Measure.PASSING_PROBABILITY: found.low}
-    return Measured(figures, frozenset(figures) if case.drawn else frozenset())
+    return Measured(figures, frozenset(figures) if release.drawn else frozenset())
 
 
 def _recorded_key(candidate: Candidate, measure: Measure) -> _Key:

@@ -21,13 +21,13 @@ from tasks.decision.explain.deterring import deterrents_of, search_deterrents
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks
 from tasks.decision.explain.masking import search_masking
 from tasks.decision.explain.result import (
-    Change,
     Explanation,
     Flip,
     Judgement,
     NoFlip,
     NotByClass,
     Switch,
+    TermChange,
     strongest_reasons,
 )
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, unsearched
@@ -232,7 +232,7 @@ def _thresholds(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     return [together, *(_unchanged(trial, gate, "Other gates are closed as well.") for gate in failing)]
 
 
-def _tried(trial: Trial, lever: str, gate: Gate, thresholds: Sequence[Change]) -> Flip | NoFlip:
+def _tried(trial: Trial, lever: str, gate: Gate, thresholds: Sequence[TermChange]) -> Flip | NoFlip:
     changes = (*trial.renewal, *thresholds)
     try:
         judgement = trial.judge(changes)
@@ -243,8 +243,8 @@ def _tried(trial: Trial, lever: str, gate: Gate, thresholds: Sequence[Change]) -
     return _unchanged(trial, gate, "A threshold on the other side of the figure does not change the verdict.")
 
 
-def _threshold(trial: Trial, gate: Gate, value: float) -> Change:
-    return Change(levers.threshold_path(trial.request, gate), gate.threshold, value)
+def _threshold(trial: Trial, gate: Gate, value: float) -> TermChange:
+    return TermChange(levers.threshold_path(trial.request, gate), gate.threshold, value)
 
 
 def _unchanged(trial: Trial, gate: Gate, why: str) -> NoFlip:
@@ -282,7 +282,7 @@ def _switch(trial: Trial, present: Method, method: Method) -> Switch:
     # Recipients who share a representation have one method.
     alike = [one for one, _ in trial.request.sharing(trial.recipient)] or [trial.recipient]
     places = [f"{levers.recipient_path(trial.request, one)}.method" for one in alike]
-    changes = (*trial.renewal, *(Change(where, present.value, method.value) for where in places))
+    changes = (*trial.renewal, *(TermChange(where, present.value, method.value) for where in places))
     judgement = trial.judge(changes)
     deterred: tuple[Flip, ...] = ()
     if not trial.passes and not judgement.passes:

@@ -18,7 +18,7 @@ from scipy.special import logit
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.terms import Term, term_value
 from tasks.core.errors import RequestError
-from tasks.decision.explain.result import Change, LogOddsChange
+from tasks.decision.explain.result import LogOddsChange, TermChange
 from tasks.request.model import AdversaryTerms, Gate, Measure, Recipient, ReleaseRequest
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
@@ -55,16 +55,16 @@ class Lever:
     """Whether it is a whole number."""
     also: tuple[float, ...] = ()
     """Values to try beside those of the grid."""
-    stated: tuple[Change, ...] = ()
+    stated: tuple[TermChange, ...] = ()
     """Changes that the request must state with it."""
 
     def written(self, value: float) -> float:
         """A value as the request holds it."""
         return value
 
-    def changes(self, value: float) -> tuple[Change, ...]:
+    def changes(self, value: float) -> tuple[TermChange, ...]:
         """Changes to the request for another value."""
-        return (*self.stated, Change(self.where, self.current, value))
+        return (*self.stated, TermChange(self.where, self.current, value))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class LogOddsLever(Lever):
         rounding = ROUND_CEILING if value > self.current else ROUND_FLOOR
         return float(Context(prec=_DIGITS, rounding=rounding).plus(Decimal(repr(float(logit(value))))))
 
-    def changes(self, value: float) -> tuple[Change, ...]:
+    def changes(self, value: float) -> tuple[TermChange, ...]:
         """Changes to the request for another probability."""
         return (*self.stated, LogOddsChange(self.where, self.present, self.written(value)))
 
@@ -176,7 +176,7 @@ def _penalty(place: str, recipient: Recipient, declared: AdversaryTerms, profile
     name, agreed = "penalty for an attempt that is noticed", recipient.agreement.penalty
     if declared.penalty is not None or (agreed is None and declared.detection_intercept is not None):
         return _money(name, f"{place}.adversary.penalty", profile.penalty)
-    rate = Change(f"{place}.agreement.detection_rate", NOT_STATED, STATED_DETECTION)
+    rate = TermChange(f"{place}.agreement.detection_rate", NOT_STATED, STATED_DETECTION)
     return _money(name, f"{place}.agreement.penalty", profile.penalty, (rate,) if agreed is None else ())
 
 
@@ -192,7 +192,7 @@ def _detection(place: str, recipient: Recipient, declared: AdversaryTerms, profi
     return Deterrent(lever, Term.DETECTION, "" if profile.penalty > 0 else _NO_PENALTY)
 
 
-def _money(name: str, where: str, present: float, stated: tuple[Change, ...] = ()) -> Lever:
+def _money(name: str, where: str, present: float, stated: tuple[TermChange, ...] = ()) -> Lever:
     return Lever(name, where, present, 0.0, _MOST_MONEY, stated=stated)
 
 
@@ -207,7 +207,7 @@ def threshold_path(request: ReleaseRequest, gate: Gate) -> str:
     return f"policy.gates[{position}].{'at_most' if gate.at_most is not None else 'at_least'}"
 
 
-def apply(request: ReleaseRequest, changes: Sequence[Change]) -> ReleaseRequest:
+def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequest:
     """The request with other terms, checked as any request is.
 
     Raises

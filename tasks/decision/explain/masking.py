@@ -12,7 +12,7 @@ from tasks.assessments.registry import COMBINED, LINKAGE
 from tasks.core.errors import DataError, RequestError, StageFailed
 from tasks.decision.explain.estimates import TooManyAttacks, is_closed
 from tasks.decision.explain.levers import rounded
-from tasks.decision.explain.result import Change, Flip, Judgement, NoFlip
+from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial
 from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, Measure
@@ -81,7 +81,7 @@ def _searched(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
             continue
         before = values
         changes = tuple(
-            Change(_where(trial, number), masking.strength, value)
+            TermChange(_where(trial, number), masking.strength, value)
             for number, masking, value in zip(numbers, maskings, values, strict=True)
         )
         try:

@@ -48,7 +48,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Change:
+class TermChange:
     """Another value for one term of the request."""
 
     where: str
@@ -67,7 +67,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class LogOddsChange(Change):
+class LogOddsChange(TermChange):
     """Another value for a term that is a logarithm of odds; its size is that of the change in probability."""
 
     @property
@@ -82,7 +82,7 @@ class Flip:
 
     lever: str
     """Name of the term that is changed, in words."""
-    changes: tuple[Change, ...]
+    changes: tuple[TermChange, ...]
     """All that must change together; one, but where several thresholds fail, the agreement has expired or a penalty
     needs the rate of detection beside it. The lever's own comes last."""
     after: Judgement
@@ -122,7 +122,7 @@ class Switch:
 
     method: Method
     """The other method."""
-    changes: tuple[Change, ...]
+    changes: tuple[TermChange, ...]
     """Changes needed for it; with a new agreement date where the agreement has expired."""
     after: Judgement
     """Verdict after the change."""

@@ -17,7 +17,7 @@ from tasks.decision.explain import levers
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import FACTORS, Lever, rounded
-from tasks.decision.explain.result import Change, Flip, Judgement, NoFlip
+from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
 from tasks.request.model import Recipient, ReleaseRequest
 
 Progress = Callable[[str], None]
@@ -49,15 +49,15 @@ class Trial:
         return self.candidates.of(self.request, self.recipient)
 
     @property
-    def renewal(self) -> tuple[Change, ...]:
+    def renewal(self) -> tuple[TermChange, ...]:
         """The new date that an expired agreement needs, whatever else changes."""
         expires, today = self.recipient.agreement.expires, self.decided_on
         if expires >= today:
             return ()
         where = f"{levers.recipient_path(self.request, self.recipient)}.agreement.expires"
-        return (Change(where, expires.isoformat(), today.isoformat()),)
+        return (TermChange(where, expires.isoformat(), today.isoformat()),)
 
-    def judge(self, changes: Sequence[Change], *, exact: bool = True) -> Judgement:
+    def judge(self, changes: Sequence[TermChange], *, exact: bool = True) -> Judgement:
         """Judge the release after some changes.
 
         Raises

@@ -1,84 +1,64 @@
-"""A strategy for each distinct tuple, under a budget over the whole file."""
+"""A strategy for each distinct tuple, under a budget over the whole file.
+
+Of a tuple's strategies those are left out that another one beats in everything: one nobody attacks is beaten by every
+more specific one that nobody attacks either, and so is any attacked one above it, as more specific groups lose less.
+Without floors on what attributes keep, of all strategies nobody attacks only the most valuable is left, and of the
+attacked ones those that pay more for more expected re-identifications.
+
+The prices of the limits are part of the rule: whoever is not in the file has the strategy that pays most at these
+prices. All records of a tuple have the strategy of the plan, which differs from the prices' answer for the few that
+spend the rest of a limit. Transparency is therefore measured as if the recipient knew the prices and these few, though
+neither is disclosed.
+"""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tasks.core.errors import ParameterError
-from tasks.generalization.budget.allocate import Allocation, whole_units
-from tasks.generalization.budget.options import Options
-from tasks.generalization.budget.strategies import strategies
-from tasks.generalization.budget.terms import LOST, Budget, Limit, limits_of
+from tasks.core.errors import StageFailed
+from tasks.generalization.budget.knapsack import Options, Places, allocate
+from tasks.generalization.budget.limits import (
+    ATTACKED,
+    REIDENTIFICATIONS,
+    SUPPRESSED,
+    WHERE,
+    Budget,
+    BudgetedLevels,
+    Limit,
+    Plan,
+    limits_of,
+    usage_of,
+    usage_of_suppression,
+)
 from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Floats
-from tasks.generalization.problem import Problem
+from tasks.generalization.game import TIE, Floats
+from tasks.generalization.problem import Problem, allowed_nodes
+from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
 
+SUPPRESS = -1
+"""Label of leaving a record out; the other labels are lattice nodes."""
 
-@dataclass(frozen=True)
-class Spent:
-    """One limit of a budget: its size, its use, and the value of raising it."""
+_MATRIX_CELLS = 4_000_000
+_MOST_EVALUATIONS = 4_000_000_000
+_DECIMALS = 9
+"""Decimals at which payoffs are compared: at the prices strategies often tie, and the first of them is chosen."""
 
-    name: str
-    limit: float
-    used: float
-    price: float
-    """Payoff, in sum over the file, that one more of the limit is worth."""
-
-    def kept_share(self, n_records: int) -> float | None:
-        """Mean share of information kept, where the limit is on an attribute's loss; else None."""
-        return 1.0 - self.used / n_records if self.name.startswith(LOST) else None
-
-
-def spent_of(limits: tuple[Limit, ...], used: Floats, prices: Floats) -> tuple[Spent, ...]:
-    """Each limit with its use and its price."""
-    return tuple(
-        Spent(limit.name, limit.capacity, float(use), float(price))
-        for limit, use, price in zip(limits, used, prices, strict=True)
-    )
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class RecordPlan:
+class RecordPlan(Plan):
     """The strategy by which the records of each distinct tuple are released."""
 
-    options: Options
-    """One group a tuple; labels are lattice nodes, −1 for suppression."""
-    allocation: Allocation
-    limits: tuple[Limit, ...]
-    without_budget: float
-    """Sum of the payoffs that the rule alone, without any budget, gives the file."""
-
-    @property
-    def payoff(self) -> float:
-        """Sum of the publisher's payoffs over the file."""
-        return self.allocation.payoff
-
-    @property
-    def bound(self) -> float:
-        """No release of this file within the budget pays more."""
-        return self.allocation.bound
-
-    @property
-    def spent(self) -> tuple[Spent, ...]:
-        """Each limit with its use and its price."""
-        return spent_of(self.limits, self.allocation.used, self.allocation.prices)
-
-    @cached_property
-    def nodes(self) -> Counts:
-        """Strategy of each tuple, −1 where it is suppressed."""
-        most = self.options.chosen(self.allocation.units.astype(np.float64))
-        return self.options.label[most]
+    nodes: Counts
+    """Lattice node of each tuple, −1 where it is suppressed."""
 
 
 def plan_records(
-    problem: Problem,
-    data: Tuples,
-    budget: Budget,
-    rule: Rule = Rule.BASIC,
-    floor: Codes | None = None,
+    problem: Problem, data: Tuples, budget: Budget, rule: Rule = Rule.BASIC, floor: Codes | None = None
 ) -> RecordPlan:
     """Give the records of a file the strategies that pay most in sum within a budget.
 
@@ -88,7 +68,7 @@ def plan_records(
     data : Tuples
         The file.
     budget : Budget
-        Without ``least_records``: how many records share a cell depends on all others' strategies.
+        Its least records of a cell, which depend on all others' strategies, are not looked at.
     rule : Rule
         ``NO_ATTACK`` allows only strategies nobody attacks.
     floor : array of shape (n_tuples, n_attributes), optional
@@ -97,20 +77,186 @@ def plan_records(
     Raises
     ------
     ParameterError
-        If the budget demands records of a cell, or a floor that no attribute can have.
+        If the budget demands a floor that no attribute can have.
     StageFailed
         If no release of the file keeps the budget, or none was found that does.
     """
-    if budget.least_records is not None:
-        raise ParameterError(
-            "the records of a cell depend on the strategies of all others",
-            where="least_records",
-            expected="a partition, or no such limit",
-            got="a strategy for each record",
-            fix="play a partition, or demand k-anonymity of what the method makes",
-        )
     limits = limits_of(budget, problem.hierarchies, data.total)
-    options = strategies(problem, data, budget, rule, floor)
-    allocation = whole_units(options, limits)
+    options = strategies(problem, data, budget, limits, rule, floor)
+    found = allocate(options.times(data.counts), limits, data.counts)
     _, alone = solve(problem, data.codes, rule, floor)
-    return RecordPlan(options, allocation, limits, float(data.counts @ alone))
+    without, nodes = float(data.counts @ alone), options.label[found.options]
+    return RecordPlan(limits, found.used, found.prices, found.payoff, found.bound, without, nodes)
+
+
+def budgeted_records(
+    problem: Problem,
+    population: Tuples,
+    data: Tuples,
+    budget: Budget,
+    rule: Rule,
+    *,
+    floors: tuple[Codes, Codes] | None = None,
+) -> BudgetedLevels:
+    """A strategy for each tuple within the budget, and at its prices for all others of the population.
+
+    Parameters
+    ----------
+    problem : Problem
+    population, data : Tuples
+    budget : Budget
+    rule : Rule
+    floors : pair of arrays, optional
+        Least levels of the data's and of the population's tuples (SH-Friendly).
+
+    Raises
+    ------
+    StageFailed
+        If no release within the budget exists, or none was found.
+    """
+    of_data, of_people = (None, None) if floors is None else floors
+    plan = plan_records(problem, data, budget, rule, of_data)
+    there = data.find(population.keys)
+    own = np.where(there >= 0, plan.nodes[there], _at_prices(problem, population, budget, rule, of_people, plan))
+    top = len(problem.lattice) - 1
+    levels, own_levels = (problem.lattice.nodes[np.where(one == SUPPRESS, top, one)] for one in (plan.nodes, own))
+    outcome = plan.outcome(data.total, data.total)
+    return BudgetedLevels(levels, own_levels, plan.nodes == SUPPRESS, own == SUPPRESS, outcome)
+
+
+def _at_prices(  # noqa: PLR0917
+    problem: Problem, population: Tuples, budget: Budget, rule: Rule, floor: Codes | None, plan: RecordPlan
+) -> Counts:
+    """Strategy of each population tuple that is worth most at the prices of a plan, −1 where it is suppressed."""
+    if budget.utility_floor:
+        options = strategies(problem, population, budget, plan.limits, rule, floor)
+        worth = np.round(options.payoffs - plan.prices @ options.usage, _DECIMALS)
+        return options.label[options.chosen(worth)]
+    prices = {limit.name: float(price) for limit, price in zip(plan.limits, plan.prices, strict=True)}
+
+    def charge(people: Counts) -> Floats:
+        risk = prices.get(REIDENTIFICATIONS, 0.0) * problem.payoffs.reidentified(people)
+        risk = risk + prices.get(ATTACKED, 0.0) * problem.payoffs.attacked(people)
+        return np.where(people < (budget.least_people or 0), np.inf, risk)
+
+    nodes, payoffs = solve(problem, population.codes, rule, floor, charge)
+    if budget.suppression is not None:
+        nodes = np.where(payoffs < -prices[SUPPRESSED] - TIE, SUPPRESS, nodes)
+    elif (nodes < 0).any():
+        raise StageFailed(
+            "some people of the population have no strategy that the policy allows",
+            where=WHERE,
+            expected="for everybody a strategy within the rule",
+            got=f"none for {int(population.counts[nodes < 0].sum()):,} people",
+            fix="use a larger population, allow suppression, or change the terms",
+        )
+    return nodes.astype(np.int64)
+
+
+def strategies(  # noqa: PLR0917
+    problem: Problem, data: Tuples, budget: Budget, limits: tuple[Limit, ...], rule: Rule, floor: Codes | None = None
+) -> Options:
+    """Options of every distinct tuple: payoff and use of the limits of one record at each undominated strategy.
+
+    ``least_people`` forbids strategies here; ``least_records`` does not. Other parameters are those of
+    ``plan_records``.
+
+    Returns
+    -------
+    Options
+        Labels are lattice nodes, −1 for suppression. In each group the best payoff is first, of equal ones that with
+        the least risk.
+
+    Raises
+    ------
+    StageFailed
+        If some tuple has no strategy, or the lattice is too large for the file.
+    """
+    if len(problem.lattice) * len(data) > _MOST_EVALUATIONS:
+        raise StageFailed(
+            "the lattice is too large for a budget over this file",
+            where=WHERE,
+            expected=f"strategies times distinct records at most {_MOST_EVALUATIONS:,}",
+            got=f"{len(problem.lattice):,} times {len(data):,}",
+            fix="use a partition, fewer quasi-identifiers or lower hierarchies",
+        )
+    step = max(1, _MATRIX_CELLS // len(problem.lattice))
+    found = [(np.zeros(0, dtype=np.intp),) * 2]
+    for start in range(0, len(data), step):
+        rows = slice(start, start + step)
+        some, nodes = _undominated(problem, data.codes[rows], budget, rule, None if floor is None else floor[rows])
+        found.append((some + start, nodes))
+    tuples, nodes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    cells = cells_at(data.codes[tuples], problem.lattice.nodes[nodes], problem.hierarchies)
+    people = problem.people.count(cells)
+    payoffs = problem.payoffs.publisher(problem.payoffs.benefit * problem.loss.kept(cells), people)
+    reidentified = problem.payoffs.reidentified(people)
+    usage = usage_of(limits, problem.payoffs, problem.hierarchies, cells, people)
+    if budget.suppression is not None:
+        alone = np.setdiff1d(np.arange(len(data)), tuples[~problem.payoffs.attacked(people)])
+        tuples, nodes = np.concatenate([tuples, alone]), np.concatenate([nodes, np.full(len(alone), SUPPRESS)])
+        payoffs, reidentified = (np.concatenate([one, np.zeros(len(alone))]) for one in (payoffs, reidentified))
+        usage = np.hstack([usage, np.tile(usage_of_suppression(limits)[:, None], len(alone))])
+    without = int(data.counts.sum() - data.counts[np.unique(tuples)].sum())
+    if without:
+        many = "" if budget.least_people is None else f" and that at least {budget.least_people:,} people match"
+        raise StageFailed(
+            "some records have no strategy that the policy allows",
+            where="policy.generalization",
+            expected=f"for every record a strategy within the rule{many}",
+            got=f"none for {without:,} records",
+            fix="use a larger population, allow suppression, or change the terms",
+        )
+    order = np.lexsort((nodes, reidentified, -np.round(payoffs, _DECIMALS), tuples))
+    if not budget.utility_floor:
+        order = order[_less_risk(tuples[order], reidentified[order], nodes[order])]
+    starts = np.flatnonzero(np.diff(tuples[order], prepend=-1))
+    return Options(payoffs[order], usage[:, order], starts, nodes[order].astype(np.int64))
+
+
+def _undominated(
+    problem: Problem, codes: Codes, budget: Budget, rule: Rule, floor: Codes | None
+) -> tuple[Places, Places]:
+    """Tuple and node of each strategy that no strategy without risk beats in everything, tuple by tuple."""
+    nodes = problem.lattice.nodes
+    people = np.stack([problem.people.count(cells_at(codes, levels, problem.hierarchies)) for levels in nodes], axis=1)
+    attacked = problem.payoffs.attacked(people)
+    allowed = people >= (budget.least_people or 0)
+    if rule is Rule.NO_ATTACK:
+        allowed &= ~attacked
+    if floor is not None:
+        allowed &= allowed_nodes(problem.lattice, floor)
+    allowed &= ~_above(allowed & ~attacked, problem.lattice.heights)
+    if not budget.utility_floor:
+        tuples, chosen = np.nonzero(allowed)
+        kept = problem.loss.kept(cells_at(codes[tuples], nodes[chosen], problem.hierarchies))
+        risky, best = attacked[tuples, chosen], np.full(len(codes), -np.inf)
+        np.maximum.at(best, tuples[~risky], kept[~risky])
+        stays = np.where(risky, kept > best[tuples], kept == best[tuples])
+        return tuples[stays], chosen[stays]
+    tuples, chosen = np.nonzero(allowed)
+    return tuples, chosen
+
+
+def _above(safe: Bools, heights: tuple[int, ...]) -> Bools:
+    """Whether a strategy is more general than one marked."""
+    marked = safe.reshape(-1, *heights)
+    reached = marked.copy()
+    for axis in range(1, marked.ndim):
+        np.logical_or.accumulate(reached, axis=axis, out=reached)
+    above = np.zeros_like(marked)
+    for axis in range(1, marked.ndim):
+        np.moveaxis(above, axis, 0)[1:] |= np.moveaxis(reached, axis, 0)[:-1]
+    return above.reshape(safe.shape)
+
+
+def _less_risk(tuples: Places, reidentified: Floats, nodes: Places) -> Places:
+    """Places at which the re-identifications are fewer than at every earlier place of the tuple.
+
+    Suppression stays and rules out nothing that pays less: it uses up a limit of its own.
+    """
+    _, rank = np.unique(reidentified, return_inverse=True)
+    width, suppressed = int(rank.max(initial=0)) + 1, nodes == SUPPRESS
+    key = np.where(suppressed, width, rank).astype(np.int64) - tuples.astype(np.int64) * (width + 2)
+    before = np.minimum.accumulate(np.concatenate([[width + 2], key[:-1]]))
+    return np.flatnonzero((key < before) | suppressed)

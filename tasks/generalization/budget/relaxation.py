@@ -7,30 +7,25 @@ Source: Dantzig and Wolfe 1960; for the bound, Geoffrion 1974.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.budget.linear import Vertex, least_cost
-from tasks.generalization.budget.options import Options, Places
-from tasks.generalization.budget.terms import Limit
+from tasks.generalization.budget.limits import WHERE, Limit, in_words, not_kept
 from tasks.generalization.game import Floats
 
-Assignment = TypeVar("Assignment")
-
-_ROUNDS = 400
 _FEASIBLE = 1e-9
 _ACTIVE = 1e-10
 
 
 @dataclass(frozen=True)
-class Answer(Generic[Assignment]):
+class Answer:
     """The best assignment at some prices."""
 
-    assignment: Assignment
+    assignment: Any
     regret: float
     """Payoff lost against the best without limits, in sum."""
     used: Floats
@@ -39,128 +34,54 @@ class Answer(Generic[Assignment]):
     """Its regret (where that counts) and the prices times its use; no assignment has less."""
 
 
-Oracle = Callable[[Floats, bool], Answer[Assignment]]
+Oracle = Callable[[Floats, bool], Answer]
 """Answers prices, one a limit; the flag says whether the regret counts."""
 
 
 @dataclass(frozen=True)
-class Relaxation(Generic[Assignment]):
+class Relaxation:
     """The optimum of the relaxation."""
 
     regret: float
     """No assignment within the limits has less."""
     prices: Floats
     """Multiplier of each limit that proves it, payoff per unit of the limit; shape (n_limits,)."""
-    mixture: tuple[tuple[float, Assignment], ...]
-    """Weights, which sum to 1, of the assignments that the optimum mixes."""
-    feasible: Assignment | None
-    """The assignment of least regret met on the way that keeps the limits by itself."""
+    mixture: tuple[Any, ...]
+    """The assignments that the optimum mixes."""
+    feasible: Any
+    """The assignment of least regret met on the way that keeps the limits by itself; None if none was met."""
 
 
-@dataclass
-class _Master(Generic[Assignment]):
-    """Mixing the assignments found so far; prices and use are in shares of the capacities."""
+def least_cost(
+    cost: Floats, usage: Floats, limits: Floats, sums: "scipy.sparse.csr_array | Floats", totals: Floats
+) -> tuple[Floats, float, Floats] | None:
+    """Minimise cost·x subject to usage·x ≤ limits, sums·x = totals and x ≥ 0, by HiGHS.
 
-    oracle: Oracle[Assignment]
-    capacity: Floats
-    columns: list[Answer[Assignment]] = field(default_factory=list)
-
-    @cached_property
-    def scales(self) -> Floats:
-        """Unit of each limit: its capacity, or 1 where there is none."""
-        return np.where(self.capacity > 0, self.capacity, 1.0)
-
-    @cached_property
-    def room(self) -> Floats:
-        """Capacity in these units."""
-        return np.where(self.capacity > 0, 1.0, 0.0)
-
-    def answer(self, prices: Floats, *, paid: bool = True) -> tuple[Answer[Assignment], float]:
-        """The oracle's answer, and the dual's value: a lower bound of the regret (or of what exceeds the limits)."""
-        found = self.oracle(prices / self.scales, paid)
-        return found, found.value - float(prices @ self.room)
-
-    def used(self) -> Floats:
-        return np.column_stack([column.used / self.scales for column in self.columns])
-
-    def mix(self) -> Vertex:
-        """Weights of least regret, with that regret and the prices of the limits."""
-        regrets = np.array([column.regret for column in self.columns])
-        scale = max(1.0, float(regrets.max()))
-        ones = np.ones((1, len(regrets)))
-        vertex = least_cost(regrets / scale, self.used(), self.room + _FEASIBLE, ones, np.ones(1))
-        if vertex is None:
-            raise StageFailed(
-                "the relaxation of the budget was not solved",
-                where="policy.generalization.budget",
-                expected="a mixture within the limits, as found before",
-                got="none",
-                fix="widen a limit that leaves no room",
-            )
-        return Vertex(vertex.at, vertex.cost * scale, vertex.prices * scale)
-
-    def excess(self) -> Vertex:
-        """Weights by which the limits are exceeded least, in sum of shares, with that sum and the prices."""
-        n_limits, n_columns = len(self.scales), len(self.columns)
-        vertex = least_cost(
-            np.concatenate([np.zeros(n_columns), np.ones(n_limits)]),
-            np.hstack([self.used(), -np.eye(n_limits)]),
-            self.room,
-            np.concatenate([np.ones(n_columns), np.zeros(n_limits)])[None, :],
-            np.ones(1),
-        )
-        if vertex is None:
-            raise ArithmeticError("a mixture that may exceed its limits always exists")
-        return vertex
-
-    def knows(self, found: Answer[Assignment]) -> bool:
-        """Whether an answer is mixed already: prices are rounded, so the master may ask twice for nothing."""
-        return any(
-            np.isclose(column.regret, found.regret, rtol=1e-12, atol=1e-9)
-            and np.allclose(column.used, found.used, rtol=1e-12, atol=1e-12)
-            for column in self.columns
-        )
-
-    def within(self) -> list[Answer[Assignment]]:
-        """The assignments that keep the limits by themselves, that of least regret first."""
-        kept = [column for column in self.columns if (column.used <= self.capacity * (1 + _FEASIBLE)).all()]
-        return sorted(kept, key=lambda column: column.regret)
-
-
-def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation[Places]:
-    """Solve the relaxation of a knapsack.
-
-    Parameters
-    ----------
-    options : Options
-        No option uses anything of a limit of capacity 0.
-    limits : tuple of Limit
+    Returns
+    -------
+    x, cost, prices or None
+        An optimal vertex, and the fall in cost for one more unit of each limit, at least 0; None where infeasible.
 
     Raises
     ------
     StageFailed
-        If no mixture of assignments keeps all limits; names those that cannot be kept.
+        If HiGHS ends without an answer.
     """
-
-    def best_options(prices: Floats, paid: bool) -> Answer[Places]:
-        cost = prices @ options.usage
-        if paid:
-            cost = cost + options.regret
-        choice = options.chosen(-cost)
-        units = options.units
-        regret, used = float(units @ options.regret[choice]), options.usage[:, choice] @ units
-        return Answer(choice, regret, used, float(units @ cost[choice]))
-
-    return relax_by(best_options, limits)
+    found = scipy.optimize.linprog(cost, A_ub=usage, b_ub=limits, A_eq=sums, b_eq=totals, method="highs-ds")  # type: ignore[call-overload]
+    if found.status == 2:
+        return None
+    if not found.success:
+        raise _unsolved("an optimum", f"HiGHS ended with status {int(found.status)}")
+    return np.asarray(found.x), float(found.fun), np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
 
 
 def relax_by(
-    oracle: Oracle[Assignment],
+    oracle: Oracle,
     limits: tuple[Limit, ...],
     near: float = 1e-10,
-    rounds: int = _ROUNDS,
+    rounds: int = 400,
     guesses: Sequence[Floats] = (),
-) -> Relaxation[Assignment]:
+) -> Relaxation:
     """Solve the relaxation over the assignments that an oracle gives.
 
     Parameters
@@ -180,70 +101,112 @@ def relax_by(
         If no mixture of assignments keeps all limits; names those that cannot be kept.
     """
     master = _Master(oracle, np.array([limit.capacity for limit in limits]))
-    scales = master.scales
-    free, _ = master.answer(np.zeros(len(limits)))
+    free, _ = master.ask(np.zeros(len(limits)))
     master.columns.append(free)
-    if master.within():
-        return Relaxation(free.regret, np.zeros(len(limits)), ((1.0, free.assignment),), free.assignment)
+    if master.feasible() is not None:
+        return Relaxation(free.regret, np.zeros(len(limits)), (free.assignment,), free.assignment)
     best, prices = 0.0, np.zeros(len(limits))
     for guess in guesses:
-        found, bound = master.answer(guess * scales)
+        found, bound = master.ask(guess * master.scales)
         master.columns.append(found)
         if bound > best:
-            best, prices = bound, guess * scales
-    _make_feasible(master, limits, rounds)
+            best, prices = bound, guess * master.scales
+    _reach_feasibility(master, limits, rounds)
     for _ in range(rounds):
-        mixed = master.mix()
-        found, bound = master.answer(mixed.prices)
+        weights, cost, own = master.mixed()
+        found, bound = master.ask(own)
         if bound > best:
-            best, prices = bound, mixed.prices
-        if best >= mixed.cost - near * max(1.0, mixed.cost) or master.knows(found):
+            best, prices = bound, own
+        if best >= cost - near * max(1.0, cost) or master.knows(found):
             break
         master.columns.append(found)
-    pairs = zip(mixed.at, master.columns, strict=False)
-    mixture = tuple((float(weight), column.assignment) for weight, column in pairs if weight > _ACTIVE)
-    kept = master.within()
-    return Relaxation(best, prices / scales, mixture, kept[0].assignment if kept else None)
-
-
-def _make_feasible(master: _Master[Assignment], limits: tuple[Limit, ...], rounds: int) -> None:
-    """Add assignments until some mixture keeps the limits."""
-    nearest = master.excess()
-    if nearest.cost <= _FEASIBLE / 2:
-        return
-    prices = np.ones(len(limits))
-    for _ in range(rounds):
-        found, bound = master.answer(prices, paid=False)
-        if bound > _FEASIBLE:
-            raise infeasible(_conflicting(master, limits, prices))
-        master.columns.append(found)
-        nearest = master.excess()
-        prices = nearest.prices
-        if nearest.cost <= _FEASIBLE / 2:
-            return
-    raise StageFailed(
-        "it was not found out whether the limits of the budget can be kept together",
-        where="policy.generalization.budget",
-        expected="an answer within the rounds allowed",
-        got=f"none in {rounds}",
-        fix="use fewer limits, or wider ones",
+    mixture = tuple(
+        column.assignment for weight, column in zip(weights, master.columns, strict=False) if weight > _ACTIVE
     )
+    return Relaxation(best, prices / master.scales, mixture, master.feasible())
 
 
-def _conflicting(master: _Master[Assignment], limits: tuple[Limit, ...], prices: Floats) -> tuple[Limit, ...]:
+class _Master:
+    """Mixes the assignments found so far; prices and use are in shares of the capacities."""
+
+    def __init__(self, oracle: Oracle, capacity: Floats) -> None:
+        self.oracle, self.capacity = oracle, capacity
+        self.scales = np.where(capacity > 0, capacity, 1.0)
+        self.room = np.where(capacity > 0, 1.0, 0.0)
+        self.columns: list[Answer] = []
+
+    def ask(self, prices: Floats, *, paid: bool = True) -> tuple[Answer, float]:
+        """The oracle's answer, and the dual's value: a lower bound of the regret (or of what exceeds the limits)."""
+        found = self.oracle(prices / self.scales, paid)
+        return found, found.value - float(prices @ self.room)
+
+    def mixed(self) -> tuple[Floats, float, Floats]:
+        """Weights of least regret, with that regret and the prices of the limits."""
+        regrets = np.array([column.regret for column in self.columns])
+        scale = max(1.0, float(regrets.max()))
+        found = least_cost(regrets / scale, self._used(), self.room + _FEASIBLE, np.ones((1, len(regrets))), np.ones(1))
+        if found is None:
+            raise _unsolved("a mixture within the limits, as found before", "none")
+        return found[0], found[1] * scale, found[2] * scale
+
+    def excess(self) -> tuple[float, Floats]:
+        """The least sum of shares by which a mixture exceeds the limits, and the prices of the limits."""
+        n_limits, n_columns = len(self.scales), len(self.columns)
+        found = least_cost(
+            np.repeat([0.0, 1.0], [n_columns, n_limits]),
+            np.hstack([self._used(), -np.eye(n_limits)]),
+            self.room,
+            np.repeat([1.0, 0.0], [n_columns, n_limits])[None, :],
+            np.ones(1),
+        )
+        if found is None:
+            raise ArithmeticError("a mixture that may exceed its limits always exists")
+        return found[1], found[2]
+
+    def knows(self, found: Answer) -> bool:
+        """Whether an answer is mixed already: prices are rounded, so the master may ask twice for nothing."""
+        return any(
+            np.isclose(column.regret, found.regret, rtol=1e-12, atol=1e-9)
+            and np.allclose(column.used, found.used, rtol=1e-12, atol=1e-12)
+            for column in self.columns
+        )
+
+    def feasible(self) -> Any:
+        """The assignment of least regret that keeps the limits by itself; None if there is none."""
+        kept = [column for column in self.columns if (column.used <= self.capacity * (1 + _FEASIBLE)).all()]
+        return min(kept, key=lambda column: column.regret).assignment if kept else None
+
+    def _used(self) -> Floats:
+        return np.column_stack([column.used / self.scales for column in self.columns])
+
+
+def _reach_feasibility(master: _Master, limits: tuple[Limit, ...], rounds: int) -> None:
+    """Add assignments until some mixture keeps the limits."""
+    (excess, _), prices = master.excess(), np.ones(len(limits))
+    for _ in range(rounds):
+        if excess <= _FEASIBLE / 2:
+            return
+        found, bound = master.ask(prices, paid=False)
+        if bound > _FEASIBLE:
+            raise not_kept(in_words(_conflicting(master, limits, prices)), "more, whatever strategies are played")
+        master.columns.append(found)
+        excess, prices = master.excess()
+    if excess > _FEASIBLE / 2:
+        raise _unsolved("an answer within the rounds allowed", f"none in {rounds}")
+
+
+def _conflicting(master: _Master, limits: tuple[Limit, ...], prices: Floats) -> list[Limit]:
     """Limits that cannot be kept each by itself; where there are none, those that cannot be kept together."""
-    alone = [master.answer(price, paid=False)[1] > _FEASIBLE for price in np.eye(len(limits))]
+    alone = [master.ask(price, paid=False)[1] > _FEASIBLE for price in np.eye(len(limits))]
     wanted = alone if any(alone) else list(prices > _ACTIVE)
-    return tuple(limit for limit, named in zip(limits, wanted, strict=True) if named)
+    return [limit for limit, named in zip(limits, wanted, strict=True) if named]
 
 
-def infeasible(limits: tuple[Limit, ...]) -> StageFailed:
-    """The error of limits that no release of the file keeps."""
-    named = ", ".join(f"{limit.name} at most {limit.capacity:g}" for limit in limits)
+def _unsolved(expected: str, got: str) -> StageFailed:
     return StageFailed(
-        "no release of the whole file keeps the budget",
-        where="policy.generalization.budget",
-        expected=named,
-        got="more, whatever strategies are played",
-        fix="widen one of these limits, allow suppression, or use a larger population",
+        "the relaxation of the budget was not solved",
+        where=WHERE,
+        expected=expected,
+        got=got,
+        fix="use fewer limits, or wider ones",
     )

@@ -6,7 +6,8 @@ from math import floor, prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.core.errors import ParameterError, row_positions
+from tasks.core.errors import row_positions
+from tasks.generalization.constraints.constraint import refused
 from tasks.microdata.hierarchy import Hierarchy, check_trees
 
 Ints = NDArray[np.int64]
@@ -14,11 +15,6 @@ Ints = NDArray[np.int64]
 _WHOLE = 1e-9
 _MOST_NODES = 2**24
 _MOST_SENSITIVE = 2**20
-
-
-def refused(what: str, where: str, expected: str, got: str, fix: str = "correct the parameter") -> ParameterError:
-    """The error of a search that cannot start."""
-    return ParameterError(what, where=where, expected=expected, got=got, fix=fix)
 
 
 def checked_codes(codes: ArrayLike, hierarchies: Sequence[Hierarchy]) -> Ints:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.checks import Ints, checked_sensitive, refused
+from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint, refused
+from tasks.generalization.kanonymity.checks import Ints, checked_sensitive
 from tasks.generalization.kanonymity.classes import Classes, Levels, Tally
-from tasks.generalization.kanonymity.constraints import Constraint, KMap, SensitiveConstraint
 from tasks.microdata.cube import DenseCube, cells_at
 from tasks.microdata.hierarchy import Hierarchy
 
@@ -36,7 +36,7 @@ class Verdict:
 class SensitiveCounts:
     """A constraint on a sensitive attribute with the records of each distinct tuple by sensitive value."""
 
-    constraint: SensitiveConstraint
+    constraint: ValueConstraint
     whole: Floats
     """Records of the whole file with each sensitive value."""
     tuples: Ints
@@ -60,28 +60,33 @@ class Judge:
     tally: Tally
     hierarchies: tuple[Hierarchy, ...]
     k: int
-    people: tuple[KMap, ...]
+    people: tuple[PeopleConstraint, ...]
     sensitive: tuple[SensitiveCounts, ...]
 
     def verdict(self, levels: Levels, limit: int) -> Verdict:
         """Evaluate a node; stop once firm constraints suppress more than ``limit`` records."""
         classes = self.tally.classes(levels)
         firm = classes.records < self.k
-        for kmap in self.people:
-            firm |= self._people(kmap, classes, levels) < kmap.k
-        withheld = firm
+        withheld = firm.copy()
+        for constraint in self.people:
+            violating = ~constraint.met(classes.records, self._people(constraint, classes, levels))
+            withheld |= violating
+            if constraint.firm:
+                firm |= violating
         if self.sensitive and classes.records[firm].sum() <= limit:
-            firm, withheld = self._sensitive(classes, firm, levels)
+            self._judge_values(classes, levels, firm, withheld)
+        withheld |= firm
         return Verdict(classes, firm, withheld, int(classes.records[firm].sum()), int(classes.records[withheld].sum()))
 
-    def _people(self, kmap: KMap, classes: Classes, levels: Levels) -> NDArray[np.int64]:
+    def _people(self, constraint: PeopleConstraint, classes: Classes, levels: Levels) -> NDArray[np.int64]:
         codes = self.tally.codes(classes).astype(np.int32)
-        return kmap.people.count(cells_at(codes, np.array(levels, dtype=np.int32), self.hierarchies))
+        cells = cells_at(codes, np.array(levels, dtype=np.int32), self.hierarchies)
+        return np.zeros(len(cells), np.int64) if constraint.people is None else constraint.people.count(cells)
 
-    def _sensitive(self, classes: Classes, small: Bools, levels: Levels) -> tuple[Bools, Bools]:
-        firm, withheld = small.copy(), small.copy()
+    def _judge_values(self, classes: Classes, levels: Levels, firm: Bools, withheld: Bools) -> None:
+        """Mark the classes that violate constraints on sensitive values, among those that are large enough."""
         class_of = self.tally.class_of_tuple(levels)
-        large = np.flatnonzero(~small)
+        large = np.flatnonzero(~firm)
         for counts in self.sensitive:
             step = max(_COUNTS_AT_ONCE // len(counts.whole), 1)
             for chosen in (large[start : start + step] for start in range(0, len(large), step)):
@@ -91,7 +96,6 @@ class Judge:
                 firm[chosen] |= ~counts.constraint.relaxed(found, counts.whole)
                 if not counts.constraint.firm:
                     withheld[chosen] |= ~counts.constraint.met(found, counts.whole)
-        return firm, withheld | firm
 
 
 def judge(
@@ -118,28 +122,29 @@ def judge(
     rows : array of int, optional
         Records to evaluate; all where not given. Distances are to the whole file's distribution even so.
     """
-    people = tuple(_fitting(constraint, hierarchies) for constraint in constraints if isinstance(constraint, KMap))
-    sensitive = tuple(
-        _counted(constraint, tally, n_records, rows) for constraint in constraints if not isinstance(constraint, KMap)
-    )
+    people = tuple(_fitting(one, hierarchies) for one in constraints if isinstance(one, PeopleConstraint))
+    sensitive = tuple(_counted(one, tally, n_records, rows) for one in constraints if isinstance(one, ValueConstraint))
     return Judge(tally, tuple(hierarchies), k, people, sensitive)
 
 
-def _fitting(kmap: KMap, hierarchies: Sequence[Hierarchy]) -> KMap:
-    cube = kmap.people
-    counted = cube.counts.shape if isinstance(cube, DenseCube) else tuple(tree.axis_length for tree in cube.hierarchies)
+def _fitting(constraint: PeopleConstraint, hierarchies: Sequence[Hierarchy]) -> PeopleConstraint:
+    cube = constraint.people
+    if isinstance(cube, DenseCube):
+        counted = cube.counts.shape
+    else:
+        counted = () if cube is None else tuple(tree.axis_length for tree in cube.hierarchies)
     if counted != tuple(tree.axis_length for tree in hierarchies):
         raise refused(
             "the population is not counted over the same hierarchies",
-            "KMap.people",
+            f"{type(constraint).__name__}.people",
             f"{len(hierarchies)} attributes with the groups of the file's hierarchies",
             f"{len(counted)} attributes, or other groups",
             "count the population with the hierarchies of the file, in the same order",
         )
-    return kmap
+    return constraint
 
 
-def _counted(constraint: SensitiveConstraint, tally: Tally, n_records: int, rows: Ints | None) -> SensitiveCounts:
+def _counted(constraint: ValueConstraint, tally: Tally, n_records: int, rows: Ints | None) -> SensitiveCounts:
     values = checked_sensitive(constraint.sensitive, n_records, constraint.name)
     whole = np.bincount(values).astype(np.float64)
     own = values if rows is None else values[rows]

@@ -17,16 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tasks.generalization.constraints.constraint import Constraint, refused
 from tasks.generalization.kanonymity.checks import (
     Ints,
     checked_budget,
     checked_codes,
     checked_heights,
     checked_k,
-    refused,
 )
 from tasks.generalization.kanonymity.classes import Levels, compact, number_rows, tally
-from tasks.generalization.kanonymity.constraints import Constraint
 from tasks.generalization.kanonymity.costs import cost_of
 from tasks.generalization.kanonymity.judge import judge
 from tasks.generalization.kanonymity.metrics import Floats, Metric, Reference, reference

@@ -30,7 +30,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.checks import Ints, refused
+from tasks.generalization.constraints.constraint import refused
+from tasks.generalization.kanonymity.checks import Ints
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
 Floats = NDArray[np.float64]

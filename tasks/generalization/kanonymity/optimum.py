@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import StageFailed
 from tasks.core.seed import one_thread
+from tasks.generalization.constraints.constraint import Constraint
 from tasks.generalization.kanonymity.checks import (
     Ints,
     checked_budget,
@@ -28,7 +29,6 @@ from tasks.generalization.kanonymity.checks import (
     checked_limit,
 )
 from tasks.generalization.kanonymity.classes import Levels, tally
-from tasks.generalization.kanonymity.constraints import Constraint
 from tasks.generalization.kanonymity.costs import Cost, cost_of
 from tasks.generalization.kanonymity.frontier import Frontier, beyond
 from tasks.generalization.kanonymity.judge import Judge, Verdict, judge

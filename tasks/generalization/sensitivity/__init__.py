@@ -1,1 +1,1 @@
-"""Outcomes of the game under other stakes, over whole maps of stakes at once."""
+"""Outcomes of the games under other stakes, over whole maps of stakes at once."""

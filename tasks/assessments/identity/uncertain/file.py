@@ -19,7 +19,7 @@ from tasks.request.model import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedFile:
+class FileGroups:
     """Released records by the group that an informed recipient finds them in."""
 
     table: CountIndex
@@ -77,9 +77,9 @@ class ReleasedFile:
         return risks
 
 
-def released_file(
+def file_groups(
     table: CountIndex, played: Generalization, kept: NDArray[np.bool_], collected: int | None = None
-) -> ReleasedFile:
+) -> FileGroups:
     """The file of a generalization.
 
     Parameters
@@ -95,7 +95,7 @@ def released_file(
     columns = [played.effective[kept]] if played.listed is None else [played.effective[kept], played.listed[kept]]
     distinct, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     records = table.data.counts[kept]
-    return ReleasedFile(
+    return FileGroups(
         table=table,
         people=distinct[:, 0],
         listed=None if played.listed is None else distinct[:, 1],

@@ -14,7 +14,7 @@ from tasks.core.errors import ParameterError
 from tasks.request.model import AdversaryTerms, Measure, Recipient, ReleaseRequest
 
 
-class Term(StrEnum):
+class RecipientTerm(StrEnum):
     """A term that may be uncertain."""
 
     BENEFIT = "benefit"
@@ -32,11 +32,8 @@ class Term(StrEnum):
     EXPLOIT_COST = "exploit_cost"
 
 
-_STAKES = frozenset({Term.BENEFIT, Term.LOSS, Term.GAIN, Term.COST})
-_DETECTIONS = frozenset({Term.DETECTION, Term.DETECTION_SLOPE})
-_STEEPEST = 700.0
-_PROBABILITIES = frozenset({Term.PRIOR, Term.DETECTION})
-_FROM_ZERO = frozenset({Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.EXPLOIT_COST})
+_STAKES = frozenset({RecipientTerm.BENEFIT, RecipientTerm.LOSS, RecipientTerm.GAIN, RecipientTerm.COST})
+_DETECTIONS = frozenset({RecipientTerm.DETECTION, RecipientTerm.DETECTION_SLOPE})
 
 GAME = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED, Measure.PUBLISHER_PAYOFF})
 """Measures that depend on the adversary in the game."""
@@ -52,24 +49,16 @@ SEQUENTIAL = frozenset(
 DEPENDENT = GAME | SEQUENTIAL
 """Measures that depend on the terms; all others are those of the file."""
 
-_WORSE_WHEN_LARGER = frozenset({Term.LOSS, Term.GAIN})
+_WORSE_WHEN_LARGER = frozenset({RecipientTerm.LOSS, RecipientTerm.GAIN})
 
 
-def with_terms(recipient: Recipient, terms: Mapping[Term, float]) -> Recipient:
-    """The recipient with some terms set.
-
-    Raises
-    ------
-    ParameterError
-        If a value is outside its term's range.
-    """
-    for term, value in terms.items():
-        _check(term, value)
+def with_terms(recipient: Recipient, terms: Mapping[RecipientTerm, float]) -> Recipient:
+    """The recipient with some terms set, each within its range."""
     stakes = {term.value: value for term, value in terms.items() if term in _STAKES}
     planned = {term.value: value for term, value in terms.items() if term not in _STAKES}
-    if Term.DETECTION in terms:
-        del planned[Term.DETECTION.value]
-        planned["detection_intercept"] = float(logit(terms[Term.DETECTION]))
+    if RecipientTerm.DETECTION in terms:
+        del planned[RecipientTerm.DETECTION.value]
+        planned["detection_intercept"] = float(logit(terms[RecipientTerm.DETECTION]))
     adversary = recipient.adversary or AdversaryTerms()
     return recipient.model_copy(
         update={
@@ -79,34 +68,22 @@ def with_terms(recipient: Recipient, terms: Mapping[Term, float]) -> Recipient:
     )
 
 
-def check_ends(term: Term, ends: tuple[float, float]) -> None:
-    """Check that a term can have all values between two.
-
-    Raises
-    ------
-    ParameterError
-        If an end is outside the term's range.
-    """
-    for end in ends:
-        _check(term, end)
-
-
-def influences(request: ReleaseRequest, recipient: Recipient, term: Term) -> frozenset[Measure]:
+def influences(request: ReleaseRequest, recipient: Recipient, term: RecipientTerm) -> frozenset[Measure]:
     """Measures that a term can change, given what the request declares."""
-    if term is Term.BENEFIT:
+    if term is RecipientTerm.BENEFIT:
         return frozenset({Measure.PUBLISHER_PAYOFF})
     declared, own_gain = recipient.adversary or AdversaryTerms(), recipient.stakes.gain is not None
-    one_attempt = term in {Term.GAIN, Term.COST} or (term is Term.LOSS and not own_gain)
-    if term is Term.COST:
+    one_attempt = term in {RecipientTerm.GAIN, RecipientTerm.COST} or (term is RecipientTerm.LOSS and not own_gain)
+    if term is RecipientTerm.COST:
         planned = declared.exploit_cost is None
-    elif term in {Term.LOSS, Term.GAIN}:
+    elif term in {RecipientTerm.LOSS, RecipientTerm.GAIN}:
         planned = declared.gain is None and one_attempt
     else:
         planned = True
     found = SEQUENTIAL if planned else frozenset()
     if planned if is_planned_against(request) else one_attempt:
         found |= GAME
-    return found | ({Measure.PUBLISHER_PAYOFF} if term is Term.LOSS else frozenset())
+    return found | ({Measure.PUBLISHER_PAYOFF} if term is RecipientTerm.LOSS else frozenset())
 
 
 def is_planned_against(request: ReleaseRequest) -> bool:
@@ -114,17 +91,17 @@ def is_planned_against(request: ReleaseRequest) -> bool:
     return request.policy.generalization.adversary == "sequential"
 
 
-def larger_is_worse(term: Term) -> bool:
+def larger_is_worse(term: RecipientTerm) -> bool:
     """Whether no measure that is monotone in a term gets better as the term grows; if not, none gets worse."""
     return term in _WORSE_WHEN_LARGER
 
 
-def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile, *, planned: bool) -> bool:
+def is_monotone(term: RecipientTerm, measure: Measure, profile: AdversaryProfile, *, planned: bool) -> bool:
     """Whether a measure of a given file only gets worse, or only better, as a term grows.
 
     Parameters
     ----------
-    term : Term
+    term : RecipientTerm
     measure : Measure
     profile : AdversaryProfile
         For the limit on penalties.
@@ -143,10 +120,10 @@ def is_monotone(term: Term, measure: Measure, profile: AdversaryProfile, *, plan
         return True
     if term in _DETECTIONS:
         return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
-    return term is not Term.PRIOR
+    return term is not RecipientTerm.PRIOR
 
 
-def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
+def check_deterrence(recipient: Recipient, terms: Collection[RecipientTerm]) -> None:
     """Refuse an uncertain penalty without detection, and an uncertain detection without a penalty.
 
     Raises
@@ -158,9 +135,9 @@ def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
     penalty = recipient.agreement.penalty if declared.penalty is None else declared.penalty
     detected = recipient.agreement.detection_rate is not None or declared.detection_intercept is not None
     for term, other, has_other in (
-        (Term.DETECTION, Term.PENALTY, bool(penalty)),
-        (Term.DETECTION_SLOPE, Term.PENALTY, bool(penalty)),
-        (Term.PENALTY, Term.DETECTION, detected),
+        (RecipientTerm.DETECTION, RecipientTerm.PENALTY, bool(penalty)),
+        (RecipientTerm.DETECTION_SLOPE, RecipientTerm.PENALTY, bool(penalty)),
+        (RecipientTerm.PENALTY, RecipientTerm.DETECTION, detected),
     ):
         if term in terms and other not in terms and not has_other:
             raise ParameterError(
@@ -170,22 +147,3 @@ def check_deterrence(recipient: Recipient, terms: Collection[Term]) -> None:
                 got="none",
                 fix=f"declare the {other.value}, or leave the {term.value} out",
             )
-
-
-def _check(term: Term, value: float) -> None:
-    if term in _PROBABILITIES:
-        valid, expected = 0 < value < 1, "a probability between 0 and 1, neither of them"
-    elif term is Term.DETECTION_SLOPE:
-        valid, expected = abs(value) <= _STEEPEST, f"a number from -{_STEEPEST:g} to {_STEEPEST:g}"
-    elif term in _FROM_ZERO:
-        valid, expected = 0 <= value < float("inf"), "a finite number from 0"
-    else:
-        valid, expected = 0 < value < float("inf"), "a finite number greater than 0"
-    if not valid:
-        raise ParameterError(
-            "an uncertain term is outside its range",
-            where=term.value,
-            expected=expected,
-            got=f"{value:g}",
-            fix="correct the term's distribution",
-        )

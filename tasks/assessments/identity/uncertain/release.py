@@ -1,0 +1,209 @@
+"""A released file under one set of terms after the other: its figures, and whether it passes the gates.
+
+Terms without a distribution are looked at where they are worst and where they are best, so a set that is drawn has a
+verdict in the worst case and one in the best.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.identity.uncertain.file import FileGroups, file_groups
+from tasks.assessments.identity.uncertain.quantiles import is_drawn, quantiles
+from tasks.assessments.identity.uncertain.terms import (
+    DEPENDENT,
+    GAME,
+    SEQUENTIAL,
+    RecipientTerm,
+    check_deterrence,
+    influences,
+    is_monotone,
+    is_planned_against,
+    larger_is_worse,
+    with_terms,
+)
+from tasks.assessments.measures import is_possible
+from tasks.candidate.coalition import coalitions_of
+from tasks.candidate.groups import densest_group
+from tasks.core.errors import ParameterError
+from tasks.generalization.game import Floats
+from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.setting import own_follower
+from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
+from tasks.request.policy import LARGER_IS_BETTER
+
+Values = Mapping[RecipientTerm, float]
+Seen = tuple[FileGroups, tuple[int | None, int]]
+"""A file as somebody sees it, and its densest group as ``tasks.candidate.groups.densest_group`` gives it."""
+
+
+@dataclass(frozen=True, eq=False)
+class TermOutcomes:
+    """Results for some sets of terms, in the worst case and in the best; first axis of length n_sets."""
+
+    worst: Floats
+    """Figures by measure, shape (n_sets, n_measures); NaN where the adversary's plan could not be solved."""
+    approved: NDArray[np.bool_]
+    """Whether all gates pass even in the worst case, shape (n_sets,)."""
+    possible: NDArray[np.bool_]
+    """Whether they pass in the best."""
+
+
+@dataclass(frozen=True, eq=False)
+class UncertainRelease:
+    """A released file, the gates that apply to it, and the uncertain terms of its recipient."""
+
+    request: ReleaseRequest
+    recipient: Recipient
+    gates: Sequence[Gate]
+    declared: Mapping[Measure, float]
+    """Figures of the file under the declared terms; they stand for measures that do not depend on the terms."""
+    uncertain: Mapping[RecipientTerm, UncertainTerm]
+    seen: Sequence[Seen]
+    """The file alone, and as each coalition sees it."""
+
+    def __post_init__(self) -> None:
+        check_deterrence(self.recipient, self.uncertain)
+
+    @cached_property
+    def drawn(self) -> dict[RecipientTerm, UncertainTerm]:
+        """Terms with a distribution, in the order given."""
+        return {name: term for name, term in self.uncertain.items() if is_drawn(term)}
+
+    @cached_property
+    def dependent(self) -> tuple[Gate, ...]:
+        """Gates whose figures depend on the terms."""
+        return tuple(gate for gate in self.gates if gate.measure in DEPENDENT)
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Their measures."""
+        return tuple(gate.measure for gate in self.dependent)
+
+    @cached_property
+    def fixed_passed(self) -> bool:
+        """Whether the gates pass that do not depend on the terms; one without a figure does not."""
+        fixed = [gate for gate in self.gates if gate.measure not in DEPENDENT]
+        return all(passes(gate, self.declared.get(gate.measure, np.nan)) for gate in fixed)
+
+    @cached_property
+    def profile(self) -> AdversaryProfile:
+        """The adversary under the declared terms."""
+        return derive_profile(self.recipient, *self.seen[0][1]).profile
+
+    def sets(self, probabilities: Floats) -> list[dict[RecipientTerm, float]]:
+        """Sets of the drawn terms at some probabilities, shape (n_sets, n_drawn)."""
+        columns = [quantiles(term, probabilities[:, place]) for place, term in enumerate(self.drawn.values())]
+        return [dict(zip(self.drawn, map(float, row), strict=True)) for row in zip(*columns, strict=True)]
+
+    def outcomes(self, sets: Sequence[Values]) -> TermOutcomes:
+        """Figures and verdicts of some sets of the drawn terms."""
+        corners = list(self._corners())
+        found = np.array([[self.figures({**values, **corner}) for corner in corners] for values in sets])
+        found = found.reshape(len(sets), len(corners), len(self.measures))
+        passed = np.full(found.shape[:-1], self.fixed_passed)
+        for place, gate in enumerate(self.dependent):
+            values = found[..., place]
+            passed &= np.reshape([passes(gate, float(value)) for value in values.ravel()], values.shape)
+        worst = np.max(found * self._signs, axis=1) * self._signs
+        return TermOutcomes(worst, np.asarray(passed.all(axis=1)), np.asarray(passed.any(axis=1)))
+
+    def figures(self, values: Values) -> list[float]:
+        """Figures of the gates' measures under one set of all uncertain terms; NaN where no plan could be solved.
+
+        They are the worst of the file alone and of each coalition.
+        """
+        recipient = with_terms(self.recipient, values)
+        figures = []
+        for file, densest in self.seen:
+            found = dict.fromkeys(self.measures, np.nan)
+            if GAME & found.keys():
+                with suppress(ParameterError):
+                    found |= file.game_figures(own_follower(self.request, recipient, file.table.population.total))
+            if SEQUENTIAL & found.keys():
+                with suppress(ParameterError):
+                    found |= file.sequential_figures(derive_profile(recipient, *densest).profile)
+            figures.append([found[measure] for measure in self.measures])
+        worst: list[float] = ((np.array(figures) * self._signs).max(axis=0) * self._signs).tolist()
+        return worst
+
+    def monotone(self, measure: Measure, terms: Collection[RecipientTerm] | None = None) -> bool:
+        """Whether a measure is worst where some terms (all uncertain ones) are worst, and best where they are best."""
+        return all(
+            is_monotone(term, measure, self.profile, planned=is_planned_against(self.request))
+            or measure not in influences(self.request, self.recipient, term)
+            for term in (self.uncertain if terms is None else terms)
+        )
+
+    @cached_property
+    def extremes(self) -> tuple[dict[RecipientTerm, float], dict[RecipientTerm, float]]:
+        """All uncertain terms at their worst ends, and at their best."""
+        ends = {name: term.ends[::-1] if larger_is_worse(name) else term.ends for name, term in self.uncertain.items()}
+        return {name: one[0] for name, one in ends.items()}, {name: one[1] for name, one in ends.items()}
+
+    def _corners(self) -> Iterator[dict[RecipientTerm, float]]:
+        """Worst and best of the terms without a distribution; of those that have none, ends and middle."""
+        ranges = {name: term.ends for name, term in self.uncertain.items() if not is_drawn(term)}
+        sided = [name for name in ranges if all(self.monotone(measure, (name,)) for measure in self.measures)]
+        places = {name: (low, (low + high) / 2, high) for name, (low, high) in ranges.items() if name not in sided}
+        for extreme in self.extremes if sided else self.extremes[:1]:
+            for values in product(*places.values()):
+                yield {name: extreme[name] for name in sided} | dict(zip(places, values, strict=True))
+
+    @cached_property
+    def _signs(self) -> Floats:
+        return np.array([-1.0 if measure in LARGER_IS_BETTER else 1.0 for measure in self.measures])
+
+
+def uncertain_release(
+    table: CountIndex,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    generalization: Generalization,
+    released: NDArray[np.bool_],
+    *,
+    collected: int | None = None,
+) -> UncertainRelease | None:
+    """File and gates that depend on the uncertain terms; None where no term is uncertain.
+
+    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms.
+
+    Parameters
+    ----------
+    table : CountIndex
+    request : ReleaseRequest
+    recipient : Recipient
+    generalization : Generalization
+        The recipient's file.
+    released : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    collected : int, optional
+        Records that came in, where the table has those alone that are released.
+    """
+    if recipient.uncertain is None:
+        return None
+    seen = [(file_groups(table, generalization, released, collected), densest_group(generalization, released))]
+    for one in coalitions_of(table, generalization, released, request, recipient):
+        seen.append((file_groups(table, one.copy, released), densest_group(one.copy, released)))  # noqa: PERF401
+    return UncertainRelease(
+        request=request,
+        recipient=recipient,
+        gates=tuple(gate for gate in request.policy.gates if gate.measure in DEPENDENT),
+        declared={},
+        uncertain={RecipientTerm(name): term for name, term in recipient.uncertain.given.items()},
+        seen=seen,
+    )
+
+
+def passes(gate: Gate, figure: float) -> bool:
+    """Whether a figure passes a gate; one that is missing or impossible does not."""
+    if not is_possible(gate.measure, figure):
+        return False
+    return figure <= gate.threshold if gate.at_most is not None else figure >= gate.threshold

@@ -1,0 +1,39 @@
+"""The context of a decision: which release it is about, by which program, when, and after which entry of the ledger.
+
+Apart from ``assemble``: whoever only asks for a decision need not import the assessments, which takes seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from tasks.core.fact import Sha256
+from tasks.decision.overrides import GateOverrides
+from tasks.decision.record import CodeFact
+
+
+@dataclass(frozen=True)
+class DecisionContext:
+    """Circumstances of a decision: identity, program, time, and the ledger's head."""
+
+    release_id: Sha256
+    request_sha256: Sha256
+    dataset_sha256: Sha256
+    population_sha256: Sha256
+    code: CodeFact
+    seed_commitment_sha256: Sha256
+    requested_at: datetime
+    decided_at: datetime
+    prev_record_sha256: Sha256
+    inputs_id: Sha256 | None = None
+    """Release id without overrides; None where the release rests on none."""
+    overrides: tuple[GateOverrides, ...] = ()
+    """Overrides of gates that the release is named by, of all its recipients."""
+    supersedes: Mapping[str, Sha256] = field(default_factory=dict)
+    """By recipient, the release whose place this one takes."""
+
+
+CONTEXT = TypeAdapter(DecisionContext)
+"""DecisionContext as JSON, and back."""

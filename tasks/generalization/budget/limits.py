@@ -1,0 +1,254 @@
+"""Budget of a whole file: limits on risk, on suppression and on the information loss of each attribute.
+
+Every limit is written as a packing constraint: each record uses some of it, never less than nothing, and the sum over
+the file may not exceed its capacity. A floor on what an attribute keeps is a limit on what it loses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.core.errors import ParameterError, StageFailed
+from tasks.generalization.game import Floats, Follower
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Counts, Tuples
+
+REIDENTIFICATIONS = "reidentifications"
+ATTACKED = "attacked records"
+SUPPRESSED = "suppressed records"
+LOST = "information lost of "
+
+SLACK = 1e-9
+"""Sums over a file are rounded: a limit is kept where it is exceeded by no more than this share of it."""
+WHERE = "policy.generalization.budget"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of a whole file, as the policy states them; None where there is none."""
+
+    reidentifications: float | None = None
+    """Most expected re-identifications."""
+    attacked_share: float | None = None
+    """Largest share of the records that are attacked, 0 to 1."""
+    least_people: int | None = None
+    """Least people of the population who match a released cell."""
+    least_records: int | None = None
+    """Least records of the file in a released cell."""
+    suppression: float | None = None
+    """Largest share of the records that may be left out, 0 to 1; None leaves out nobody."""
+    utility_floor: tuple[tuple[int, float], ...] = ()
+    """Attribute (by number) and the least mean share of its information kept, 0 to 1, a suppressed record keeping 0."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One packing constraint over the file."""
+
+    name: str
+    capacity: float
+    """In the unit of ``name``: expected re-identifications, records, or records' worth of an attribute."""
+    axis: int | None = None
+    """The attribute that it is of; None for limits on risk and suppression."""
+
+    @property
+    def slack(self) -> float:
+        """What is taken for rounding; nothing of a limit that leaves no room."""
+        return SLACK * max(self.capacity, 1.0) if self.capacity > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class LimitUse:
+    """One limit of a budget: its size, its use, and the value of raising it."""
+
+    name: str
+    limit: float
+    used: float
+    price: float
+    """Payoff, in sum over the file, that one more of the limit is worth."""
+    kept: float | None = None
+    """Mean share of information kept, where the limit is on an attribute's loss."""
+
+
+@dataclass(frozen=True)
+class BudgetOutcome:
+    """Compliance with a budget; payoffs are means over the records, or over the people where these are weighed."""
+
+    limits: tuple[LimitUse, ...]
+    payoff: float
+    bound: float
+    """No release of the same kind within the budget pays more."""
+    without_budget: float | None
+    """Payoff of the method without any budget; None where it allows no release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A release of the whole file within a budget; payoffs in sum over what is weighed."""
+
+    limits: tuple[Limit, ...]
+    used: Floats
+    """Use of each limit by the records of the file."""
+    prices: Floats
+    """Payoff that one more of each limit is worth in the relaxation."""
+    payoff: float
+    bound: float
+    """No release within the budget pays more."""
+    without_budget: float
+    """Payoff under the rule alone, without any budget."""
+
+    def outcome(self, n_records: int, weight: int) -> BudgetOutcome:
+        """The outcome with means over ``weight``."""
+        uses = zip(self.limits, self.used.tolist(), self.prices.tolist(), strict=True)
+        return BudgetOutcome(
+            limits=tuple(_use(limit, used, price, n_records) for limit, used, price in uses),
+            payoff=self.payoff / weight,
+            bound=self.bound / weight,
+            without_budget=self.without_budget / weight if np.isfinite(self.without_budget) else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetedLevels:
+    """Levels of data and population tuples under a budget, and who is left out."""
+
+    levels: Codes
+    own_levels: Codes
+    withheld: NDArray[np.bool_]
+    """Whether each data tuple's records are left out."""
+    own_withheld: NDArray[np.bool_]
+    """Whether a record of each population tuple would be."""
+    outcome: BudgetOutcome
+
+
+def _use(limit: Limit, used: float, price: float, n_records: int) -> LimitUse:
+    return LimitUse(limit.name, limit.capacity, used, price, None if limit.axis is None else 1.0 - used / n_records)
+
+
+def limits_of(budget: Budget, hierarchies: Sequence[Hierarchy], n_records: int) -> tuple[Limit, ...]:
+    """The limits of a budget that a sum over records measures, in one order; the least sizes forbid cells instead.
+
+    Raises
+    ------
+    ParameterError
+        If a floor is of an attribute that does not exist or has nothing to lose.
+    """
+    capacities = {
+        REIDENTIFICATIONS: budget.reidentifications,
+        ATTACKED: None if budget.attacked_share is None else budget.attacked_share * n_records,
+        SUPPRESSED: None if budget.suppression is None else budget.suppression * n_records,
+    }
+    limits = [Limit(name, float(capacity)) for name, capacity in capacities.items() if capacity is not None]
+    for axis, floor in budget.utility_floor:
+        if not (0 <= axis < len(hierarchies) and hierarchies[axis].n_leaves > 1):
+            raise ParameterError(
+                "a limit of the budget is outside its range",
+                where=f"utility_floor[{axis}]",
+                expected="a quasi-identifier with two values or more",
+                got=f"attribute {axis}",
+                fix="correct the limit",
+            )
+        limits.append(Limit(LOST + hierarchies[axis].name, (1.0 - floor) * n_records, axis))
+    return tuple(limits)
+
+
+def lost_share(hierarchy: Hierarchy) -> Floats:
+    """Share of its information that an attribute of two values or more loses at each axis position, 0 to 1."""
+    sizes = np.log(hierarchy.sizes)
+    return np.asarray(sizes / sizes[-1], dtype=np.float64)
+
+
+def usage_of(
+    limits: Sequence[Limit], follower: Follower, hierarchies: Sequence[Hierarchy], cells: Codes, people: Counts
+) -> Floats:
+    """Use of each limit by one record at each of some cells, shape (n_limits, n_cells).
+
+    Parameters
+    ----------
+    limits : sequence of Limit
+    follower : Follower
+    hierarchies : sequence of Hierarchy
+    cells : array of shape (n_cells, n_attributes)
+        In axis positions.
+    people : array of shape (n_cells,)
+        People who match each cell.
+    """
+    used = np.zeros((len(limits), len(cells)))
+    for row, limit in zip(used, limits, strict=True):
+        if limit.axis is not None:
+            row[:] = lost_share(hierarchies[limit.axis])[cells[:, limit.axis]]
+        elif limit.name != SUPPRESSED:
+            row[:] = follower.reidentified(people) if limit.name == REIDENTIFICATIONS else follower.attacked(people)
+    return used
+
+
+def usage_of_suppression(limits: Sequence[Limit]) -> Floats:
+    """Use of each limit by a suppressed record, shape (n_limits,)."""
+    return np.array([float(limit.axis is not None or limit.name == SUPPRESSED) for limit in limits])
+
+
+def within(used: Floats, capacity: Floats) -> bool:
+    """Whether sums keep their limits, rounding apart."""
+    return bool((used <= capacity + SLACK * np.maximum(capacity, 1.0)).all())
+
+
+def in_words(limits: Sequence[Limit]) -> str:
+    """The limits, for messages."""
+    return ", ".join(f"{limit.name} at most {limit.capacity:g}" for limit in limits)
+
+
+def not_kept(expected: str, got: str, what: str = "no release of the whole file keeps the budget") -> StageFailed:
+    """The error of a budget that cannot be kept."""
+    fix = "widen one of these limits, allow suppression, or use a larger population"
+    return StageFailed(what, where=WHERE, expected=expected, got=got, fix=fix)
+
+
+def of_copy(
+    outcome: BudgetOutcome, hierarchies: Sequence[Hierarchy], data: Tuples, cells: Codes, released: NDArray[np.bool_]
+) -> BudgetOutcome:
+    """The outcome with what a copy uses of the limits on suppression and on the information that attributes lose.
+
+    A method keeps its limits over what it releases. Decoys may take whole classes from a copy after that, so that
+    others alone keep them: fewer records are at risk, but more are left out, and these keep no information.
+
+    Parameters
+    ----------
+    outcome : BudgetOutcome
+        Of the method.
+    hierarchies : sequence of Hierarchy
+    data : Tuples
+    cells : array of shape (n_tuples, n_attributes)
+        Released cell of each tuple in axis positions.
+    released : array of shape (n_tuples,)
+        Whether a tuple's records are in the copy.
+
+    Raises
+    ------
+    StageFailed
+        If the copy exceeds one of these limits.
+    """
+    missing = float(data.counts[~released].sum())
+    axes = {LOST + tree.name: axis for axis, tree in enumerate(hierarchies)}
+
+    def of_copy(use: LimitUse) -> LimitUse:
+        if use.name == SUPPRESSED:
+            return replace(use, used=missing)
+        if use.name not in axes:
+            return use
+        share = lost_share(hierarchies[axes[use.name]])[cells[released, axes[use.name]]]
+        used = missing + float(data.counts[released] @ share)
+        return replace(use, used=used, kept=1.0 - used / data.total)
+
+    limits = tuple(map(of_copy, outcome.limits))
+    broken = [use for use in limits if not within(np.array(use.used), np.array(use.limit))]
+    if broken:
+        raise StageFailed(
+            "the copy would break the budget, since it goes without more records than the method leaves out",
+            where=WHERE,
+            expected=", ".join(f"{use.name} at most {use.limit:g}" for use in broken),
+            got="more, with the records that are missing from it for others' decoys",
+            fix="widen the limit, or lower policy.decoys.missing_limit or the number of decoys",
+        )
+    return replace(outcome, limits=limits)

@@ -1,0 +1,1 @@
+"""Privacy models: constraints on equivalence classes, a module each, listed in ``registry``."""

@@ -1,0 +1,126 @@
+"""ℓ-diversity (Machanavajjhala et al. 2007): each class has many values of a sensitive attribute."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.core.errors import RequestError
+from tasks.generalization.constraints.constraint import (
+    ROUNDING,
+    Bools,
+    Floats,
+    PrivacyModel,
+    ValueConstraint,
+    coded,
+    refused,
+)
+from tasks.microdata.coded import Prepared
+from tasks.request.model import Diversity
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(ValueConstraint):
+    """At least ``l`` sensitive values in each class."""
+
+    l: float  # noqa: E741
+    name = "distinct l-diversity"
+    firm = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.l) and self.l >= 2):
+            what = "the number of sensitive values is outside its range"
+            raise refused(what, self.name, "l from 2", f"{self.l}")
+
+    def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
+        """Whether each class has enough sensitive values."""
+        return _enough_values(counts, self.l)
+
+
+@dataclass(frozen=True)
+class EntropyDiversity(DistinctDiversity):
+    """Entropy of the sensitive values of each class at least log ``l``; ``l`` need not be whole."""
+
+    name = "entropy l-diversity"
+    firm = False
+
+    def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
+        """Whether the entropy of each class is large enough."""
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=1)
+        return np.asarray(entropy >= np.log(self.l) - ROUNDING, dtype=np.bool_)
+
+    def relaxed(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
+        """Enough sensitive values for that entropy."""
+        return _enough_values(counts, self.l - 1e-9)
+
+
+@dataclass(frozen=True)
+class RecursiveDiversity(ValueConstraint):
+    """The most frequent value of a class is rarer than ``c`` times the values from the ``l``-th most frequent on.
+
+    r₁ < c (r_ℓ + r_ℓ₊₁ + … + r_m), r the counts in falling order.
+    """
+
+    c: float
+    l: int  # noqa: E741
+    name = "recursive (c, l)-diversity"
+
+    def __post_init__(self) -> None:
+        _ = DistinctDiversity(self.sensitive, self.l)
+        if not (np.isfinite(self.c) and self.c > 0):
+            raise refused("the factor c is outside its range", self.name, "a number above 0", f"{self.c}")
+
+    def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
+        """Whether the most frequent value of each class is rare enough."""
+        falling = -np.sort(-counts, axis=1)
+        tail = self.c * falling[:, self.l - 1 :].sum(axis=1)
+        return np.asarray(falling[:, 0] < tail * (1 - ROUNDING), dtype=np.bool_)
+
+    def relaxed(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
+        """Enough sensitive values for a tail."""
+        return _enough_values(counts, self.l)
+
+
+def _enough_values(counts: Floats, least: float) -> Bools:
+    return np.asarray(np.count_nonzero(counts, axis=1) >= least)
+
+
+def _constraint(terms: Diversity, prepared: Prepared) -> ValueConstraint:
+    codes = coded(prepared, terms.attribute)
+    if terms.c is not None:
+        return RecursiveDiversity(codes, terms.c, int(terms.l))
+    return EntropyDiversity(codes, terms.l) if terms.kind == "entropy" else DistinctDiversity(codes, terms.l)
+
+
+def _words(terms: Diversity) -> str:
+    if terms.kind == "distinct":
+        return f"at least {terms.l:g} values of {terms.attribute}"
+    if terms.kind == "entropy":
+        return f"{terms.attribute} as diverse as {terms.l:g} equally frequent values (entropy)"
+    return f"recursive ({terms.c:g}, {terms.l:g})-diversity of {terms.attribute}"
+
+
+def _check(demanded: Sequence[Diversity], where: str, prepared: Prepared) -> None:
+    for place, terms in enumerate(demanded):
+        n_values = len(np.unique(coded(prepared, terms.attribute)))
+        if terms.l > n_values:
+            raise RequestError(
+                "no class can have so many sensitive values",
+                where=f"{where}[{place}].l",
+                expected=f"at most the {n_values:,} distinct values of column {terms.attribute}",
+                got=f"{terms.l:g}",
+                fix="ask for less diversity, or of an attribute with more values",
+            )
+
+
+DIVERSITY = PrivacyModel(
+    term="diversity",
+    constraints=lambda demanded, prepared: [_constraint(terms, prepared) for terms in demanded],
+    words=lambda demanded: [_words(terms) for terms in demanded],
+    check=_check,
+    sources=(
+        "Machanavajjhala A, Kifer D, Gehrke J, Venkitasubramaniam M (2007). l-Diversity: privacy beyond k-anonymity. "
+        "ACM Transactions on Knowledge Discovery from Data 1(1), 3.",
+    ),
+)

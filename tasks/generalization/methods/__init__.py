@@ -1,0 +1,1 @@
+"""Generalization methods: a module each, listed in ``registry``."""

@@ -1,0 +1,121 @@
+"""One common strategy for the whole file: the levels that pay most in sum over its records.
+
+Found by branch and bound over boxes of strategies (``boxes``): no strategy of a box releases more value than the most
+specific one, and none of its groups adds more to that than a group of the size at the most general one or of fewer
+people could. Only most general strategies are counted, once each, and of 55,296 strategies a few dozen are enough where
+one of little generalization is the best.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tasks.generalization.boxes import Box, Levels, first_boxes, halves
+from tasks.generalization.game import TIE, Floats
+from tasks.generalization.methods.method import GeneralizationMethod, Recoding
+from tasks.generalization.problem import Problem
+from tasks.generalization.table import CountIndex
+from tasks.generalization.wide_partition.axes import Axis
+from tasks.generalization.wide_partition.members import caps, table_size
+from tasks.microdata.cube import SparseCube
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Tuples
+from tasks.request.model import Method
+
+
+def common_strategy(problem: Problem, data: Tuples) -> Codes:
+    """Levels that maximise the sum of the publisher's payoffs; the first in lexicographic order among equals.
+
+    Returns
+    -------
+    array of shape (n_attributes,)
+    """
+    search, near = _BoxSearch.of(_uncached(problem), data), TIE * data.total
+    while search.boxes and search.bound >= search.best - 2 * near:
+        search.step()
+    return np.array(min(node for node, total in search.totals.items() if total >= search.best - near), dtype=np.int32)
+
+
+@dataclass
+class _BoxSearch:
+    problem: Problem
+    data: Tuples
+    losses: Sequence[Floats]
+    """Information loss of the file in each attribute at each of its levels."""
+    caps: Floats
+    """Most that a group of at most n people adds to its released value; the last holds beyond."""
+    boxes: list[tuple[float, int, Box, float, bool]] = field(default_factory=list)
+    """Open boxes: bound with its sign changed, number, the box, what its groups add at most, whether that was counted
+    at the box's own most general strategy."""
+    totals: dict[Levels, float] = field(default_factory=dict)
+    """Payoffs of the strategies counted so far."""
+    best: float = -np.inf
+    made: int = 0
+
+    @classmethod
+    def of(cls, problem: Problem, data: Tuples) -> "_BoxSearch":
+        """All strategies, none counted."""
+        trees, losses = problem.hierarchies, []
+        for axis, (tree, loss) in enumerate(zip(trees, problem.loss.by_axis, strict=True)):
+            leaves = np.bincount(data.codes[:, axis], weights=data.counts, minlength=tree.n_leaves)
+            losses.append(leaves @ loss[tree.positions])
+        top = np.array([tree.n_levels - 1 for tree in trees], dtype=np.int32)
+        everybody = int(problem.evaluate(data.codes[:1], top)[1].max())
+        sizes = np.arange(table_size(problem.payoffs, everybody) + 1)
+        added = problem.payoffs.publisher(np.zeros(len(sizes)), sizes)
+        search = cls(problem, data, losses, caps(added, everybody))
+        crossing = [Axis.of(tree).crossing for tree in trees]
+        for box in first_boxes(problem.lattice.heights, crossing, [False] * len(trees)):
+            search._put(box, 0.0, counted=False)
+        return search
+
+    @property
+    def bound(self) -> float:
+        """No strategy of an open box pays more."""
+        return -self.boxes[0][0]
+
+    def step(self) -> None:
+        """Count the most general strategy of the box that promises most, or else cut the box in two."""
+        _, _, box, most, counted = heapq.heappop(self.boxes)
+        if not counted:
+            self._put(box, min(self._count(box[1]), most), counted=True)
+        elif box[0] != box[1]:
+            below, above = halves(self.losses, box)
+            self._put(below, most, counted=False)
+            self._put(above, most, counted=True)
+
+    def _put(self, box: Box, most: float, *, counted: bool) -> None:
+        lost = sum(losses[level] for losses, level in zip(self.losses, box[0], strict=True))
+        value = self.problem.payoffs.benefit * (self.data.total - lost / self.problem.loss.maximum)
+        heapq.heappush(self.boxes, (-(value + most), self.made, box, most, counted))
+        self.made += 1
+
+    def _count(self, node: Levels) -> float:
+        """Note what a strategy pays; the most that groups add there or below."""
+        value, people = self.problem.evaluate(self.data.codes, np.array(node, dtype=np.int32))
+        self.totals[node] = float(self.data.counts @ self.problem.payoffs.publisher(value, people))
+        self.best = max(self.best, self.totals[node])
+        return float(self.data.counts @ self.caps[np.clip(people, 1, len(self.caps) - 1)])
+
+
+def _uncached(problem: Problem) -> Problem:
+    """The problem with a sparse cube that keeps nothing: a node is asked for once, and there may be very many."""
+    people = problem.people
+    return replace(problem, people=replace(people, _nodes={})) if isinstance(people, SparseCube) else problem
+
+
+def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
+    chosen = common_strategy(problem, table.data)
+    return Recoding(lambda codes: np.broadcast_to(chosen, codes.shape))
+
+
+COMMON = GeneralizationMethod(
+    Method.COMMON,
+    _recoding,
+    "One common strategy",
+    "One strategy for the whole file, the one with the greatest total payoff.",
+    "Every record is generalized alike, so a released cell holds exactly the people who match it and the "
+    "probability 1/n_p holds against a recipient who knows the rule.",
+)

@@ -1,0 +1,57 @@
+"""A generalization method: what the registry lists, and what one more method has to provide."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from tasks.generalization.exact import Rule
+from tasks.generalization.problem import Problem
+from tasks.generalization.table import CountIndex, DivisionOutcome
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import Method
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """How a method generalizes anybody, by the values of the quasi-identifiers alone."""
+
+    levels: Callable[[Codes], Codes]
+    """Levels at which leaf codes are released; both of shape (n_tuples, n_attributes)."""
+    cells: Callable[[Codes], Codes] | None = None
+    """Released cells of leaf codes in axis positions, where they are not the groups at these levels."""
+    division: DivisionOutcome | None = None
+    """Quality of a partition; None for other methods."""
+
+
+@dataclass(frozen=True)
+class GeneralizationMethod:
+    """A way to generalize a file for one recipient."""
+
+    name: Method
+    """As a policy names it."""
+    recoding: Callable[[CountIndex, Problem, str], Recoding]
+    """From data and population, the game, and what cells are weighted by ("population" or "data")."""
+    title: str
+    """In print."""
+    how: str
+    """How it works, for the report."""
+    promise: str
+    """What holds against a recipient who knows it, for the report."""
+    stakes: Literal["all", "loss", "none"] = "all"
+    """Stakes that the choice depends on: all, all but the benefit, or none."""
+    per_record: bool = False
+    """Whether each record has a strategy of its own, so that whoever knows the rule can rule out people."""
+    partition: Rule | None = None
+    """The strategies that a partition of the domain may use; None for other methods."""
+    safe_harbor: bool = False
+    """Whether nothing is released in more detail than Safe Harbor allows."""
+
+    @property
+    def partitions(self) -> bool:
+        """Whether the domain is partitioned, for which cells are weighted."""
+        return self.partition is not None
+
+    @property
+    def whole_cells(self) -> bool:
+        """Whether every person in a released cell is released as that cell, so that knowing the rule gains nothing."""
+        return not self.per_record

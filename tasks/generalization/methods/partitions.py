@@ -1,0 +1,68 @@
+"""The partitions: whole cells are divided, by the exact recursion where possible, else by the wide partition.
+
+The exact recursion adds up children level by level, so it takes trees whose cells can be counted.
+"""
+
+from math import prod
+
+from tasks.generalization.exact import Rule
+from tasks.generalization.methods.method import GeneralizationMethod, Recoding
+from tasks.generalization.partition import partition
+from tasks.generalization.problem import Problem
+from tasks.generalization.table import CountIndex, DivisionOutcome
+from tasks.generalization.wide_partition import wide_partition
+from tasks.request.model import Method
+
+_BYTES_A_CELL = 40
+"""Bytes that the sparse recursion stores per cell: its number, people, weight, best sum, choice and one member."""
+_SPARSE_AT_LEAST = 2**26
+
+
+def _divided(rule: Rule, table: CountIndex, problem: Problem, cell_weights: str) -> Recoding:
+    by_data = cell_weights == "data"
+    if recursion_fits(table):
+        exact = partition(problem, table.records if by_data else table.people, rule)
+        return Recoding(exact.levels, division=DivisionOutcome(payoff=exact.total, upper_bound=None, exact=True))
+    wide = wide_partition(
+        problem, table.population, table.data if by_data else table.population, rule, table.memory_limit
+    )
+    outcome = DivisionOutcome(payoff=wide.total, upper_bound=wide.bound, exact=wide.complete)
+    return Recoding(wide.levels, division=outcome)
+
+
+def recursion_fits(table: CountIndex) -> bool:
+    """Whether the exact recursion can be run: no levels cross, and all cells can be counted."""
+    return all(hierarchy.is_tree for hierarchy in table.hierarchies) and cells_fit(table)
+
+
+def cells_fit(table: CountIndex) -> bool:
+    """Whether all cells can be counted: densely, or those that the population has, strategy by strategy."""
+    reached = len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
+    return table.people.form == "dense" or reached * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+
+
+_PROMISE = (
+    "The cells of the quasi-identifiers' domain are divided from the top: a cell is either released as it stands or "
+    "split along the one attribute whose children together pay more, best(cell) = max(release, max over attributes of "
+    "the sum of best(children)). Everybody in a released cell is released as that cell, so nobody can be ruled out and "
+    "the probability 1/n_p holds against a recipient who knows the rule."
+)
+BASIC_PARTITION = GeneralizationMethod(
+    Method.BASIC_PARTITION,
+    lambda table, problem, weights: _divided(Rule.BASIC, table, problem, weights),
+    "Basic game, recursive partition",
+    "The domain is partitioned so that the total publisher's payoff is greatest, attacks included where they are "
+    "worth their loss.",
+    _PROMISE,
+    partition=Rule.BASIC,
+)
+NO_ATTACK_PARTITION = GeneralizationMethod(
+    Method.NO_ATTACK_PARTITION,
+    lambda table, problem, weights: _divided(Rule.NO_ATTACK, table, problem, weights),
+    "No-Attack game, recursive partition",
+    "The domain is partitioned so that the total publisher's payoff is greatest among the partitions in which no "
+    "cell is worth an attempt.",
+    _PROMISE,
+    stakes="loss",
+    partition=Rule.NO_ATTACK,
+)

@@ -1,0 +1,334 @@
+"""Pooled copies of several releases: the groups that each record still hides in (``tasks.candidate.coalition``).
+
+A record that is released twice, at different generalizations, is known to be in the intersection of both cells. Cells
+of one tree are nested or apart; those of different hierarchies, and of one whose levels cross, may overlap, so that an
+intersection is a set of values that no level has. Here a cell is therefore what it is: a set of values of each
+attribute, and each copy is laid on the population of the first.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.identity.facts import RiskView, TransparentRisk
+from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.registry import SEQUENTIAL
+from tasks.assessments.sequential.sequential import beliefs
+from tasks.assessments.sequential.sequential import gate_figures as sequential_figures
+from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
+from tasks.candidate.groups import groups
+from tasks.core.errors import StageFailed
+from tasks.delivery.kept import Kept
+from tasks.delivery.released_file import keyed_order, read_cells
+from tasks.generalization.setting import own_follower
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
+from tasks.reassessment.population import TodaysPopulation, found_in, leaves_in, rule_of, table_of
+from tasks.reassessment.scoring import Delivered, Today
+from tasks.request.model import Measure, Recipient
+
+Flags = NDArray[np.bool_]
+
+_CHUNK_BYTES = 16 * 2**20
+_MOST_PAIRS = 2 * 10**11
+"""Pairs of an intersection and a combination of values past which they are not compared."""
+
+MEASURED_TOGETHER = frozenset(
+    {
+        Measure.TRANSPARENT_MAXIMUM,
+        Measure.TRANSPARENT_MEAN,
+        Measure.TRANSPARENT_ATTACKED,
+        Measure.TRANSPARENT_EXPECTED,
+        Measure.PROSECUTOR_MAXIMUM,
+        Measure.PROSECUTOR_MEAN,
+        Measure.JOURNALIST_MAXIMUM,
+        Measure.JOURNALIST_MEAN,
+        Measure.SMALLEST_CLASS,
+    }
+    | SEQUENTIAL.gate_measures
+)
+"""Measures that follow from the groups alone, so that they can be measured of several copies."""
+
+
+@dataclass(frozen=True)
+class LaidCopy:
+    """A released copy, laid on the combinations of values of one population."""
+
+    attributes: tuple[int, ...]
+    """Attributes of the population that it has."""
+    members: tuple[Flags, ...]
+    """Of each of these attributes, the values of the population that each of its groups holds; shape (n_groups,
+    n_values)."""
+    cells: Codes
+    """Group of each released record on each of these attributes, shape (n_records, n_own_attributes)."""
+    people: NDArray[np.bytes_]
+    """Name of each record's person, each once; shape (n_records,)."""
+    own: Codes
+    """Cell that the rule gives each combination of values of the population, −1 where it gives none; shape (n_tuples,
+    n_own_attributes)."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """Records of the first copy by the cells that they have in all; arrays of length n_signatures."""
+
+    records: Counts
+    """Records with the same cells in all copies: their class in the files."""
+    people: Counts
+    """People of the population who match all of these cells."""
+    effective: Counts
+    """Those of them whom each rule gives the very cell."""
+    listed: Counts | None
+    """The latter in the external register; None without one."""
+    shared: int
+    """Records of the first copy that some other copy has too."""
+    narrowed: int
+    """Those of them whom fewer people match than match their cell in the first copy."""
+
+
+def held_together(
+    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient]
+) -> tuple[dict[Measure, float], Together]:
+    """Gate figures of the records of the first of some pooled copies, at the groups that are left.
+
+    Parameters
+    ----------
+    copies : sequence of LaidCopy
+        The one in question first.
+    today : Today
+        Of the copy in question: population, policy.
+    holders : iterable of Recipient
+        Those who share the copies, at least one, with their terms; the figures are the worst of them.
+
+    Raises
+    ------
+    StageFailed
+        If the cells have too many intersections to be counted.
+    """
+    policy, table = today.request.policy, table_of(today.ground, today.request)
+    population = today.ground.population
+    found = laid_together(copies, population.codes, population.counts, table.listed)
+    residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
+    figures: dict[Measure, float] = {}
+    for holder in holders:
+        follower = own_follower(today.request, holder, population.total)
+        informed = transparent_risk(found.people, found.effective, found.records, follower)
+        profile = derive_profile(holder, *_densest(found)).profile
+        planned = beliefs(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
+        own = _figures(residual, informed) | sequential_figures(planned)
+        figures = worst(own, [figures] if figures else [])
+    return figures, found
+
+
+def laid_together(copies: Sequence[LaidCopy], codes: Codes, people: Counts, listed: Counts | None = None) -> Together:
+    """Groups of the first copy's records that are left for a holder of the other copies as well.
+
+    Parameters
+    ----------
+    copies : sequence of LaidCopy
+        The first one is the one in question.
+    codes : array of shape (n_tuples, n_attributes)
+        Values of each distinct combination of the population.
+    people : array of shape (n_tuples,)
+    listed : array of shape (n_tuples,), optional
+        Those of them in the external register.
+
+    Raises
+    ------
+    StageFailed
+        If the cells have too many intersections to be counted.
+    """
+    by_record = [_pooled(copy, _places(copies[0].people, copy.people)) for copy in copies]
+    _, first, records = np.unique(same_cells(by_record), return_index=True, return_counts=True)
+    pooled = [copy.at(first) for copy in by_record]
+    matching, alone = (_matching(copies[:count], pooled, codes, people) for count in (len(copies), 1))
+    effective = people_by_rule(pooled, people[:, None] if listed is None else np.column_stack([people, listed]))
+    others = np.column_stack([np.zeros(len(first), dtype=np.bool_), *(copy.present for copy in pooled[1:])]).any(axis=1)
+    return Together(
+        records=records.astype(np.int64),
+        people=matching,
+        effective=effective[:, 0],
+        listed=None if listed is None else effective[:, 1],
+        shared=int(records[others].sum()),
+        narrowed=int(records[matching < alone].sum()),
+    )
+
+
+def _places(wanted: NDArray[np.bytes_], names: NDArray[np.bytes_]) -> NDArray[np.intp]:
+    """Row of each wanted person; −1 for who is not there."""
+    if len(names) == 0:
+        return np.full(len(wanted), -1, dtype=np.intp)
+    order = np.argsort(names, kind="stable")
+    place = order[np.minimum(np.searchsorted(names, wanted, sorter=order), len(names) - 1)]
+    return np.where(names[place] == wanted, place, -1)
+
+
+def _pooled(copy: LaidCopy, place: NDArray[np.intp]) -> PooledCopy:
+    """A copy by the records of the first one, which are in some of its rows."""
+    given = np.asarray((copy.own >= 0).all(axis=1))
+    return PooledCopy(copy.cells[place], place >= 0, np.maximum(copy.own, 0), given)
+
+
+def _matching(copies: Sequence[LaidCopy], pooled: Sequence[PooledCopy], codes: Codes, people: Counts) -> Counts:
+    """People who match all cells of each row of the pooled copies."""
+    held, codes, people = _folded(copies, codes, people)
+    n_rows = len(pooled[0].present)
+    if n_rows * len(codes) > _MOST_PAIRS:
+        raise StageFailed(
+            "releases cannot be pooled: their cells have too many intersections",
+            where=f"{n_rows:,} intersections, {len(codes):,} combinations of values",
+            expected=f"at most {_MOST_PAIRS:.0e} pairs of them",
+            got=f"{n_rows * len(codes):.1e}",
+            fix="re-assess against a population with fewer combinations of values",
+        )
+    found, step = np.zeros(n_rows, dtype=np.int64), max(_CHUNK_BYTES // max(len(codes), 1), 1)
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        inside = np.ones((len(found[part]), len(codes)), dtype=np.bool_)
+        for copy, rows, members in zip(copies, pooled, held, strict=False):
+            for axis, attribute in enumerate(copy.attributes):
+                holds = members[axis][rows.cells[part, axis]][:, codes[:, attribute]]
+                inside &= holds | ~rows.present[part, None]
+        found[part] = inside @ people
+    return found
+
+
+def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[list[list[Flags]], Codes, Counts]:
+    """Values that every group of all copies holds or lacks alike folded into one, and equal combinations added up."""
+    held, codes = [list(copy.members) for copy in copies], codes.copy()
+    for attribute in range(codes.shape[1]):
+        having = [
+            (members, copy.attributes.index(attribute))
+            for members, copy in zip(held, copies, strict=True)
+            if attribute in copy.attributes
+        ]
+        if not having:
+            codes[:, attribute] = 0
+            continue
+        stacked = np.concatenate([members[axis] for members, axis in having])
+        _, first, atoms = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
+        codes[:, attribute] = atoms.ravel()[codes[:, attribute]]
+        for members, axis in having:
+            members[axis] = members[axis][:, first]
+    codes, place = np.unique(codes, axis=0, return_inverse=True)
+    return held, codes, np.bincount(place.ravel(), weights=people, minlength=len(codes)).astype(np.int64)
+
+
+def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 2**30) -> LaidCopy:
+    """A delivered copy on the population of another one.
+
+    Parameters
+    ----------
+    delivered : Delivered
+    ground : TodaysPopulation
+    memory_limit : int
+        Bytes that the values of an attribute's groups may take.
+
+    Raises
+    ------
+    StageFailed
+        If the population does not have its attributes, or has them in other values, if the file cannot be read, or its
+        groups take more memory.
+    """
+    kept, names = delivered.kept, tuple(ground.hierarchies)
+    missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
+    if missing:
+        raise _not_pooled(delivered, f"its {', '.join(missing)}", "a population without")
+    values = {name: tree.labels[0] for name, tree in ground.hierarchies.items()}
+    codes = leaves_in(kept, values, ground.population.codes)
+    if (codes.max(axis=0, initial=-1) < 0).any():
+        raise _not_pooled(delivered, "the values of its quasi-identifiers", "others, such as another way to write them")
+    place = found_in(kept, codes)
+    there = place >= 0
+    if kept.played.counted is not None:
+        there[there] = kept.played.counted[place[there]]
+    rule = rule_of(kept)
+    cells = read_cells(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
+    held, people = _real(delivered, len(cells))
+    members, released, own = [], np.empty_like(cells[held]), np.full((len(codes), cells.shape[1]), -1, dtype=np.int32)
+    for axis, name in enumerate(kept.hierarchies):
+        used, numbers = np.unique(cells[held, axis], return_inverse=True)
+        released[:, axis] = numbers.ravel()
+        if len(used) * len(values[name]) > memory_limit:
+            raise _too_large(f"{len(used):,} groups, {len(values[name]):,} values", len(used) * len(values[name]))
+        members.append(_members(kept, axis, used, values[name]))
+        given = rule[place[there], axis]
+        found = np.minimum(np.searchsorted(used, given), len(used) - 1)
+        own[there, axis] = np.where(used[found] == given, found, -1)
+    return LaidCopy(tuple(names.index(name) for name in kept.hierarchies), tuple(members), released, people, own)
+
+
+def _real(delivered: Delivered, rows: int) -> tuple[NDArray[np.intp], NDArray[np.bytes_]]:
+    """The rows of the file that are records, and whose each is."""
+    named, decoys = len(delivered.kept.people), len(delivered.decoys)
+    if rows != named + decoys:
+        raise StageFailed(
+            "what was kept of the release does not fit its file",
+            where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
+            expected="a name for each record",
+            got="more or fewer",
+            fix="restore .releasegate/kept from a backup",
+        )
+    kept = np.concatenate([np.arange(named), np.full(decoys, -1)])[keyed_order(rows, delivered.order)]
+    real = np.flatnonzero(kept >= 0)
+    return real, delivered.kept.people[kept[real]]
+
+
+def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> Flags:
+    """Values of the other population that each group holds."""
+    tree = list(kept.hierarchies.values())[axis]
+    leaf = tree.encode(np.asarray(values, dtype=object))
+    known = leaf >= 0
+    members = np.zeros((len(positions), len(values)), dtype=np.bool_)
+    for row, position in enumerate(positions):
+        if position < tree.axis_length:
+            holds = tree.positions[:, tree.axis_levels[position]] == position
+        else:
+            holds = kept.grouped[axis] == position
+        members[row, known] = holds[leaf[known]]
+    return members
+
+
+def _figures(residual: RiskView, informed: TransparentRisk) -> dict[Measure, float]:
+    return {
+        Measure.TRANSPARENT_MAXIMUM: informed.maximum_risk,
+        Measure.TRANSPARENT_MEAN: informed.mean_risk,
+        Measure.TRANSPARENT_ATTACKED: informed.attacked_share,
+        Measure.TRANSPARENT_EXPECTED: informed.expected_reidentifications,
+        Measure.PROSECUTOR_MAXIMUM: residual.prosecutor.maximum,
+        Measure.PROSECUTOR_MEAN: residual.prosecutor.mean,
+        Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
+        Measure.JOURNALIST_MEAN: residual.journalist.mean,
+        Measure.SMALLEST_CLASS: float(residual.smallest_class),
+    }
+
+
+def _densest(found: Together) -> tuple[int | None, int]:
+    if found.listed is None:
+        return None, 1
+    people = np.maximum(found.effective, 1)
+    place = int(np.argmax(found.listed / people))
+    return int(found.listed[place]), int(people[place])
+
+
+def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
+    return StageFailed(
+        "a release cannot be pooled with this one",
+        where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
+        expected=f"a population that has {expected}",
+        got=got,
+        fix="name a population with the quasi-identifiers of all of them with --under",
+    )
+
+
+def _too_large(where: str, size: int) -> StageFailed:
+    return StageFailed(
+        "releases cannot be pooled: an attribute has too many groups of too many values",
+        where=where,
+        expected="as many as policy.generalization.memory_limit_mb has room for",
+        got=f"{size // 2**20:,} MB",
+        fix="raise policy.generalization.memory_limit_mb",
+    )
