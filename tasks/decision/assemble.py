@@ -15,6 +15,7 @@ from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.disclosure_rounding import disclosure_rounded
 from tasks.decision.gates import (
     agreement_gate,
     decoy_gate,
@@ -36,7 +37,6 @@ from tasks.decision.record import (
     RecipientFact,
     ValidationFact,
 )
-from tasks.decision.veil import veiled
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.fact import MaskingFact
@@ -237,7 +237,7 @@ def assemble(
         overrides=tuple(sorted(one.entry_sha256 for one in circumstances.overrides)),
         prev_record_sha256=circumstances.prev_record_sha256,
     )
-    return veiled(record)
+    return disclosure_rounded(record)
 
 
 def _finished(findings: Findings) -> Collection[str]:
