@@ -17,10 +17,10 @@ from rich.text import Text
 from reports.numbers import integer
 from reports.smallcell import SmallCellRule
 from tasks.assessments.measures import MEASURES
+from tasks.decision.disclosure_rounding import count as rounded_count
 from tasks.decision.explain.at_stake import AtStake, Band, Pattern, Separated
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
-from tasks.decision.veil import count as rounded_count
 from tasks.request.model import Measure
 
 _MOST_CLASSES = 5
@@ -37,14 +37,8 @@ class _Class:
     records: int
 
 
-@dataclass(frozen=True)
-class _Breakdown:
-    """Records at stake by class, as far as counts may be shown."""
-
-    heading: str
-    names: tuple[str, ...]
-    document: list[dict[str, Any]]
-    """One of each class, with its count as it is shown."""
+_Breakdown = tuple[str, list[tuple[str, dict[str, Any]]]]
+"""A heading, and the name and document of each class, with its count as it may be shown."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +94,9 @@ def _table(breakdowns: Sequence[_Breakdown]) -> Table:
     table.add_column("", style="dim", max_width=24)
     table.add_column("", overflow="fold")
     table.add_column("", justify="right", no_wrap=True)
-    for breakdown in breakdowns:
-        for place, (name, document) in enumerate(zip(breakdown.names, breakdown.document, strict=True)):
-            table.add_row("" if place else breakdown.heading, name, document["records_shown"])
+    for heading, classes in breakdowns:
+        for place, (name, document) in enumerate(classes):
+            table.add_row("" if place else heading, name, document["records_shown"])
     return table
 
 
@@ -132,10 +126,8 @@ def _gate(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -
             ),
         )
     hidden = others if rule.hides(others) else 0
-    breakdowns = tuple(
-        _breakdown(rule, heading, group, hidden, rounded)
-        for heading, group in zip(("released as", one.counted, "set apart most by"), classes, strict=True)
-    )
+    headings = ("released as", one.counted, "set apart most by")
+    broken_down = [_counted_classes(rule, group, hidden, rounded) for group in classes]
     document = {
         "measure": one.measure.value,
         "condition": one.condition,
@@ -144,11 +136,11 @@ def _gate(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -
         "rounded": rounded,
         "group_sizes_count": one.counted,
         "same_as": None if first is one.measure else first.value,
-        "by_levels": breakdowns[0].document,
-        "by_group_size": breakdowns[1].document,
-        "by_attribute": breakdowns[2].document,
+        "by_levels": [row for _, row in broken_down[0]],
+        "by_group_size": [row for _, row in broken_down[1]],
+        "by_attribute": [row for _, row in broken_down[2]],
     }
-    return _Shown(one.measure, document, released["records_shown"], breakdowns)
+    return _Shown(one.measure, document, released["records_shown"], tuple(zip(headings, broken_down, strict=True)))
 
 
 def _few(rule: SmallCellRule, classes: Sequence[_Class]) -> Sequence[_Class]:
@@ -160,14 +152,16 @@ def _few(rule: SmallCellRule, classes: Sequence[_Class]) -> Sequence[_Class]:
     return [*large, _Class(f"{len(rest)} others", {"others": len(rest)}, sum(one.records for one in rest))]
 
 
-def _breakdown(rule: SmallCellRule, heading: str, classes: Sequence[_Class], hidden: int, rounded: bool) -> _Breakdown:
+def _counted_classes(
+    rule: SmallCellRule, classes: Sequence[_Class], hidden: int, rounded: bool
+) -> list[tuple[str, dict[str, Any]]]:
     """Classes with their counts as far as they may be shown; ``hidden`` is the rest of a total that is shown."""
     counts = [one.records for one in classes]
     texts = rule.breakdown([*counts, hidden] if hidden else counts)
-    document = [
-        {**one.document, **_counted(one.records, text, rounded)} for one, text in zip(classes, texts, strict=False)
+    return [
+        (one.name, {**one.document, **_counted(one.records, text, rounded)})
+        for one, text in zip(classes, texts, strict=False)
     ]
-    return _Breakdown(heading, tuple(one.name for one in classes), document)
 
 
 def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Class:

@@ -15,6 +15,7 @@ from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.disclosure_rounding import disclosure_rounded
 from tasks.decision.gates import (
     agreement_gate,
     decoy_gate,
@@ -36,7 +37,6 @@ from tasks.decision.record import (
     RecipientFact,
     ValidationFact,
 )
-from tasks.decision.veil import veiled
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.fact import MaskingFact
@@ -88,6 +88,12 @@ class Findings:
     def identity(self) -> IdentityFact | None:
         """Risk, game and fields."""
         return self.fact(IDENTITY)
+
+    @property
+    def further(self) -> dict[str, dict[str, Any]]:
+        """Facts of assessments that have no place of their own in the record."""
+        placed = {one.id for one in (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, UTILITY)}
+        return {name: found.fact.model_dump(mode="json") for name, found in self.findings.items() if name not in placed}
 
     @property
     def figures(self) -> dict[Measure, float]:
@@ -211,6 +217,7 @@ def assemble(
         masking=findings.masking,
         risk=findings.risk,
         utility=findings.fact(UTILITY),
+        further=findings.further,
         statistics=output.statistics if output else None,
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
@@ -230,7 +237,7 @@ def assemble(
         overrides=tuple(sorted(one.entry_sha256 for one in circumstances.overrides)),
         prev_record_sha256=circumstances.prev_record_sha256,
     )
-    return veiled(record)
+    return disclosure_rounded(record)
 
 
 def _finished(findings: Findings) -> Collection[str]:

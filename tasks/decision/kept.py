@@ -2,7 +2,7 @@
 
 They are taken from the decision record and add nothing to it: names, days, hashes, and figures of the whole file.
 Nothing about decoys is kept, neither their gate nor their figures; numbers of records of a copy that has some are
-rounded like the record's other counts (``tasks.decision.veil``), since an audit compares copies.
+rounded like the record's other counts (``tasks.decision.disclosure_rounding``), since an audit compares copies.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.core.fact import Fact, Interval, Sha256
+from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.veil import count
 
 Intruder = Literal["uninformed", "informed", "masked"]
 """Knowledge of an intruder: the file alone, also the generalization and masking methods, or masked numbers only."""
