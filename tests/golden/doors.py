@@ -96,7 +96,7 @@ def opened(home: Path) -> Iterator[Door]:
         stack.enter_context(acting_as(_ACTOR))
         stack.enter_context(patch.dict(os.environ, {"RELEASEGATE_DECOY_KEYS": _DECOY_KEY}))
         stack.enter_context(patch.object(secrets, "token_bytes", lambda size=32: bytes(range(size))))
-        stack.enter_context(patch.object(pyrage, "encrypt_io", _not_encrypted))
+        stack.enter_context(patch.object(pyrage, "encrypt", _not_encrypted))
         stack.enter_context(patch("flows.actor.datetime", _clock_of(door)))
         stack.callback(setattr, console, "width", console.width)
         console.width = _WIDTH
@@ -154,10 +154,8 @@ def _page(
     return "\n".join(lines).encode()
 
 
-def _not_encrypted(reader: Any, sink: Any, recipients: Sequence[Any]) -> None:
-    sink.write(f"in clear here, to be encrypted to {len(recipients)} keys\n".encode())
-    sink.write(bytes(reader.read()))
-    sink.flush()
+def _not_encrypted(content: bytes, recipients: Sequence[Any]) -> bytes:
+    return f"in clear here, to be encrypted to {len(recipients)} keys\n".encode() + content
 
 
 def _clock_of(door: Door) -> type[datetime]:
