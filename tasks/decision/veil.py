@@ -174,8 +174,7 @@ def _budget(fact: dict[str, Any]) -> dict[str, Any]:
 
 def _k_anonymity(fact: dict[str, Any]) -> dict[str, Any]:
     """Losses of the file by the metric."""
-    losses = {name: upward(fact[name]) for name in ("value", "value_before_lifting")}
-    return {**fact, **losses, "lower_bound": downward(fact["lower_bound"])}
+    return {**fact, **{name: upward(fact[name]) for name in ("value", "value_before_lifting")}}
 
 
 def _sharing(fact: dict[str, Any]) -> dict[str, Any]:
