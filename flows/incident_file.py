@@ -3,6 +3,7 @@
 Nothing here reads the manifest. Messages name files, columns and row positions, never a value or an id.
 """
 
+import gzip
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,8 @@ from tasks.core.files import file_sha256
 from tasks.decoys.incident import Kind
 from tasks.microdata.read import read_text
 
+_DELIMITERS = ",;\t|"
+
 
 @dataclass(frozen=True)
 class RegisterSource:
@@ -22,18 +25,20 @@ class RegisterSource:
     path: Path
     identifier: str
     """Its column of ids; the incident's is of the same name, or its only one."""
-    delimiter: str = ","
 
 
 @dataclass(frozen=True)
 class IncidentSource:
-    """File and form of an incident."""
+    """File of an incident: rows of a file, or ids of people."""
 
     path: Path
-    kind: Kind = "rows"
-    delimiter: str = ","
     register: RegisterSource | None = None
-    """Given where the incident holds ids; its kind is then people."""
+    """Given where the incident holds ids."""
+
+    @property
+    def kind(self) -> Kind:
+        """Whether rows or people are counted."""
+        return "rows" if self.register is None else "people"
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,11 @@ def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTab
     DataError
         If a file is missing, cannot be read or has no rows, or ids and register do not go together.
     """
-    frame = _read(source.path, source.delimiter, "incident", "--delimiter")
+    frame = _read(source.path, "incident")
     sha256 = file_sha256(source.path)
     if source.register is None:
         return IncidentTable(sha256, frame)
-    register = _read(source.register.path, source.register.delimiter, "register", "--register-delimiter")
+    register = _read(source.register.path, "register")
     _check_register(register, source.register, names)
     known = register[source.register.identifier].str.strip()
     ids = _ids(frame, known, source.register.identifier, source.path.name)
@@ -90,7 +95,7 @@ def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTab
     )
 
 
-def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
+def _read(path: Path, noun: str) -> pd.DataFrame:
     if not path.is_file():
         raise DataError(
             f"there is no such {noun}",
@@ -99,14 +104,15 @@ def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
             fix="check the path",
         )
     try:
-        frame = read_text(path, delimiter)
+        frame = read_text(path, _delimiter(path))
     except DataError as error:
+        fix = f"{error.fix}, or leave these rows out" if "row" in error.where else error.fix
         raise DataError(
             error.what,
             where=error.where,
             expected=error.expected,
             got=error.got,
-            fix=_remedy(error, option),
+            fix="save it as UTF-8, with commas between its cells" if "dataset." in error.fix else fix,
         ) from None
     if frame.empty:
         raise DataError(
@@ -119,10 +125,14 @@ def _read(path: Path, delimiter: str, noun: str, option: str) -> pd.DataFrame:
     return frame
 
 
-def _remedy(error: DataError, option: str) -> str:
-    if "dataset." in error.fix:
-        return f"save it as UTF-8, and name the character between its cells with {option}"
-    return f"{error.fix}, or leave these rows out" if "row" in error.where else error.fix
+def _delimiter(path: Path) -> str:
+    """The character between the cells of a CSV file: the one that its header has most of."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        try:
+            header = stream.readline().decode(errors="replace")
+        except (OSError, EOFError):
+            header = ""  # said where the file is read
+    return max(_DELIMITERS, key=header.count)
 
 
 def _check_register(register: pd.DataFrame, source: RegisterSource, names: Collection[str]) -> None:
@@ -136,9 +146,7 @@ def _check_register(register: pd.DataFrame, source: RegisterSource, names: Colle
             got=f"missing: {', '.join(missing)}"
             if missing
             else f"{source.identifier} {columns.count(source.identifier)} times",
-            fix="write it with commas between cells, or name the character with --register-delimiter"
-            if len(columns) == 1
-            else "name the column of ids with --register-id, and the others as in the release",
+            fix="name the column of ids with --register-id, and the others as in the release",
         )
 
 

@@ -81,7 +81,7 @@ class CheckedPdf:
     """Sequence of the ledger's entry of this signature; None where there is none, or nothing was compared."""
 
 
-def check_pdf(path: Path, trust: Trust, recorder: Workspace | None, *, bundle: Path | None = None) -> CheckedPdf:
+def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPdf:
     """Verify a signed determination.
 
     Parameters
@@ -91,8 +91,6 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None, *, bundle: P
     trust : Trust
     recorder : Workspace or None
         Workspace whose ledger and bundle it is compared with; None to check the file by itself.
-    bundle : Path, optional
-        The release's bundle; where not given, the one in the workspace.
 
     Raises
     ------
@@ -110,7 +108,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None, *, bundle: P
             refuse_unless_sound(found, str(path))
         record = record_of(found, str(path))
         with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
-            entries, place = _recorded(ledger, recorder, bundle, record, path)
+            entries, place = _recorded(ledger, recorder, record, path)
             entry = _signature_of(entries, record, found)
             signature = trust.checked(content, entry, str(path))
             if place is not None:
@@ -202,12 +200,12 @@ def record_of(found: Inspection, where: str) -> DecisionRecord:
 
 
 def _recorded(
-    ledger: Ledger | None, recorder: Workspace | None, bundle: Path | None, record: DecisionRecord, path: Path
+    ledger: Ledger | None, recorder: Workspace | None, record: DecisionRecord, path: Path
 ) -> tuple[list[Entry], Path | None]:
     """The entries of the release since it was published, and its bundle, verified."""
     if ledger is None or recorder is None:
         return [], None
-    place = bundle or recorder.bundle(record.release_id)
+    place = recorder.bundle(record.release_id)
     if not (place / DECISIONS).is_dir():
         raise SignatureRefused(
             "the PDF is whole, but there is no bundle of its release to compare it with",

@@ -457,7 +457,7 @@ def _reading(report: AuditReport) -> Iterator[Block]:
     yield Paragraph(
         text(
             "Times and days are in UTC. A release is named by the first twelve digits of its id; # is the number of "
-            "the entry that a line is based on, and `releasegate verify --ledger` checks the entries. States are "
+            "the entry that a line is based on, and `releasegate verify ledger` checks the entries. States are "
             f"those at the end of the period. Long texts are shortened, and at most {numbers.integer(MOST_ROWS)} rows "
             "of a table are printed: all rows, in full, are in the CSV files and in `audit.json`, which is attached "
             "to this document."

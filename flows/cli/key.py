@@ -59,7 +59,7 @@ def create(
     The private key goes to a file of its holder, encrypted with a passphrase that is asked for, or taken from the
     environment variable RELEASEGATE_KEY_PASSPHRASE. From then on, the person's actions must be signed with it. Compare
     the fingerprint with the one that `releasegate key list` shows to others, and keep it outside the ledger:
-    `releasegate verify --ledger --fingerprint` then detects a ledger that was rewritten with other keys.
+    `releasegate verify ledger --anchor` then detects a ledger that was rewritten with other keys.
     """
     place = key_file or key_file_of(name)
     with guarded("creation of a key"):

@@ -1,10 +1,13 @@
 """Arguments and options that several commands share."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tasks.core.errors import BadInput
 
 if TYPE_CHECKING:
     from tasks.ledger.chain import Checkpoints
@@ -54,5 +57,22 @@ def checkpoints_of(heads: list[str] | None, fingerprints: list[str] | None) -> "
             raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
         found[int(number)] = sha256
     if not all(_SHA256.fullmatch(text) for text in fingerprints or []):
-        raise typer.BadParameter("a --fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
+        raise typer.BadParameter("a fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
     return Checkpoints(found, fingerprints or ())
+
+
+def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
+    """Refuse a recipient who is none of those of a request or release.
+
+    Raises
+    ------
+    BadInput
+    """
+    if wanted is not None and wanted not in ids:
+        raise BadInput(
+            f"the {of} has no such recipient",
+            where="--recipient",
+            expected=f"one of {', '.join(ids)}",
+            got="another id",
+            fix="name one of these, or leave the option out for all of them",
+        )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,34 +17,18 @@ from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle
 from flows.tracing import Say, Traced, trace_incident
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.decoys.vault import Vault
 
 
-class IncidentRows(StrEnum):
-    """Kind of the rows of an incident."""
-
-    ROWS = "rows"
-    PEOPLE = "people"
-
-
-def trace(  # noqa: PLR0917
+def trace(
     release: Annotated[
         str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
     ],
     incident: Annotated[
         Path, typer.Argument(help="CSV (also .gz) or Parquet file of the incident.", show_default=False)
     ],
-    form: Annotated[
-        IncidentRows | None,
-        typer.Option(
-            "--as",
-            help="Kind of its rows: rows of a leaked file, or re-identified people. Rows where not given, people with "
-            "--register.",
-            show_default=False,
-        ),
-    ] = None,
+    *,
     register_file: Annotated[
         Path | None,
         typer.Option("--register", help="Register of people; the incident holds ids of it.", show_default=False),
@@ -57,9 +40,6 @@ def trace(  # noqa: PLR0917
         float, typer.Option(help="Greatest likelihood of chance at which a recipient is named.", min=0, max=1)
     ] = 0.01,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    delimiter: Annotated[str, typer.Option(help="Character between the cells of the incident, if CSV.")] = ",",
-    register_delimiter: Annotated[str, typer.Option(help="Character between the cells of the register, if CSV.")] = ",",
-    *,
     as_json: JsonOption = False,
 ) -> int:
     """Find the recipient that a leak came from, by the decoys in their copy.
@@ -69,9 +49,12 @@ def trace(  # noqa: PLR0917
     instead. The answer counts hits and gives the likelihood of chance; it shows no row and no value. The
     trace and its result are recorded in the ledger.
     """
-    source = _source(incident, form, register_file, register_id, delimiter, register_delimiter)
+    if (register_file is None) != (register_id is None):
+        raise typer.BadParameter("--register and --register-id go together")
     if not 0 < level < 1:
         raise typer.BadParameter("--level must lie between 0 and 1")
+    people = RegisterSource(register_file, register_id) if register_file is not None and register_id else None
+    source = IncidentSource(incident, people)
     with guarded("trace"), _progress(quiet=as_json) as say:
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
@@ -84,32 +67,6 @@ def trace(  # noqa: PLR0917
         return ExitCode.APPROVED
     console.print(rendered(traced))
     return ExitCode.APPROVED
-
-
-def _source(  # noqa: PLR0917
-    incident: Path,
-    form: IncidentRows | None,
-    register_file: Path | None,
-    register_id: str | None,
-    delimiter: str,
-    register_delimiter: str,
-) -> IncidentSource:
-    for name, given in (("--delimiter", delimiter), ("--register-delimiter", register_delimiter)):
-        if len(given) != 1 or not given.isascii():
-            raise typer.BadParameter(f"{name} must be one ASCII character")
-    if (register_file is None) != (register_id is None):
-        raise typer.BadParameter("--register and --register-id go together")
-    if register_file is None or register_id is None:
-        return IncidentSource(incident, kind="people" if form is IncidentRows.PEOPLE else "rows", delimiter=delimiter)
-    if form is IncidentRows.ROWS:
-        raise BadInput(
-            "ids of a register stand for people, not for rows of a file",
-            where="--as rows",
-            expected="--as people, or no --as, with --register",
-            fix="leave one of the two options out",
-        )
-    people = RegisterSource(register_file, register_id, register_delimiter)
-    return IncidentSource(incident, kind="people", delimiter=delimiter, register=people)
 
 
 @contextmanager

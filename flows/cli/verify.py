@@ -1,5 +1,6 @@
 """``releasegate verify``: a bundle, a signed determination, or the ledger: hashes, chain, records, signatures."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,18 +29,20 @@ if TYPE_CHECKING:
 
     from flows.pdf_checking import CheckedPdf, Trust
 
+_HEAD, _FINGERPRINT = re.compile(r"\d+:[0-9a-f]{64}"), re.compile(r"[0-9a-f]{64}")
 _SOURCES = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 
 def verify(
-    bundle: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of a bundle, or a release id or its first digits (6 or more).", show_default=False),
-    ] = None,
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="Folder of a bundle, a release id or its first digits (6 or more), a signed determination (PDF), or "
+            "the word ledger.",
+            show_default=False,
+        ),
+    ],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    pdf: Annotated[
-        Path | None, typer.Option("--pdf", help="A signed determination; goes with --trust.", show_default=False)
-    ] = None,
     trust: Annotated[
         list[Path] | None,
         typer.Option("--trust", help="Trusted root certificate; may be repeated.", show_default=False),
@@ -54,28 +57,14 @@ def verify(
         ),
     ] = None,
     *,
-    ledger: Annotated[bool, typer.Option("--ledger", help="Verify the ledger of the workspace.")] = False,
     alone: Annotated[
         bool, typer.Option("--alone", help="Check a bundle or PDF by itself, without its ledger.")
     ] = False,
     anchor: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --ledger: number and SHA-256 of an entry, noted elsewhere, as 12:3f…; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    fingerprint: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --ledger: fingerprint of a signing key, noted elsewhere; may be repeated.", show_default=False
-        ),
-    ] = None,
-    anchors_from: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--anchors-from",
-            help="With --ledger: determination, decision record, or a folder of them, kept elsewhere; may be repeated.",
+            help="For the ledger, what was noted or kept elsewhere: number and SHA-256 of an entry, as 12:3f…; the "
+            "fingerprint of a signing key; a determination, a decision record, or a folder of them. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -84,36 +73,35 @@ def verify(
     """Verify a bundle, a signed determination, or the ledger.
 
     A bundle is compared with its manifest, its records and the ledger; with --trust, the signers of its determinations
-    are checked too. A signed determination (--pdf) must be unchanged, its signer's certificate must lead to a trusted
+    are checked too. A signed determination must be unchanged, its signer's certificate must lead to a trusted
     root, and, without --alone, it must be the recorded one. The chain and signatures of the ledger are checked by
-    themselves and against every decision record of the workspace and every document that --anchors-from names, and the
-    records of re-assessments against the ledger.
+    themselves and against every decision record of the workspace and what --anchor names, and the records of
+    re-assessments against the ledger.
 
     Exit code 0 if all is as recorded and signed, 3 if not, with what is wrong and where. No network is used, so that
     revocation is not looked up.
     """
-    if ledger + (pdf is not None or bundle is not None) != 1:
-        raise typer.BadParameter("name a bundle, or ask for --ledger or --pdf")
-    if (anchor or fingerprint or anchors_from) and not ledger:
-        raise typer.BadParameter("--anchor, --fingerprint and --anchors-from go with --ledger")
-    if pdf is not None and not trust:
-        raise typer.BadParameter("--pdf goes with --trust: the trusted root certificate")
-    if as_of is not None and (ledger or not trust):
-        raise typer.BadParameter("--as-of goes with --trust, and with a bundle or --pdf")
-    checkpoints = checkpoints_of(anchor, fingerprint)
+    is_ledger, is_pdf = target == "ledger", target.lower().endswith(".pdf")
+    if anchor and not is_ledger:
+        raise typer.BadParameter("--anchor goes with the ledger")
+    if is_pdf and not trust:
+        raise typer.BadParameter("a signed determination goes with --trust: the trusted root certificate")
+    if as_of is not None and (is_ledger or not trust):
+        raise typer.BadParameter("--as-of goes with --trust, and with a bundle or a signed determination")
+    heads, fingerprints, documents = _anchors(anchor or [])
+    checkpoints = checkpoints_of(heads, fingerprints)
     named = Workspace(workspace.resolve())
     with guarded("verification"):
         trusted = _trust(trust, as_of) if trust else None
-        if bundle is not None and not bundle.exists() and bundle.name == str(bundle):
+        if is_ledger:
+            found = _ledger(named, checkpoints, documents, trusted.roots if trusted else None)
+        elif is_pdf and trusted is not None:
+            found = _pdf(Path(target), named, trusted, alone=alone)
+        else:
             from flows.recall import find_bundle  # noqa: PLC0415  quicker start
 
-            bundle = find_bundle(bundle.name, named)
-        if pdf is not None and trusted is not None:
-            found = _pdf(pdf, bundle, named, trusted, alone=alone)
-        elif bundle is not None:
-            found = _bundle(bundle, named, trusted, alone=alone)
-        else:
-            found = _ledger(named, checkpoints, anchors_from or [], trusted.roots if trusted else None)
+            is_id = not Path(target).exists() and Path(target).name == target
+            found = _bundle(find_bundle(target, named) if is_id else Path(target), named, trusted, alone=alone)
     return answer(
         found,
         [
@@ -122,6 +110,13 @@ def verify(
         ],
         as_json=as_json,
     )
+
+
+def _anchors(given: list[str]) -> tuple[list[str], list[str], list[Path]]:
+    """Heads of the ledger, fingerprints of keys, and documents, told apart by their form."""
+    heads = [one for one in given if _HEAD.fullmatch(one)]
+    fingerprints = [one for one in given if _FINGERPRINT.fullmatch(one)]
+    return heads, fingerprints, [Path(one) for one in given if one not in heads and one not in fingerprints]
 
 
 def _ledger(
@@ -184,13 +179,10 @@ def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: boo
     }
 
 
-def _pdf(pdf: Path, bundle: Path | None, named: Workspace, trust: "Trust", *, alone: bool) -> dict[str, object]:
+def _pdf(pdf: Path, named: Workspace, trust: "Trust", *, alone: bool) -> dict[str, object]:
     from flows.pdf_checking import check_pdf  # noqa: PLC0415  pyHanko takes a second to import
 
-    recorder = None
-    if not alone:
-        recorder = _recorder_of(bundle, named) if bundle is not None else _with_ledger(named)
-    return {"pdf": str(pdf), **_document(check_pdf(pdf, trust, recorder, bundle=bundle))}
+    return {"pdf": str(pdf), **_document(check_pdf(pdf, trust, None if alone else _with_ledger(named)))}
 
 
 def _trust(roots: list[Path], as_of: datetime | None) -> "Trust":

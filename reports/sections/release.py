@@ -340,13 +340,13 @@ def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Bl
     yield Paragraph("To check this decision from a checkout of the program:", "intro")
     yield Paragraph(
         f"git checkout {commit}\nmake setup\nreleasegate verify releases/{record.release_id}\nreleasegate verify "
-        f"--ledger\nreleasegate explain {record.release_id}",
+        f"ledger\nreleasegate explain {record.release_id}",
         "code",
     )
     yield Paragraph(
         text(
             "`verify` compares every file of the bundle with the hashes recorded here and re-reads the released "
-            "file; `verify --ledger` checks the hash chain; `explain` solves the game again and names the smallest "
+            "file; `verify ledger` checks the hash chain; `explain` solves the game again and names the smallest "
             "change of a term or threshold that flips the verdict. To check a delivered file alone: `sha256sum FILE`."
         )
     )

@@ -26,7 +26,7 @@ def left(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (["release"], "Missing argument"),
         (["check", "request.yaml", "--nothing"], "No such option"),
         (["assess", "nothing", "request.yaml"], "'nothing' is not one of"),
-        (["verify"], "name a bundle, or ask for --ledger"),
+        (["verify"], "Missing argument"),
     ],
 )
 def test_a_misused_command_is_bad_input(

@@ -43,7 +43,7 @@ def shell(script: str, folder: Path, **environment: str) -> "subprocess.Complete
 
 
 def head_of(folder: Path, **environment: str) -> str:
-    done = shell("releasegate verify --ledger --workspace . --json", folder, **environment)
+    done = shell("releasegate verify ledger --workspace . --json", folder, **environment)
     told: dict[str, Any] = json.loads(done.stdout)
     return f"{told['head_entry']}:{told['head']}"
 
@@ -116,7 +116,7 @@ def test_the_other_way_to_copy_a_ledger_in_use(tmp_path: Path) -> None:
         pytest.skip("no sqlite3 command here")
     open_ledger(open_workspace(tmp_path / "workspace"), create=True).close()
     with in_use(tmp_path / "workspace"):
-        told = shell(f"mkdir backup\n{command}\nreleasegate verify --ledger --workspace backup", tmp_path)
+        told = shell(f"mkdir backup\n{command}\nreleasegate verify ledger --workspace backup", tmp_path)
     assert told.returncode == 0, told.stderr
 
 

@@ -37,10 +37,10 @@ class Kept:
     releasegate: Run
 
     def verify(self, *options: str | Path) -> Any:
-        return self.releasegate("verify", "--ledger", "--workspace", self.made.workspace.root, *options)
+        return self.releasegate("verify", "ledger", "--workspace", self.made.workspace.root, *options)
 
     def from_pdf(self) -> Any:
-        return self.verify("--anchors-from", self.pdf)
+        return self.verify("--anchor", self.pdf)
 
     def forget_bundles(self) -> None:
         """As an administrator would, for whom the bundles are in the way."""
@@ -72,7 +72,7 @@ def kept(
 
 
 def test_what_is_as_it_was_fits(kept: Kept) -> None:
-    told = kept.verify("--anchors-from", kept.pdf.parent, "--json").document
+    told = kept.verify("--anchor", kept.pdf.parent, "--json").document
     assert told["anchors"] == {
         "in the workspace": 3,
         "signed documents": 1,
@@ -120,11 +120,11 @@ def test_a_signed_determination_in_the_workspace_holds_its_entry(kept: Kept) -> 
 
 def test_a_record_alone_is_an_anchor_too(kept: Kept, tmp_path: Path) -> None:
     record = shutil.copy(kept.made.bundle / "decision" / "registry.json", tmp_path / "registry.json")
-    told = kept.verify("--anchors-from", record, "--anchors-from", kept.pdf, "--json").document
+    told = kept.verify("--anchor", record, "--anchor", kept.pdf, "--json").document
     assert (told["anchors"]["signed documents"], told["anchors"]["unsigned documents"]) == (1, 1)
     kept.forget_bundles()
     rewrite(kept.raw, with_other(1))
-    assert str(record) in kept.verify("--anchors-from", record).err
+    assert str(record) in kept.verify("--anchor", record).err
 
 
 @pytest.mark.parametrize("kept", ["sqlite"], indirect=True)
@@ -142,19 +142,19 @@ class TestDocumentsThatAreNone:
     def test_a_signer_who_is_not_trusted_where_that_is_asked(self, kept: Kept, tmp_path: Path) -> None:
         right = private(tmp_path / "root.pem", pem(pki().top.certificate))
         wrong = private(tmp_path / "wrong.pem", pem(root("Another").certificate))
-        assert kept.verify("--anchors-from", kept.pdf, "--trust", right).code == 0
-        told = kept.verify("--anchors-from", kept.pdf, "--trust", wrong)
+        assert kept.verify("--anchor", kept.pdf, "--trust", right).code == 0
+        told = kept.verify("--anchor", kept.pdf, "--trust", wrong)
         assert (told.code, "is not trusted" in told.err) == (3, True)
         unsigned = kept.made.bundle / "report" / "university.pdf"
-        assert "not signed" in kept.verify("--anchors-from", unsigned, "--trust", right).err
-        assert kept.verify("--anchors-from", unsigned).code == 0
+        assert "not signed" in kept.verify("--anchor", unsigned, "--trust", right).err
+        assert kept.verify("--anchor", unsigned).code == 0
 
     def test_files_that_say_nothing(self, kept: Kept, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "manifest.json").write_text("{}")
         for path in (tmp_path / "other", tmp_path / "other" / "manifest.json", tmp_path / "none.pdf"):
-            assert kept.verify("--anchors-from", path).code == 2
-        told = kept.verify("--anchors-from", kept.made.bundle, "--json").document
+            assert kept.verify("--anchor", path).code == 2
+        told = kept.verify("--anchor", kept.made.bundle, "--json").document
         assert told["anchors"]["other files"] >= 2, "manifests"
 
     def test_a_decision_of_the_workspace_that_was_changed(self, kept: Kept) -> None:

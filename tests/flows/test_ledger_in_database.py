@@ -47,7 +47,7 @@ def test_a_release_is_recorded_in_the_database_alone(
         assert [entry.event.value for entry in ledger.entries()] == [
             "requested", "decided", "decided", "released", "published",
         ]  # fmt: skip
-    for arguments in (("verify", "--ledger"), ("verify", outcome.bundle)):
+    for arguments in (("verify", "ledger"), ("verify", outcome.bundle)):
         told = releasegate(*arguments, "--workspace", root, "--json")
         assert told.code == 0, told.err
         assert told.document["ok"]
@@ -56,7 +56,7 @@ def test_a_release_is_recorded_in_the_database_alone(
     assert passwords_in(world.folder) == []
 
     monkeypatch.delenv(VARIABLE)
-    for arguments in (("verify", "--ledger"), ("verify", outcome.bundle), ("explain", outcome.release_id)):
+    for arguments in (("verify", "ledger"), ("verify", outcome.bundle), ("explain", outcome.release_id)):
         told = releasegate(*arguments, "--workspace", root)
         assert told.code == 2
         assert f"{VARIABLE} does not name the ledger of the workspace" in told.err

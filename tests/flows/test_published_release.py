@@ -269,7 +269,7 @@ def test_the_bundle_and_the_ledger_verify(published: Published, releasegate: Any
     unknown = releasegate("verify", "0" * 8, *workspace)
     assert unknown.code == 2
     assert "there is no such release" in unknown.err
-    ledger = releasegate("verify", "--ledger", "--workspace", published.workspace.root, "--json").document
+    ledger = releasegate("verify", "ledger", "--workspace", published.workspace.root, "--json").document
     assert ledger["entries"] == 5
 
 
@@ -330,7 +330,7 @@ def test_an_edited_or_deleted_row_of_the_ledger_is_found_and_named(
         for _, definition in guards:
             copy.execute(definition)
         copy.commit()
-    told = releasegate("verify", "--ledger", "--workspace", tmp_path, "--json")
+    told = releasegate("verify", "ledger", "--workspace", tmp_path, "--json")
     assert told.code == 3
     assert told.document["error"]["where"] == EDITS[edit]
     bundle = releasegate("verify", published.bundle, "--workspace", tmp_path, "--json")

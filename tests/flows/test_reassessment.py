@@ -270,7 +270,7 @@ def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(bare: Out) -> 
 
 def test_the_ledger_verifies_the_records(bare: Out, releasegate: Any) -> None:
     def verified() -> Any:
-        return releasegate("verify", "--ledger", "--workspace", bare.workspace.root, "--json")
+        return releasegate("verify", "ledger", "--workspace", bare.workspace.root, "--json")
 
     (found,) = bare.again(after=30)
     bare.again(after=31)
@@ -676,7 +676,7 @@ def test_the_report_is_the_same_bytes_each_time(out: Out) -> None:
 def test_a_release_of_which_nothing_has_left_has_nothing_to_assess(engine: Any, world: World) -> None:
     world.uncover(0)
     outcome = world.run(engine)
-    with pytest.raises(BadInput, match="nothing of this release has left"):
+    with pytest.raises(BadInput, match="no copy of this release was delivered"):
         reassess(outcome.release_id, world.workspace)
 
 

@@ -598,7 +598,7 @@ def test_who_has_a_key_must_sign(
     monkeypatch.setenv("RELEASEGATE_KEY_FILE", str(away))
     assert releasegate(*voting, "--as", FIRST).code == 4
     assert releasegate(*voting, "--as", SECOND).code == 0, "nobody else needs one"
-    assert releasegate("verify", "--ledger", *place).code == 0
+    assert releasegate("verify", "ledger", *place).code == 0
     signers = {entry.body.get("reviewer"): entry.signer for entry in waiting.entries() if entry.event is Event.VOTED}
     assert signers == {FIRST: FIRST.upper(), SECOND: None}
     assert releasegate("key", "create", OFFICER, "--role", "officer", *place).code == 0

@@ -245,7 +245,7 @@ def test_the_commands_with_pkcs12(
     assert told["fingerprint"] == fingerprint(pki().expert.certificate)
     shown = run("verify", made.bundle, "--trust", root_file, "--json").document
     assert list(shown["signers"].values()) == [f"CN={EXPERT},O=Registry"]
-    verified = run("verify", "--pdf", told["path"], "--trust", root_file)
+    verified = run("verify", told["path"], "--trust", root_file)
     assert verified.code == 0, verified.err
     for expected in ("signed by        CN=A. Lindqvist", "as recorded      yes", "revocation       not looked up"):
         assert expected in verified.out
@@ -269,8 +269,8 @@ def test_the_commands_with_pem_and_a_person_of_the_ledger(
     (entry,) = made.entries(Event.SIGNED)
     assert (entry.signer, entry.body["by"]) == ("Ana Ruiz", "Ana Ruiz")
     assert entry.body["subject"] == f"CN={EXPERT},O=Registry"
-    assert run("verify", "--ledger").code == 0
-    assert run("verify", "--pdf", told.document["path"], "--trust", root_file).code == 0
+    assert run("verify", "ledger").code == 0
+    assert run("verify", told.document["path"], "--trust", root_file).code == 0
     (tmp_path / "home" / ".releasegate" / "ana-ruiz.pem").unlink()
     assert run("sign", NAME, "--recipient", "university", *files, "--as", "Ana Ruiz").code == 2
     assert len(made.entries(Event.SIGNED)) == 1
@@ -285,7 +285,7 @@ def test_each_thing_that_can_be_wrong_with_a_file_has_words_of_its_own(
 
     def told(content: bytes, trusted: Path = root_file, *more: str) -> str:
         file.write_bytes(content)
-        return first_line(run("verify", "--pdf", file, "--trust", trusted, *more))
+        return first_line(run("verify", file, "--trust", trusted, *more))
 
     middle = len(whole) - 500
     lines = {
@@ -311,7 +311,7 @@ def test_each_thing_that_can_be_wrong_with_a_file_has_words_of_its_own(
     assert told(updated(whole, other_page), strangers) == lines["edited"], "bytes come before trust"
     assert told(countersigned(whole), strangers) == lines["stranger"], "trust comes before what is allowed"
     file.write_bytes(whole)
-    assert run("verify", "--pdf", file, "--trust", root_file).code == 0
+    assert run("verify", file, "--trust", root_file).code == 0
 
 
 def test_a_file_by_itself_is_judged_as_of_now_or_a_day_that_is_asked_for(
@@ -322,7 +322,7 @@ def test_a_file_by_itself_is_judged_as_of_now_or_a_day_that_is_asked_for(
         def now(cls, tz: Any = None) -> Any:
             return (UNTIL + timedelta(days=30)).astimezone(tz)
 
-    alone = ("verify", "--pdf", signed, "--trust", root_file, "--alone")
+    alone = ("verify", signed, "--trust", root_file, "--alone")
     document = run(*alone, "--json").document
     assert (document["judged_as_of"], document["as_recorded"]) == ("2026-05-04T12:00:00Z, now", False)
     monkeypatch.setattr(flows.actor, "datetime", Later)
@@ -347,11 +347,11 @@ def test_a_pdf_that_is_not_the_recorded_determination_is_told(
     )  # fmt: skip
     file = tmp_path / "forged.pdf"
     file.write_bytes(sign_pdf(forged, pki().credentials(), reason="", moment=NOON))
-    told = run("verify", "--pdf", file, "--trust", root_file)
+    told = run("verify", file, "--trust", root_file)
     assert "it is not the determination that was recorded" in first_line(told)
     assert "does not begin with the recorded determination, byte for byte" in told.err
     assert "records a different file signed with this certificate" in told.err
-    assert run("verify", "--pdf", file, "--trust", root_file, "--alone").code == 0
+    assert run("verify", file, "--trust", root_file, "--alone").code == 0
 
     other = record.replace(b'"decision":"approved"', b'"decision":"blocked"')
     assert other != record
@@ -360,7 +360,7 @@ def test_a_pdf_that_is_not_the_recorded_determination_is_told(
         assets={}, attachments=[Attachment("decision.json", other, "r")], moment=NOON, identifier="0" * 32,
     )  # fmt: skip
     file.write_bytes(sign_pdf(forged, pki().credentials(), reason="", moment=NOON))
-    assert "decision.json is not the recorded one" in run("verify", "--pdf", file, "--trust", root_file).err
+    assert "decision.json is not the recorded one" in run("verify", file, "--trust", root_file).err
 
 
 def test_a_report_signed_elsewhere_is_told_to_be_in_no_entry(
@@ -369,17 +369,17 @@ def test_a_report_signed_elsewhere_is_told_to_be_in_no_entry(
     """With a smart card, say: the bytes are the recorded ones, and the ledger knows nothing of the signature."""
     file = tmp_path / "elsewhere.pdf"
     file.write_bytes(sign_pdf(made.report(), pki().credentials(), reason="I agree", moment=NOON))
-    document = run("verify", "--pdf", file, "--trust", root_file, "--json").document
+    document = run("verify", file, "--trust", root_file, "--json").document
     assert (document["as_recorded"], document["ledger_entry"]) == (True, "none")
     assert document["judged_as_of"].endswith("now")
 
 
 def test_misuse_is_told(run: Run, made: Determined, signed: Path, root_file: Path, tmp_path: Path) -> None:
-    assert "--pdf goes with --trust" in run("verify", "--pdf", signed).err
-    assert "go with --ledger" in run("verify", "--pdf", signed, "--trust", root_file, "--anchors-from", signed).err
+    assert "a signed determination goes with --trust" in run("verify", signed).err
+    assert "goes with the ledger" in run("verify", signed, "--trust", root_file, "--anchor", signed).err
     assert "--as-of goes with" in run("verify", made.bundle, "--as-of", "2026-01-01").err
-    assert run("verify", "--pdf", tmp_path / "none.pdf", "--trust", root_file).code == 2
-    assert run("verify", "--pdf", signed, "--trust", signed).code == 2
+    assert run("verify", tmp_path / "none.pdf", "--trust", root_file).code == 2
+    assert run("verify", signed, "--trust", signed).code == 2
     empty = determined(tmp_path / "unsigned")
     told = run("verify", empty.bundle, "--trust", root_file)
     assert told.code != 0
@@ -393,7 +393,7 @@ def test_no_network_is_used(made: Determined, run: Run, root_file: Path, monkeyp
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket.socket, "connect", refused)
     path = made.sign().path
-    assert run("verify", "--pdf", path, "--trust", root_file).code == 0
+    assert run("verify", path, "--trust", root_file).code == 0
 
 
 def test_the_record_in_the_pdf_is_the_one_in_the_bundle(made: Determined, signed: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_key_is_made_registered_listed_and_retired(root: Path, key: Any, relea
         assert signer is not None
         assert signer.public_key == made["public_key"]
         assert signer_of(ledger, "Ben", None, pytest.fail) is None
-    verified = releasegate("verify", "--ledger", "--fingerprint", made["fingerprint"], "-w", root, "--json").document
+    verified = releasegate("verify", "ledger", "--anchor", made["fingerprint"], "-w", root, "--json").document
     assert (verified["entries"], verified["keys"]) == (1, 1)
 
     assert "in ledger entry 2" in key("retire", "ANA RÉ").out
@@ -151,10 +151,10 @@ def test_anchors_and_fingerprints_that_do_not_fit(root: Path, key: Any, releaseg
     key("create", "Ana", "--role", "reviewer")
     with open_ledger(Workspace(root)) as ledger:
         head = ledger.head()
-    verify = ("verify", "--ledger", "-w", root)
+    verify = ("verify", "ledger", "-w", root)
     assert releasegate(*verify, "--anchor", f"1:{head.sha256}").code == 0
     assert releasegate(*verify, "--anchor", f"2:{head.sha256}").code == 3
-    assert releasegate(*verify, "--fingerprint", "0" * 64).code == 3
-    assert releasegate(*verify, "--fingerprint", "0").code == 2
-    assert releasegate(*verify, "--anchor", head.sha256).code == 2
+    assert releasegate(*verify, "--anchor", "0" * 64).code == 3
+    assert releasegate(*verify, "--anchor", "0").code == 2
+    assert releasegate(*verify, "--anchor", head.sha256).code == 3
     assert releasegate("verify", root, "--anchor", f"1:{head.sha256}").code == 2
