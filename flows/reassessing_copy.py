@@ -154,7 +154,7 @@ class CopyReassessment:
             return None
 
     def record(self, before: TodaysVerdict, due: date) -> Reassessment:
-        """Score, compare, and say what is to be said.
+        """Assess the copy under today's terms and compare the result with the decision.
 
         Parameters
         ----------
@@ -252,8 +252,8 @@ class CopyReassessment:
         if silent:
             self._note(
                 "pooled copies",
-                "nobody can say whether these are of the same people, since the record that was decided on is not in "
-                f"their bundles: {', '.join(silent)}; restore them from a backup",
+                "it is unknown whether these are of the same people, since their decision records are not in their "
+                f"bundles: {', '.join(silent)}; restore them from a backup",
             )
 
     def _originals(self) -> tuple[Path | None, str]:
@@ -384,9 +384,9 @@ class CopyReassessment:
         return tuple(judged), tuple(coalitions), left_out
 
     def _coalition(self, kind: _Kind, others: Sequence[Left], *, decided_with: bool) -> PooledCopies:
-        """Knowledge of a coalition that has this copy and others.
+        """Findings on a coalition that holds this copy and others.
 
-        Whether overrides count that the release rests on: they do where it was decided with these copies in mind.
+        Overrides count only where the release was decided with these copies in mind.
         """
         copies = (self.copy, *others)
         found = PooledCopies(

@@ -57,7 +57,7 @@ def checkpoints_of(heads: list[str] | None, fingerprints: list[str] | None) -> "
             raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
         found[int(number)] = sha256
     if not all(_SHA256.fullmatch(text) for text in fingerprints or []):
-        raise typer.BadParameter("a --fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
+        raise typer.BadParameter("a fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
     return Checkpoints(found, fingerprints or ())
 
 

@@ -90,6 +90,12 @@ class Findings:
         return self.fact(IDENTITY)
 
     @property
+    def further(self) -> dict[str, dict[str, Any]]:
+        """Facts of assessments that have no place of their own in the record."""
+        placed = {one.id for one in (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, UTILITY)}
+        return {name: found.fact.model_dump(mode="json") for name, found in self.findings.items() if name not in placed}
+
+    @property
     def figures(self) -> dict[Measure, float]:
         """Measured figures, of all that gates can judge."""
         return {name: figure for found in self.findings.values() for name, figure in found.measures.items()}
@@ -211,6 +217,7 @@ def assemble(
         masking=findings.masking,
         risk=findings.risk,
         utility=findings.fact(UTILITY),
+        further=findings.further,
         statistics=output.statistics if output else None,
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,

@@ -301,7 +301,7 @@ class Masking(RequestPart):
     @model_validator(mode="after")
     def _own_parameter(self) -> Self:
         needed = PARAMETER_OF[self.method]
-        given = [name for name in ("p", "buckets", "k", "noise") if getattr(self, name) is not None]
+        given = [name for name in dict.fromkeys(PARAMETER_OF.values()) if getattr(self, name) is not None]
         refuse_if(
             given != [needed],
             f"{self.method.value} takes the parameter {needed} and no other",
