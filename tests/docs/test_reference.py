@@ -193,7 +193,7 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
     gap = records[kept & (played.effective < played.people)].sum()
     printed = next(cells for cells in rows("methods.md", "| levels (age, race, sex, zip)") if cells[0] == label)
     assert printed[1:] == [
-        ", ".join(str(level) for _, level in outcome.levels),
+        ", ".join(map(str, outcome.levels.values())),
         f"{outcome.value:.4f}",
         f"{outcome.suppressed_records:,}",
         least,
