@@ -6,6 +6,8 @@ two has decoys and the new one does not continue the other. Equal SHA-256 show t
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
 
 from flows.identity import Inputs
 from flows.recall import read_records
@@ -44,23 +46,20 @@ def decoys_to_continue(
         If that version's bundle is not as recorded.
     """
     request, where = loaded.request, str(loaded.path)
-    asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
-    out = {str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)}
-    if request.continues:
-        _check_last(request.continues, asked, out, where)
-    lineage = _lineage(request.continues, asked)
-    others = [
-        release
-        for release in sorted(out - lineage)
-        if asked.get(release, {}).get("dataset_sha256") == inputs.dataset_sha256
-    ]
-    with_decoys = _with_decoys(request)
-    exposed = [release for release in others if with_decoys or asked[release].get("decoys")]
-    if exposed:
-        raise _out_already(exposed, asked, where)
+    found = _Earlier.of(what_was_asked(request, inputs), ledger)
+    if found.siblings:
+        raise RequestError(
+            "the version that is continued is not the last one",
+            where=f"{where}, continues",
+            expected="the version that no other continues, so that no seat goes to two recipients",
+            got=f"one that {_short(found.siblings)} continues",
+            fix=f"continue {found.siblings[-1]}",
+        )
+    if found.exposing:
+        raise _out_already(found, where)
     if request.continues:
         return _continued(request.continues, workspace, ledger, request, inputs, where=where)
-    return {} if with_decoys else None
+    return {} if _with_decoys(request) else None
 
 
 def check_still_apart(ledger: Ledger, release_id: str) -> None:
@@ -74,52 +73,59 @@ def check_still_apart(ledger: Ledger, release_id: str) -> None:
         If a version was released meanwhile that continues the same one, or copies of the same data that this release
         does not continue, where either of the two has decoys.
     """
-    asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
-    out = {str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)} - {release_id}
-    own = asked.get(release_id, {})
-    before = own.get("continues")
-    lineage = _lineage(before, asked) if isinstance(before, str) else set()
-    decoyed = bool(own.get("decoys"))
-    if not decoyed and not any(asked.get(one, {}).get("decoys") for one in out):
-        return
-    for other in sorted(out - lineage):
-        body = asked.get(other, {})
-        sibling = before is not None and body.get("continues") == before
-        same = own.get("dataset_sha256") is not None and body.get("dataset_sha256") == own.get("dataset_sha256")
-        if sibling or (same and (decoyed or bool(body.get("decoys")))):
-            raise StageFailed(
-                "copies have left meanwhile that would give decoys away together with this one",
-                where=f"release {_short([release_id])}",
-                expected="no other release of these data, or of a version after the one that is continued",
-                got=f"release {_short([other])}",
-                fix=f"let this release be rejected or revoked, and ask for one that continues {other}",
-            )
+    own = ledger.entries(release_id=release_id, event=Event.REQUESTED)
+    found = _Earlier.of(own[-1].body if own else {}, ledger, release_id)
+    others = [*found.siblings, *found.exposing]
+    if others:
+        raise StageFailed(
+            "copies have left meanwhile that would give decoys away together with this one",
+            where=f"release {_short([release_id])}",
+            expected="no other release of these data, or of a version after the one that is continued",
+            got=f"release {_short([min(others)])}",
+            fix=f"let this release be rejected or revoked, and ask for one that continues {min(others)}",
+        )
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    """Releases whose copies are out and would give decoys away beside those of another request."""
+
+    siblings: list[str]
+    """Those that continue the same version."""
+    exposing: list[str]
+    """Those of the same data, outside the request's lineage, where either of the two has decoys."""
+    decoyed: list[str]
+    """Of these, those with decoys."""
+
+    @classmethod
+    def of(cls, own: Mapping[str, object], ledger: Ledger, but: str | None = None) -> Self:
+        """Those that matter to a request, by its own facts; `but` is the request's own release."""
+        asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
+        out = sorted({str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)} - {but})
+        before, data = own.get("continues"), own.get("dataset_sha256")
+        lineage = _lineage(before, asked)
+        known = [(one, asked[one]) for one in out if one in asked]
+        same = [
+            (one, body) for one, body in known if one not in lineage and data and body.get("dataset_sha256") == data
+        ]
+        return cls(
+            siblings=[one for one, body in known if before and body.get("continues") == before],
+            exposing=[one for one, body in same if own.get("decoys") or body.get("decoys")],
+            decoyed=[one for one, body in same if body.get("decoys")],
+        )
 
 
 def _with_decoys(request: ReleaseRequest) -> bool:
     return bool(request.continues) or any(recipient.decoys for recipient in request.recipients)
 
 
-def _lineage(release: str | None, asked: Mapping[str, Mapping[str, object]]) -> set[str]:
+def _lineage(release: object, asked: Mapping[str, Mapping[str, object]]) -> set[str]:
     """The version that is named and those before it."""
     lineage: set[str] = set()
     while isinstance(release, str) and release not in lineage:
         lineage.add(release)
-        before = asked.get(release, {}).get("continues")
-        release = before if isinstance(before, str) else None
+        release = asked.get(release, {}).get("continues")
     return lineage
-
-
-def _check_last(release: str, asked: Mapping[str, Mapping[str, object]], out: set[str], where: str) -> None:
-    later = sorted(one for one in out if asked.get(one, {}).get("continues") == release)
-    if later:
-        raise RequestError(
-            "the version that is continued is not the last one",
-            where=f"{where}, continues",
-            expected="the version that no other continues, so that no seat goes to two recipients",
-            got=f"one that {_short(later)} continues",
-            fix=f"continue {later[-1]}",
-        )
 
 
 def _continued(
@@ -167,18 +173,17 @@ def _masked_alike(request: ReleaseRequest, inputs: Inputs, before: DecisionRecor
     return now == then and inputs.dataset_sha256 == before.dataset.source_sha256
 
 
-def _out_already(releases: list[str], asked: Mapping[str, Mapping[str, object]], where: str) -> RequestError:
-    decoyed = [release for release in releases if asked[release].get("decoys")]
+def _out_already(found: _Earlier, where: str) -> RequestError:
     fix = (
-        f"add “continues: {decoyed[-1]}”, which keeps the decoys of its recipients"
-        if decoyed
+        f"add “continues: {found.decoyed[-1]}”, which keeps the decoys of its recipients"
+        if found.decoyed
         else "release this data without decoys; the next version of the data can have some from the beginning"
     )
     return RequestError(
         "copies of the same data are out that would give decoys away",
         where=where,
         expected="a first release of these data, or one that continues it",
-        got=f"{len(releases)} earlier ({_short(releases)})" + ("" if decoyed else ", without decoys"),
+        got=f"{len(found.exposing)} earlier ({_short(found.exposing)})" + ("" if found.decoyed else ", without decoys"),
         fix=fix,
     )
 

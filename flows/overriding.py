@@ -17,7 +17,7 @@ from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overrid
 from tasks.decision.people import officer_of
 from tasks.decision.record import GateResult, Verdict
 from tasks.decision.standing import Standing
-from tasks.decision.states import Change, after
+from tasks.decision.states import StateChange, after
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
 from tasks.ledger.entry import Event
@@ -77,7 +77,7 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
     with action.opened("override") as release:
         case = release.case(action.recipient)
         name = officer_of(case.record, action.by)
-        after(case.standing.state, Change.OVERRIDE, WorkflowRole.OFFICER)
+        after(case.standing.state, StateChange.OVERRIDE, WorkflowRole.OFFICER)
         results = _checked(release, case, gates)
         last = utc_day(release.now) + timedelta(days=case.record.override_days)
         signer = action.signer(release, name)
@@ -109,7 +109,7 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
     with action.opened("override") as release:
         case = release.case(action.recipient)
         name = officer_of(case.record, action.by)
-        after(case.standing.state, Change.REOPEN, WorkflowRole.OFFICER)
+        after(case.standing.state, StateChange.REOPEN, WorkflowRole.OFFICER)
         _check_rejected(case, utc_day(release.now))
         step = (Event.OVERRIDDEN, bodies.overridden(name, reason))
         standing = release.append(case, [step], action.signer(release, name))

@@ -98,7 +98,7 @@ def reassess(
         copies = departures.of(release_id)
         if not copies:
             raise BadInput(
-                "nothing of this release has left",
+                "no copy of this release was delivered",
                 where=f"release {release_id[:12]}",
                 expected="a release that was approved for at least one recipient",
                 got="one that was not",
@@ -118,8 +118,8 @@ def reassess_all(
 ) -> tuple[Reassessed, ...]:
     """Assess again every released copy, in the order of release.
 
-    What is wrong with one copy is said of it and keeps no other from its turn. One whose release another process works
-    on is passed over, and stays due.
+    An error with one copy is reported for that copy and does not hold up the others. A copy whose release another
+    process works on is passed over and stays due.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ def reassess_all(
     clock : callable
     options : TodaysFiles
     due_only : bool
-        Pass over those whose next re-assessment is not due yet; what a daily schedule asks for.
+        Skip copies whose next re-assessment is not due yet, as a daily schedule does.
     tell : callable, optional
-        Called with each as soon as it is recorded, so that a notification does not wait for the others.
+        Called with each result as soon as it is recorded, so that notifications do not wait.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def reassess_all(
     Raises
     ------
     BadInput
-        If what is named in `options` cannot be used; or, after all others had their turn, if some were passed over.
+        If `options` name a file that cannot be used; or, after all other copies, if some were passed over.
     TamperingFound
         If the ledger is not as recorded.
     """
@@ -165,13 +165,13 @@ def reassess_all(
 
 
 def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
-    """Let others finish; an addition that is not as recorded is found with the bundle."""
+    """Wait for other processes; an addition that is not as recorded is found with the bundle."""
     with suppress(TamperingFound):
         settle(workspace, ledger, release_id)
 
 
 def _check(options: TodaysFiles) -> None:
-    """Refuse what is named in place of the request's before anything is said of a copy.
+    """Refuse unusable files before any copy is assessed.
 
     Raises
     ------

@@ -76,13 +76,8 @@ AS_ASKED = TodaysFiles()
 """Everything as the request has it."""
 
 
-@dataclass(frozen=True)
-class _Held:
-    """A copy on the population of the one that is assessed."""
-
-    copy: LaidCopy
-    holder: Recipient
-    decoyed: bool
+_Held = tuple[LaidCopy, Recipient, bool]
+"""A copy on the population of the one that is assessed, who holds it, and whether it has decoys."""
 
 
 @dataclass
@@ -96,7 +91,7 @@ class CopyReassessment:
     options: TodaysFiles
     now: datetime
     not_measured: list[NotAssessed] = field(default_factory=list)
-    _laid: dict[str, _Held | ReleasegateError] = field(default_factory=dict)
+    _laid: dict[str, _Held] = field(default_factory=dict)
 
     @cached_property
     def decided(self) -> DecisionRecord:
@@ -159,7 +154,7 @@ class CopyReassessment:
             return None
 
     def record(self, before: TodaysVerdict, due: date) -> Reassessment:
-        """Score, compare, and say what is to be said.
+        """Assess the copy under today's terms and compare the result with the decision.
 
         Parameters
         ----------
@@ -257,8 +252,8 @@ class CopyReassessment:
         if silent:
             self._note(
                 "pooled copies",
-                "nobody can say whether these are of the same people, since the record that was decided on is not in "
-                f"their bundles: {', '.join(silent)}; restore them from a backup",
+                "it is unknown whether these are of the same people, since their decision records are not in their "
+                f"bundles: {', '.join(silent)}; restore them from a backup",
             )
 
     def _originals(self) -> tuple[Path | None, str]:
@@ -389,9 +384,9 @@ class CopyReassessment:
         return tuple(judged), tuple(coalitions), left_out
 
     def _coalition(self, kind: _Kind, others: Sequence[Left], *, decided_with: bool) -> PooledCopies:
-        """Knowledge of a coalition that has this copy and others.
+        """Findings on a coalition that holds this copy and others.
 
-        Whether overrides count that the release rests on: they do where it was decided with these copies in mind.
+        Overrides count only where the release was decided with these copies in mind.
         """
         copies = (self.copy, *others)
         found = PooledCopies(
@@ -404,11 +399,11 @@ class CopyReassessment:
             return found.model_copy(update={"cannot": "the population of today cannot be read"})
         try:
             held = [self._held(one, self.world) for one in copies]
-            holders = {one.holder.id: one.holder for one in reversed(held)}
-            figures, together = held_together([one.copy for one in held], self.world, holders.values())
+            holders = {holder.id: holder for _, holder, _ in reversed(held)}
+            figures, together = held_together([laid for laid, _, _ in held], self.world, holders.values())
         except ReleasegateError as error:
             return found.model_copy(update={"cannot": error.in_one_line()})
-        decoyed = any(one.decoyed for one in held)
+        decoyed = any(has_decoys for _, _, has_decoys in held)
         gates = [gate for gate in self.request.policy.gates if gate.measure in MEASURED_TOGETHER]
         now = self._rounded(judge_gates(gates, figures), decoyed=decoyed)
         if decided_with:
@@ -424,17 +419,8 @@ class CopyReassessment:
 
     def _held(self, one: Left, world: Today) -> _Held:
         """A copy laid on today's population, once."""
-        if one.name not in self._laid:
-            try:
-                self._laid[one.name] = self._lay(one, world)
-            except ReleasegateError as error:
-                self._laid[one.name] = error
-        found = self._laid[one.name]
-        if isinstance(found, ReleasegateError):
-            raise found
-        return found
-
-    def _lay(self, one: Left, world: Today) -> _Held:
+        if one.name in self._laid:
+            return self._laid[one.name]
         memory = self.request.policy.generalization.memory_limit_mb * 2**20
         if one == self.copy:
             decided, delivered, holder = self.decided, self.delivered, self.request.recipients[0]
@@ -444,4 +430,5 @@ class CopyReassessment:
             delivered = delivered_of(self.workspace, one, decided)
             request = request_of(delivered.kept, *place_of_request(self.ledger, one.release_id)).request
             holder = request.recipient(one.recipient)
-        return _Held(copy_of(delivered, world.ground, memory), holder, decided.decoys is not None)
+        self._laid[one.name] = copy_of(delivered, world.ground, memory), holder, decided.decoys is not None
+        return self._laid[one.name]

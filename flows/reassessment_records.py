@@ -6,7 +6,6 @@ next re-assessment puts it aside, and ``releasegate verify ledger`` says that it
 
 import json
 import time
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,32 +112,27 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
 
 
 def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
-    files = {path: file_sha256(path) for path in _records(workspace)}
-    entries = ledger.entries(event=Event.REASSESSED)
-    named: dict[tuple[str, str], dict[str, Entry]] = {}
-    for entry in entries:
+    root = workspace.all_reassessments
+    files = {(*path.parts[-3:-1], file_sha256(path)): path for path in sorted(root.glob("*/*/[!.]*.json"))}
+    named: dict[tuple[str, ...], Entry] = {}
+    for entry in ledger.entries(event=Event.REASSESSED):
         sha256 = entry.body.get("reassessment_sha256")
         if isinstance(sha256, str):
-            named.setdefault((str(entry.release_id), str(entry.recipient)), {}).setdefault(sha256, entry)
-    problems = [
-        problem
-        for path, sha256 in files.items()
-        if (problem := _wrong(path, named.get((path.parent.parent.name, path.parent.name), {}).get(sha256)))
-    ]
-    found = {(path.parent.parent.name, path.parent.name, sha256) for path, sha256 in files.items()}
-    problems += [
-        f"the record in ledger entry {entry.sequence} is missing"
-        for (release, recipient), by_sha256 in named.items()
-        for sha256, entry in by_sha256.items()
-        if (release, recipient, sha256) not in found
-    ]
+            named.setdefault((str(entry.release_id), str(entry.recipient), sha256), entry)
+    problems = [problem for key, path in files.items() if (problem := _wrong(path, named.get(key)))]
+    missing = (entry.sequence for key, entry in named.items() if key not in files)
+    problems += [f"the record in ledger entry {number} is missing" for number in missing]
     if problems:
-        raise _tampering(workspace, problems)
-    return VerifiedRecords(len(files), sum(1 for _ in workspace.all_reassessments.glob(f"*/*/*{_ASIDE}*")))
-
-
-def _records(workspace: Workspace) -> Iterator[Path]:
-    yield from sorted(workspace.all_reassessments.glob("*/*/[!.]*.json"))
+        rest = len(problems) - _SHOWN
+        raise TamperingFound(
+            "records of re-assessments are not those that the ledger names",
+            where=str(root),
+            expected="each as it was recorded, and no other",
+            got="; ".join(problems[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else ""),
+            fix="restore what is missing or changed from a backup and find out who changed it; one that a crash left "
+            "before its entry is put aside by the next re-assessment",
+        )
+    return VerifiedRecords(len(files), sum(1 for _ in root.glob(f"*/*/*{_ASIDE}*")))
 
 
 def _wrong(path: Path, entry: Entry | None) -> str:
@@ -152,15 +146,3 @@ def _wrong(path: Path, entry: Entry | None) -> str:
     if told != (entry.release_id, entry.recipient, entry.body.get("verdict")):
         return f"{place} says something else than ledger entry {entry.sequence}"
     return "" if path.stem == digest(record["inputs"]) else f"{place} does not bear the digest of its inputs"
-
-
-def _tampering(workspace: Workspace, problems: list[str]) -> TamperingFound:
-    rest = len(problems) - _SHOWN
-    return TamperingFound(
-        "records of re-assessments are not those that the ledger names",
-        where=str(workspace.all_reassessments),
-        expected="each as it was recorded, and no other",
-        got="; ".join(problems[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else ""),
-        fix="restore what is missing or changed from a backup and find out who changed it; one that a crash left "
-        "before its entry is put aside by the next re-assessment",
-    )

@@ -7,7 +7,7 @@ from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.people import revoking_roles
 from tasks.decision.standing import Standing
-from tasks.decision.states import Change, after, can_follow
+from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.votes import checked_reason
 from tasks.ledger.entry import Event
 
@@ -43,7 +43,7 @@ def revoke(action: ReleaseAction) -> ChangedRelease:
         cases = list(release.cases.values()) if action.recipient is None else [release.case(action.recipient)]
         able = [(case, role) for case in cases if (role := _role(case, by)) is not None]
         if not able:
-            after(cases[0].standing.state, Change.REVOKE, min(revoking_roles(cases[0].record, by)))
+            after(cases[0].standing.state, StateChange.REVOKE, min(revoking_roles(cases[0].record, by)))
         signer = action.signer(release, by)
         with release.ledger.transaction():
             standings = {
@@ -58,4 +58,4 @@ def revoke(action: ReleaseAction) -> ChangedRelease:
 def _role(case: ReleaseCase, by: str) -> WorkflowRole | None:
     """Role in which a person may revoke a release in its present state; None for none."""
     roles = sorted(revoking_roles(case.record, by))
-    return next((role for role in roles if can_follow(case.standing.state, Change.REVOKE, role)), None)
+    return next((role for role in roles if can_follow(case.standing.state, StateChange.REVOKE, role)), None)

@@ -11,25 +11,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 
 
-def end_with_parent(parent: int, heard: Callable[[], object] = bool) -> None:
+def end_with_parent(parent: int) -> None:
     """End this process as soon as its parent ends, in whatever way.
 
     The pipe on standard input closes with the parent: that works on every system. On Linux the kernel also sends
     SIGKILL, which works even while another child of the parent still holds the pipe.
-
-    Parameters
-    ----------
-    parent : int
-        Its process.
-    heard : callable
-        Called, in a thread of its own, for each byte that the parent writes into the pipe.
     """
-    threading.Thread(target=_exit_at_end_of_input, args=[heard], name="parent-watch", daemon=True).start()
+    threading.Thread(target=_exit_at_end_of_input, name="parent-watch", daemon=True).start()
     end_with(parent)
 
 
@@ -41,9 +33,9 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _exit_at_end_of_input(heard: Callable[[], object]) -> None:
+def _exit_at_end_of_input() -> None:
     while os.read(0, 1):
-        heard()
+        pass
     os._exit(1)
 
 

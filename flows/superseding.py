@@ -15,7 +15,7 @@ from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
 from tasks.decision.record import DecisionRecord
-from tasks.decision.states import Change, State, can_follow
+from tasks.decision.states import State, StateChange, can_follow
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -87,7 +87,7 @@ def _check_named(common: list[ReleaseCase], where: str) -> None:
 
 
 def _can_end(state: State) -> bool:
-    return can_follow(state, Change.SUPERSEDE, WorkflowRole.GATE)
+    return can_follow(state, StateChange.SUPERSEDE, WorkflowRole.GATE)
 
 
 def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: datetime) -> None:

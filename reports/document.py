@@ -83,9 +83,9 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row] = ()
     groups: Sequence[Sequence[Row]] = ()
-    """Rows that stay together, in place of single ones; a row of one cell goes across all columns."""
+    """Rows that belong together, in place of single ones; a row of one cell goes across all columns."""
     whole: bool = False
-    """Whether it stays on one page."""
+    """Whether it stays on one page; where there are groups, whether each of them does."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from flows.cli.assessed import combined_tables, k_anonymity_tables, sequential_t
 from flows.cli.assessed_linkage import linkage_tables, masking_tables
 from flows.cli.assessed_policies import policy_legend, policy_tables
 from flows.cli.assessed_utility import utility_tables
-from flows.cli.options import RequestArgument, RootsOption
+from flows.cli.options import RequestArgument, RootsOption, check_recipient
 from flows.cli.output import ExitCode, JsonOption, console, print_json
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.assessments.assessment import Assessment, Finding
@@ -29,10 +29,10 @@ from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
-from tasks.request.model import Recipient, ReleaseRequest
+from tasks.request.model import Recipient
 
 
-class Method(StrEnum):
+class AssessedMethod(StrEnum):
     """Methods that can be assessed alone."""
 
     GAME = "game"
@@ -44,9 +44,9 @@ class Method(StrEnum):
 
 
 ALGORITHMS = {
-    Method.GAME: ("exact", "bis", "lbs"),
-    Method.FMDP: ("recursion", "two-level-lp", "value-iteration"),
-    Method.LINKAGE: ("mean", "owa", "choquet", "bilinear", "mahalanobis"),
+    AssessedMethod.GAME: ("exact", "bis", "lbs"),
+    AssessedMethod.FMDP: ("recursion", "two-level-lp", "value-iteration"),
+    AssessedMethod.LINKAGE: ("mean", "owa", "choquet", "bilinear", "mahalanobis"),
 }
 """Algorithms of a method's paper, as named in its registry, which takes long to import."""
 
@@ -63,7 +63,7 @@ class Assessed:
 
 
 def assess(
-    method: Annotated[Method, typer.Argument(help="What to assess.", show_default=False)],
+    method: Annotated[AssessedMethod, typer.Argument(help="What to assess.", show_default=False)],
     request: RequestArgument,
     root: RootsOption = None,
     *,
@@ -120,9 +120,11 @@ def assess(
         loaded = load_request(request, root or [])
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
-        chosen = _chosen(source.request, recipient)
+        recipients = source.request.recipients
+        check_recipient(recipient, [one.id for one in recipients], "request")
+        chosen = [one for one in recipients if recipient in (None, one.id)]
         tables: list[RenderableType] = []
-        if method is Method.DECOYS:
+        if method is AssessedMethod.DECOYS:
             from flows.cli.assessed_decoys import assess_decoys  # noqa: PLC0415  imports solvers
 
             document, tables = assess_decoys(source, [one.id for one in chosen])
@@ -131,7 +133,7 @@ def assess(
             found = {one.id: assessed(one) for one in chosen}
             document = {"recipients": {who: one.document for who, one in found.items()}}
             tables = [table for one in found.values() for table in one.tables]
-            if method is Method.GAME and algorithm is None:
+            if method is AssessedMethod.GAME and algorithm is None:
                 tables += policy_legend()
     if as_json:
         named = {} if algorithm is None else {"algorithm": algorithm}
@@ -143,7 +145,7 @@ def assess(
     return ExitCode.APPROVED
 
 
-def _check_algorithm(method: Method, algorithm: str | None) -> None:
+def _check_algorithm(method: AssessedMethod, algorithm: str | None) -> None:
     names = ALGORITHMS.get(method, ())
     if algorithm is not None and algorithm not in names:
         raise BadInput(
@@ -155,32 +157,19 @@ def _check_algorithm(method: Method, algorithm: str | None) -> None:
         )
 
 
-def _chosen(request: ReleaseRequest, recipient: str | None) -> tuple[Recipient, ...]:
-    chosen = tuple(one for one in request.recipients if recipient in (None, one.id))
-    if not chosen:
-        raise BadInput(
-            "the request has no such recipient",
-            where="--recipient",
-            expected=f"one of {', '.join(one.id for one in request.recipients)}",
-            got="another id",
-            fix="name one of these, or leave the option out for all of them",
-        )
-    return chosen
-
-
 def _assessed(
-    method: Method, source: CandidateSource, top: int, algorithm: str | None
+    method: AssessedMethod, source: CandidateSource, top: int, algorithm: str | None
 ) -> Callable[[Recipient], Assessed]:
     """Assesses a recipient's copy by a method, or by an algorithm of the method's paper."""
-    if method is Method.GAME and algorithm is not None:
+    if method is AssessedMethod.GAME and algorithm is not None:
         return lambda recipient: _searched(source, recipient, algorithm)
-    if method is Method.GAME:
+    if method is AssessedMethod.GAME:
         comparison = Comparison(source.request, source.prepared, source.index)
         return lambda recipient: _game(source, recipient, comparison.of(recipient))
     if algorithm is not None:
-        by = _solved if method is Method.FMDP else _learned
+        by = _solved if method is AssessedMethod.FMDP else _learned
         return lambda recipient: by(source.candidate(recipient), algorithm)
-    if method is Method.COMBINED:
+    if method is AssessedMethod.COMBINED:
         return lambda recipient: _combined(source, recipient, top)
     assessment, tables = _TABLES[method]
     return lambda recipient: _alone(source.candidate(recipient), assessment, tables)
@@ -255,8 +244,8 @@ def _learned(candidate: Candidate, name: str) -> Assessed:
     return Assessed({**found.document(), **_masking(candidate)}, tables)
 
 
-_TABLES: dict[Method, tuple[Assessment[Any], Callable[[str, Any], Tables]]] = {
-    Method.FMDP: (SEQUENTIAL, sequential_tables),
-    Method.LINKAGE: (LINKAGE, linkage_tables),
-    Method.UTILITY: (UTILITY, utility_tables),
+_TABLES: dict[AssessedMethod, tuple[Assessment[Any], Callable[[str, Any], Tables]]] = {
+    AssessedMethod.FMDP: (SEQUENTIAL, sequential_tables),
+    AssessedMethod.LINKAGE: (LINKAGE, linkage_tables),
+    AssessedMethod.UTILITY: (UTILITY, utility_tables),
 }

@@ -57,13 +57,7 @@ def policy_tables(
     for one in policies:
         figures = [_NONE] * len(_HEADINGS) if one.figures is None else _figures(one.figures)
         table.add_row("→" if one.chosen else "", one.policy, *figures)
-    sharing = len(request.sharing(recipient))
-    notes = (
-        [f"One file is made for {sharing} recipients together; the figures are those of this one."] if sharing else []
-    )
-    notes.extend(_together(request, recipient))
-    notes.extend(_notes(request, counted, policies))
-    return (table, Group(*map(Text, notes)))
+    return (table, Group(*map(Text, _notes(recipient, request, counted, policies))))
 
 
 def policy_legend() -> tuple[RenderableType, ...]:
@@ -73,12 +67,6 @@ def policy_legend() -> tuple[RenderableType, ...]:
     for name, meaning in _LEGEND:
         legend.add_row(name, meaning)
     return (legend,)
-
-
-def _together(request: ReleaseRequest, recipient: Recipient) -> Iterator[str]:
-    """Note that gates judge coalitions, which the comparison does not show."""
-    if request.coalitions(recipient):
-        yield "The figures are of this recipient's copy alone; the gates judge what coalitions see as well."
 
 
 def _figures(found: PolicyFigures) -> tuple[str, ...]:
@@ -93,34 +81,37 @@ def _figures(found: PolicyFigures) -> tuple[str, ...]:
     )
 
 
-def _notes(request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]) -> Iterator[str]:
+def _notes(
+    recipient: Recipient, request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]
+) -> Iterator[str]:
+    terms, sharing = request.policy.generalization, len(request.sharing(recipient))
+    if sharing:
+        yield f"One file is made for {sharing} recipients together; the figures are those of this one."
+    if request.coalitions(recipient):
+        yield "The figures are of this recipient's copy alone; the gates judge what coalitions see as well."
     played = [(one, one.figures) for one in policies if one.figures is not None]
     yield from (f"{one.policy} cannot be played: {one.because}." for one in policies if one.figures is None)
-    yield from _classes(request, policies)
+    if terms.k_anonymity is not None:
+        yield f"k-anonymity: k = {terms.k_anonymity.k:,}, which the policy demands of every row."
+    limit = f"{KAnonymity(k=1).suppression_limit:.0%}"
+    yield from (
+        f"{one.policy}: the policy gives no k; k = {one.k:,} is the size of the least group that is left alone; up to "
+        f"{limit} of the records may be left out for it."
+        for one, _ in played
+        if one.k is not None
+    )
     yield from _proofs(request, played)
-    if request.policy.generalization.budget is not None:
+    if terms.budget is not None:
         free = [one.policy for one, found in played if found.played.budget is None]
         yield f"Not held to the budget: {', '.join(free)}."
     yield from _planned(request, played)
     out = [f"{one.policy} {found.left_out:.2%}" for one, found in played if found.left_out]
     if out:
         yield f"Records left out: {', '.join(out)}. P_reid is of the others."
-    if request.policy.generalization.minimum_class_size > 1:
+    if terms.minimum_class_size > 1:
         yield "Payoff, information and risk are those before the minimum class size is applied."
     if counted.people.form == "sparse":
         yield "Cells are counted as they are asked for, within the time of whichever row asks first."
-
-
-def _classes(request: ReleaseRequest, policies: Sequence[ComparedPolicy]) -> Iterator[str]:
-    terms = request.policy.generalization.k_anonymity
-    if terms is not None:
-        yield f"k-anonymity: k = {terms.k:,}, which the policy demands of every row."
-    for one in policies:
-        if one.k is not None and one.figures is not None:
-            yield (
-                f"{one.policy}: the policy gives no k; k = {one.k:,} is the size of the least group that is left "
-                f"alone; up to {KAnonymity(k=1).suppression_limit:.0%} of the records may be left out for it."
-            )
 
 
 def _proofs(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:

@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from flows.audit import JSON, Audited, run_audit
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import ExitCode, JsonOption, console, print_json
-from flows.cli.tables import untitled_table
 from flows.workspace import Workspace
-from tasks.audit.people import OVERRIDES
+from reports.audit import audit as audit_document
+from reports.terminal import show
 
 
 def audit(
@@ -69,27 +68,6 @@ def audit(
 
 
 def _show(audited: Audited) -> None:
-    report = audited.report
-    problem = report.chain.problem
-    if problem is None:
-        console.print(Text.assemble(("audited", "bold green"), f": all {report.chain.entries} entries are unchanged"))
-    else:
-        place = "" if problem.entry is None else f" from entry {problem.entry} on"
-        console.print(Text.assemble((f"the ledger is broken{place}", "bold red"), f": {problem.what}"), soft_wrap=True)
-    table = untitled_table([f"{report.first_day} to {report.last_day}, UTC"], [""])
-    for name, value in (
-        *((f"requests {outcome}", count) for outcome, count in report.outcomes.items()),
-        ("files delivered", sum(row.in_period for row in report.files)),
-        ("determinations in force", len(report.certificates)),
-        ("past their last day, file still out", len(report.past_due)),
-        ("overrides since the ledger began", sum(row.what in OVERRIDES for row in report.interventions)),
-        ("changes of policies", len(report.policies)),
-        ("figures near a threshold", len(report.near)),
-        ("traces", len(report.traces)),
-        ("copies to be destroyed", len(report.destructions)),
-        ("exceptions from separation of duties", len(report.duties.exceptions)),
-    ):
-        table.add_row(name, f"{value:,d}")
-    console.print(table)
+    show(audit_document(audited.report).sections[0].blocks, console)
     tables = len([name for name in audited.files if name.endswith(".csv")])
     console.print(f"\n{audited.folder}: audit.pdf, {JSON} and {tables} CSV files", soft_wrap=True)

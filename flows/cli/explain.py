@@ -13,13 +13,13 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_records import documents
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, check_recipient
 from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator, seed_commitment
 from tasks.decision.explain.candidates import Candidates
@@ -60,7 +60,9 @@ def explain(
         bundle = find_bundle(release, place)
         with open_ledger(recorder_of(bundle, place)) as ledger:
             recalled = recall(bundle, ledger)
-        explained = _explained(recalled, _chosen(recalled, recipient), place, say)
+        check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
+        chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
+        explained = _explained(recalled, chosen, place, say)
     notes = _notes(recalled)
     if as_json:
         print_json(
@@ -87,19 +89,6 @@ def _progress(*, quiet: bool) -> Iterator[Say]:
     with Progress(*columns, console=notices, transient=True, disable=quiet) as progress:
         shown = progress.add_task("", total=None)
         yield lambda text: progress.update(shown, description=text)
-
-
-def _chosen(recalled: Recalled, recipient: str | None) -> list[DecisionRecord]:
-    chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
-    if not chosen:
-        raise BadInput(
-            "the release has no such recipient",
-            where="--recipient",
-            expected=f"one of {', '.join(record.recipient.id for record in recalled.records)}",
-            got="another id",
-            fix="name one of these, or leave the option out for all of them",
-        )
-    return chosen
 
 
 def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:

@@ -6,7 +6,6 @@ differences reveal no few records either.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -17,10 +16,10 @@ from rich.text import Text
 from reports.numbers import integer
 from reports.smallcell import SmallCellRule
 from tasks.assessments.measures import MEASURES
-from tasks.decision.explain.at_stake import AtStake, Band, Pattern, Separated
+from tasks.decision.disclosure_rounding import count as rounded_count
+from tasks.decision.explain.at_stake import AtStake, Band, Pattern
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
-from tasks.decision.veil import count as rounded_count
 from tasks.request.model import Measure
 
 _MOST_CLASSES = 5
@@ -28,37 +27,12 @@ _ROUNDED = "Counts are rounded to tens, or to three digits."
 _SMALL = "Too few records to be told by class."
 
 
-@dataclass(frozen=True)
-class _Class:
-    """A class of records: its name for people, the same for programs, and how many records it has."""
-
-    name: str
-    document: Mapping[str, Any]
-    records: int
-
-
-@dataclass(frozen=True)
-class _Breakdown:
-    """Records at stake by class, as far as counts may be shown."""
-
-    heading: str
-    names: tuple[str, ...]
-    document: list[dict[str, Any]]
-    """One of each class, with its count as it is shown."""
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """The records at stake of one gate, ready to be shown."""
-
-    measure: Measure
-    document: dict[str, Any]
-    released: str
-    breakdowns: tuple[_Breakdown, ...]
+_Row = dict[str, Any]
+"""A class of records for programs; ``shown_as`` is its name for people."""
 
 
 def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[dict[str, Any]]:
-    """The records at stake of each closed gate on risk, as JSON; counts as they are shown.
+    """The records at stake of each closed gate on risk, as JSON; counts as they may be shown.
 
     Parameters
     ----------
@@ -67,110 +41,102 @@ def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> 
     found : sequence
         One for each closed gate on risk.
     """
+    stakes = [one for one in found if isinstance(one, AtStake)]
+    rounded = record.decoys is not None or len({one.members for one in stakes}) > 1
+    # A later gate with the very same records does not repeat their classes.
+    first = {one.members: one.measure for one in reversed(stakes)}
     return [
-        {"measure": one.measure.value, "reason": one.reason} if isinstance(one, NotByClass) else one.document
-        for one in _shown(record, found)
+        {"measure": one.measure.value, "reason": one.reason}
+        if isinstance(one, NotByClass)
+        else _document(record, one, first[one.members], rounded)
+        for one in found
     ]
 
 
 def rendered_records(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[RenderableType]:
     """The same as tables for the terminal; none where no gate on risk is closed."""
-    parts: list[RenderableType] = [Text("Records at stake, by class", style="italic")]
-    rounded = False
-    for one in _shown(record, found):
-        title = MEASURES[one.measure].title
-        if isinstance(one, NotByClass):
-            parts.append(Text(f"{title}: {one.reason}"))
+    told = documents(record, found)
+    parts: list[RenderableType] = [Text("Records at stake, by class", style="italic")] if told else []
+    for one in told:
+        title = MEASURES[Measure(one["measure"])].title
+        if "reason" in one:
+            parts.append(Text(f"{title}: {one['reason']}"))
             continue
-        document, rounded = one.document, one.document["rounded"]
-        parts.append(Text(f"{title}: {document['records_shown']} of {one.released} records {document['condition']}"))
+        parts.append(Text(f"{title}: {one['records_shown']} of {one['released_shown']} records {one['condition']}"))
         below: RenderableType = Text(_SMALL, style="dim")
-        if document["same_as"]:
-            below = Text(f"the same as of: {MEASURES[Measure(document['same_as'])].title}", style="dim")
-        elif document["by_group_size"]:
-            below = _table(one.breakdowns)
+        if one["same_as"]:
+            below = Text(f"the same as of: {MEASURES[Measure(one['same_as'])].title}", style="dim")
+        elif one["by_group_size"]:
+            below = _table(one)
         parts.append(Padding(below, (0, 0, 0, 2)))
-    if rounded:
+    if any(one.get("rounded") for one in told):
         parts.append(Text(_ROUNDED, style="dim"))
-    return [Group(*parts)] if len(parts) > 1 else []
+    return [Group(*parts)] if parts else []
 
 
-def _table(breakdowns: Sequence[_Breakdown]) -> Table:
+def _table(document: Mapping[str, Any]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False)
     table.add_column("", style="dim", max_width=24)
     table.add_column("", overflow="fold")
     table.add_column("", justify="right", no_wrap=True)
-    for breakdown in breakdowns:
-        for place, (name, document) in enumerate(zip(breakdown.names, breakdown.document, strict=True)):
-            table.add_row("" if place else breakdown.heading, name, document["records_shown"])
+    headings = {
+        "by_levels": "released as",
+        "by_group_size": document["group_sizes_count"],
+        "by_attribute": "set apart most by",
+    }
+    for key, heading in headings.items():
+        for place, row in enumerate(document[key]):
+            table.add_row("" if place else heading, row["shown_as"], row["records_shown"])
     return table
 
 
-def _shown(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[_Shown | NotByClass]:
-    stakes = [one for one in found if isinstance(one, AtStake)]
-    rounded = record.decoys is not None or len({one.members for one in stakes}) > 1
-    # A later gate with the very same records does not repeat their classes.
-    first = {one.members: one.measure for one in reversed(stakes)}
-    return [one if isinstance(one, NotByClass) else _gate(record, one, first[one.members], rounded) for one in found]
-
-
-def _gate(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -> _Shown:
+def _document(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -> dict[str, Any]:
     rule, others = SmallCellRule(record.policy.small_cell), one.released - one.records
-    total, released = rule.part(one.records, one.released), _counted(one.released, integer(one.released), rounded)
-    levels = {field.name: field.levels for field in record.fields}
-    classes: tuple[Sequence[_Class], ...] = ((), (), ())
+    released = _counted(one.released, integer(one.released), rounded)
+    names = {field.name: field.levels for field in record.fields}
+    patterns: Sequence[_Row] = ()
+    bands: Sequence[_Row] = ()
+    attributes: Sequence[_Row] = ()
     if not rule.hides(one.records) and first is one.measure:
-        classes = (
-            _few(rule, [_pattern(pattern, levels) for pattern in one.patterns]),
-            [_band(band) for band in one.bands],
-            _few(
-                rule,
-                [
-                    _Class(a.attribute or "none alone", {"attribute": a.attribute or None}, a.records)
-                    for a in one.attributes
-                ],
-            ),
-        )
+        patterns = _few(rule, [_pattern(pattern, names) for pattern in one.patterns])
+        bands = [_band(band) for band in one.bands]
+        named = ((part.attribute or None, part.records) for part in one.attributes)
+        separated = [{"shown_as": name or "none alone", "attribute": name, "records": count} for name, count in named]
+        attributes = _few(rule, separated)
     hidden = others if rule.hides(others) else 0
-    breakdowns = tuple(
-        _breakdown(rule, heading, group, hidden, rounded)
-        for heading, group in zip(("released as", one.counted, "set apart most by"), classes, strict=True)
-    )
-    document = {
+    return {
         "measure": one.measure.value,
         "condition": one.condition,
-        **_counted(one.records, total, rounded),
+        **_counted(one.records, rule.part(one.records, one.released), rounded),
         "released": released["records"],
+        "released_shown": released["records_shown"],
         "rounded": rounded,
         "group_sizes_count": one.counted,
         "same_as": None if first is one.measure else first.value,
-        "by_levels": breakdowns[0].document,
-        "by_group_size": breakdowns[1].document,
-        "by_attribute": breakdowns[2].document,
+        "by_levels": _shown(rule, patterns, hidden, rounded),
+        "by_group_size": _shown(rule, bands, hidden, rounded),
+        "by_attribute": _shown(rule, attributes, hidden, rounded),
     }
-    return _Shown(one.measure, document, released["records_shown"], breakdowns)
 
 
-def _few(rule: SmallCellRule, classes: Sequence[_Class]) -> Sequence[_Class]:
+def _few(rule: SmallCellRule, rows: Sequence[_Row]) -> Sequence[_Row]:
     """The largest classes; the others, and all small ones, as one."""
-    large = [one for one in classes if not rule.hides(one.records)][:_MOST_CLASSES]
-    rest = classes[len(large) :]
+    large = [row for row in rows if not rule.hides(row["records"])][:_MOST_CLASSES]
+    rest = rows[len(large) :]
     if len(rest) < 2:
-        return classes
-    return [*large, _Class(f"{len(rest)} others", {"others": len(rest)}, sum(one.records for one in rest))]
+        return rows
+    records = sum(row["records"] for row in rest)
+    return [*large, {"shown_as": f"{len(rest)} others", "others": len(rest), "records": records}]
 
 
-def _breakdown(rule: SmallCellRule, heading: str, classes: Sequence[_Class], hidden: int, rounded: bool) -> _Breakdown:
+def _shown(rule: SmallCellRule, rows: Sequence[_Row], hidden: int, rounded: bool) -> list[_Row]:
     """Classes with their counts as far as they may be shown; ``hidden`` is the rest of a total that is shown."""
-    counts = [one.records for one in classes]
+    counts = [row["records"] for row in rows]
     texts = rule.breakdown([*counts, hidden] if hidden else counts)
-    document = [
-        {**one.document, **_counted(one.records, text, rounded)} for one, text in zip(classes, texts, strict=False)
-    ]
-    return _Breakdown(heading, tuple(one.name for one in classes), document)
+    return [{**row, **_counted(row["records"], text, rounded)} for row, text in zip(rows, texts, strict=False)]
 
 
-def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Class:
+def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Row:
     """Attributes by the level that they are released at."""
     by_level: dict[str, list[str]] = {}
     levels = {
@@ -180,23 +146,16 @@ def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Class:
     for name, level in levels.items():
         by_level.setdefault(level, []).append(name)
     words = "; ".join(f"{', '.join(attributes)} {level}" for level, attributes in by_level.items())
-    return _Class(words, levels, pattern.records)
+    return {**levels, "shown_as": words, "records": pattern.records}
 
 
-def _band(band: Band) -> _Class:
-    limits = {"least": band.least, "most": band.most}
-    if band.most is None:
-        name = f"{integer(band.least)} or more"
-    else:
-        name = integer(band.least) if band.least == band.most else f"{integer(band.least)} to {integer(band.most)}"
-    return _Class(name, limits, band.records)
+def _band(band: Band) -> _Row:
+    least, most = integer(band.least), None if band.most is None else integer(band.most)
+    words = f"{least} or more" if most is None else least if least == most else f"{least} to {most}"
+    return {"least": band.least, "most": band.most, "shown_as": words, "records": band.records}
 
 
-def _separated(part: Separated) -> _Class:
-    return _Class(part.attribute or "none alone", {"attribute": part.attribute or None}, part.records)
-
-
-def _counted(count: int, text: str, rounded: bool) -> dict[str, Any]:
+def _counted(count: int, text: str, rounded: bool) -> _Row:
     """A count as far as the rule lets it be shown; no number where only a bound may be, or nothing."""
     if text != integer(count):
         return {"records": None, "records_shown": text}

@@ -105,6 +105,7 @@ class Workers:
             self._changed.wait_for(lambda: self._idle and (first or not self._waiting))
             self._waiting -= first
             worker = self._idle.pop(0)
+            self._changed.notify_all()  # single stages that have waited for this one
         try:
             yield worker
         finally:

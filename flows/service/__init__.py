@@ -1,1 +1,1 @@
-"""The gate as a service: requests are queued, run, waited for and told of, without anybody at a terminal."""
+"""The gate as a service: requests are queued, run, followed through their reviews and announced, all unattended."""

@@ -107,12 +107,15 @@ class _Serving:
 
     def run(self, listening: socket.socket) -> None:
         """Answer over HTTP from this thread, and do the rest in others, until a signal or an error ends it."""
-        parts: list[tuple[str, Callable[[], object], float]] = [("news", self._notify, _TICK_SECONDS)]
+        parts: list[tuple[str, Callable[[], object], float]] = [
+            ("queue", self._reconcile, _TICK_SECONDS),
+            ("news", self._notify, _TICK_SECONDS),
+        ]
         if self._inbox is not None:
             self._inbox.prepare()
             parts.append(("inbox", self._inbox.tick, self._service.settings.inbox.poll_seconds))
         threads = [threading.Thread(target=self._repeat, args=part, name=part[0]) for part in parts]
-        threads.append(threading.Thread(target=self._keep_orchestrator, name="queue"))
+        threads.append(threading.Thread(target=self._keep_orchestrator, name="orchestrator"))
         self._notifier.prepare()
         for thread in threads:
             thread.start()
@@ -130,23 +133,27 @@ class _Serving:
             raise self._ended
 
     def _keep_orchestrator(self) -> None:
-        """Run the orchestrator and the queue; on Linux processes end with the thread that has started them."""
+        """Start and watch the orchestrator; on Linux its processes end with the thread that has started them.
+
+        Nothing else is done in this thread: where the server is gone, a client waits for it for minutes.
+        """
         try:
-            self._repeat("queue", self._reconcile, _TICK_SECONDS)
+            self._repeat("orchestrator", self._orchestrate, _TICK_SECONDS)
         finally:
             self._orchestrator.stop()
 
-    def _reconcile(self) -> None:
-        if not self._orchestrator.check():
-            return
-        if not self._orchestrator.is_ready:
+    def _orchestrate(self) -> None:
+        if self._orchestrator.check() and not self._orchestrator.is_ready:
             with _client() as client:
                 self._reconciler.prepare(client)
             self._orchestrator.start_flows()
-        if self._reconciler.is_due():
-            with _client() as client:
-                self._reconciler.tick(client)
-        self._pulse.beat("queue")
+
+    def _reconcile(self) -> None:
+        if self._orchestrator.is_ready:
+            if self._reconciler.is_due():
+                with _client() as client:
+                    self._reconciler.tick(client)
+            self._pulse.beat("queue")
 
     def _notify(self) -> None:
         if self._orchestrator.is_ready:

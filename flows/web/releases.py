@@ -20,7 +20,7 @@ from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput
 from tasks.decision.people import reviewer_of, revoking_roles
 from tasks.decision.record import Verdict
-from tasks.decision.states import Change, State, can_follow
+from tasks.decision.states import State, StateChange, can_follow
 from tasks.ledger.entry import Event
 
 router = APIRouter()
@@ -180,7 +180,7 @@ def may_revoke(visitor: Visitor, found: Evidence) -> bool:
         roles = revoking_roles(found.record, visitor.account.name)
     except BadInput:
         return False
-    return any(can_follow(found.standing.state, Change.REVOKE, role) for role in roles)
+    return any(can_follow(found.standing.state, StateChange.REVOKE, role) for role in roles)
 
 
 def _is_seen(visitor: Visitor, listed: IndexedRelease) -> bool:

@@ -159,6 +159,7 @@ def criteria(view: RecordView) -> Iterator[Block]:
             Column("Interval", 18),
         ),
         groups=[_singling_out(view), _linkability(view), _inference(view)],
+        whole=True,
     )
 
 

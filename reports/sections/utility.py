@@ -127,6 +127,7 @@ def utility(view: RecordView) -> Iterator[Block]:
                 for field in view.fields(Role.QUASI)
                 if field.records_per_level
             ],
+            whole=True,
         )
     if record.utility is None:
         yield Paragraph(

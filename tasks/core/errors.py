@@ -77,7 +77,7 @@ class BadInput(ReleasegateError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class RequestProblem:
     """One mistake in a document: what it is, where it stands, what was expected and got, and what to do."""
 
     what: str
@@ -101,7 +101,7 @@ class RequestError(BadInput):
     could not be read at all. With one problem the error's own parts are that problem's.
     """
 
-    def __init__(self, what: str, *, problems: tuple[Problem, ...] = (), **parts: str) -> None:
+    def __init__(self, what: str, *, problems: tuple[RequestProblem, ...] = (), **parts: str) -> None:
         super().__init__(what, **parts)
         self.problems = problems
 

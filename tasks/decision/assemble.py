@@ -15,6 +15,7 @@ from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.disclosure_rounding import disclosure_rounded
 from tasks.decision.gates import (
     agreement_gate,
     decoy_gate,
@@ -26,7 +27,6 @@ from tasks.decision.gates import (
 )
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
-    AgreementFact,
     DatasetFact,
     DecisionRecord,
     DeliveryFact,
@@ -37,7 +37,6 @@ from tasks.decision.record import (
     RecipientFact,
     ValidationFact,
 )
-from tasks.decision.veil import veiled
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.fact import MaskingFact
@@ -45,6 +44,8 @@ from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
+
+_OF_RECIPIENT = {"id", "organisation", "purpose", "agreement", "controls", "prior_release_ids"}
 
 AnyFact = TypeVar("AnyFact", bound=Fact)
 
@@ -87,6 +88,12 @@ class Findings:
     def identity(self) -> IdentityFact | None:
         """Risk, game and fields."""
         return self.fact(IDENTITY)
+
+    @property
+    def further(self) -> dict[str, dict[str, Any]]:
+        """Facts of assessments that have no place of their own in the record."""
+        placed = {one.id for one in (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, UTILITY)}
+        return {name: found.fact.model_dump(mode="json") for name, found in self.findings.items() if name not in placed}
 
     @property
     def figures(self) -> dict[Measure, float]:
@@ -186,7 +193,13 @@ def assemble(
             columns_out=len(request.outbound),
         ),
         delivery=output.delivery if output else None,
-        population=_population_fact(request, findings.prepared, circumstances),
+        population=PopulationFact(
+            source=request.population.source,
+            sha256=circumstances.population_sha256,
+            people=findings.prepared.population.total,
+            distinct_tuples=len(findings.prepared.population),
+            sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+        ),
         policy=PolicyFact(
             id=request.policy.id,
             version=request.policy.version,
@@ -204,6 +217,7 @@ def assemble(
         masking=findings.masking,
         risk=findings.risk,
         utility=findings.fact(UTILITY),
+        further=findings.further,
         statistics=output.statistics if output else None,
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
@@ -223,7 +237,7 @@ def assemble(
         overrides=tuple(sorted(one.entry_sha256 for one in circumstances.overrides)),
         prev_record_sha256=circumstances.prev_record_sha256,
     )
-    return veiled(record)
+    return disclosure_rounded(record)
 
 
 def _finished(findings: Findings) -> Collection[str]:
@@ -262,29 +276,9 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
 
 def _recipient_fact(recipient: Recipient) -> RecipientFact:
     payoffs = payoffs_of(recipient)
-    return RecipientFact(
-        id=recipient.id,
-        organisation=recipient.organisation,
-        purpose=recipient.purpose,
-        agreement=AgreementFact(**recipient.agreement.model_dump()),
-        controls=recipient.controls,
-        prior_release_ids=recipient.prior_release_ids,
-        benefit=payoffs.benefit,
-        loss=payoffs.loss,
-        gain=payoffs.gain,
-        cost=payoffs.cost,
-    )
-
-
-def _population_fact(request: ReleaseRequest, prepared: Prepared, circumstances: DecisionContext) -> PopulationFact:
-    people = prepared.population.total
-    return PopulationFact(
-        source=request.population.source,
-        sha256=circumstances.population_sha256,
-        people=people,
-        distinct_tuples=len(prepared.population),
-        sampling_fraction=prepared.data.total / people,
-    )
+    stakes = {name: getattr(payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
+    named = recipient.model_dump(include=_OF_RECIPIENT)
+    return RecipientFact(**named, **stakes)
 
 
 def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:

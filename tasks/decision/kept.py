@@ -2,7 +2,7 @@
 
 They are taken from the decision record and add nothing to it: names, days, hashes, and figures of the whole file.
 Nothing about decoys is kept, neither their gate nor their figures; numbers of records of a copy that has some are
-rounded like the record's other counts (``tasks.decision.veil``), since an audit compares copies.
+rounded like the record's other counts (``tasks.decision.disclosure_rounding``), since an audit compares copies.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.core.fact import Fact, Interval, Sha256
+from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.veil import count
 
 Intruder = Literal["uninformed", "informed", "masked"]
 """Knowledge of an intruder: the file alone, also the generalization and masking methods, or masked numbers only."""
@@ -188,14 +188,16 @@ def _attacks(record: DecisionRecord) -> tuple[KeptAttack, ...]:
         ("informed", fact.strongest_informed),
         ("masked", fact.strongest_masked),
     )
-    kept = []
-    for intruder, attack_id in strongest:
-        if attack_id is not None:
-            attack = fact.attack(attack_id)
-            figures = attack.figure.model_dump(include={"share", "low", "high", "baseline", "proves_something"})
-            people = _people(record, attack.figure.people)
-            kept.append(KeptAttack(intruder=intruder, title=attack.title, people=people, **figures))
-    return tuple(kept)
+    attacks = [(intruder, fact.attack(attack_id)) for intruder, attack_id in strongest if attack_id is not None]
+    return tuple(
+        KeptAttack(
+            intruder=intruder,
+            title=attack.title,
+            people=_people(record, attack.figure.people),
+            **attack.figure.model_dump(include={"share", "low", "high", "baseline", "proves_something"}),
+        )
+        for intruder, attack in attacks
+    )
 
 
 def _people(record: DecisionRecord, number: int) -> int:

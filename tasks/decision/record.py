@@ -6,7 +6,7 @@ counts, hashes, names of columns and of levels only.
 
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -226,6 +226,11 @@ class DecisionRecord(Fact):
     masking: tuple[MaskingFact, ...] = ()
     risk: RiskFact | None
     utility: UtilityFact | None = Field(default=None, description="None where the stage did not finish.")
+    further: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        exclude_if=lambda facts: not facts,
+        description="Facts of assessments that have no place of their own in the record, by assessment.",
+    )
     statistics: StatisticsFact | None = Field(
         default=None, description="The copy's columns against the data as collected; None where no copy was written."
     )

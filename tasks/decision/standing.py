@@ -16,7 +16,7 @@ from tasks.decision.kept import Judged
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.people import officer_of, reviewer_of, revoking_roles
 from tasks.decision.record import Review, Verdict
-from tasks.decision.states import Change, State, after, can_follow
+from tasks.decision.states import State, StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
 from tasks.ledger.entry import Entry, Event
@@ -25,9 +25,9 @@ REVIEWER = "reviewer"
 """Role of a reviewer in a review."""
 
 _LAST_CHANGE = {
-    Verdict.BLOCKED: Change.BLOCK,
-    Verdict.AWAITING_REVIEW: Change.ASK_FOR_REVIEW,
-    Verdict.APPROVED: Change.APPROVE,
+    Verdict.BLOCKED: StateChange.BLOCK,
+    Verdict.AWAITING_REVIEW: StateChange.ASK_FOR_REVIEW,
+    Verdict.APPROVED: StateChange.APPROVE,
 }
 _FOR_GOOD = frozenset({Event.REVOKED, Event.REJECTED, Event.EXPIRED, Event.SUPERSEDED})
 """After one of these the same request is not decided again."""
@@ -141,14 +141,14 @@ class _Fold:
 
     def expire(self, day: date) -> None:
         """Let the release expire where its last day is over."""
-        ends = can_follow(self.now.state, Change.EXPIRE, WorkflowRole.GATE)
+        ends = can_follow(self.now.state, StateChange.EXPIRE, WorkflowRole.GATE)
         if ends and is_over(self._record.valid_until, day):
             self._set(state=State.EXPIRED, why=lapsed(self._record, day))
 
     def _set(self, **changes: Any) -> None:
         self.now = replace(self.now, **changes)
 
-    def _change(self, change: Change, role: WorkflowRole, entry: Entry, why: str) -> None:
+    def _change(self, change: StateChange, role: WorkflowRole, entry: Entry, why: str) -> None:
         self._set(state=after(self.now.state, change, role), why=why, since=entry.at)
 
     def _decided(self, entry: Entry) -> None:
@@ -156,7 +156,7 @@ class _Fold:
         same = entry.body["record_sha256"] == self._record_sha256
         _expect(same, "a different decision record", "the record that the entry names")
         _expect(entry.body["decision"] == decision.value, "a different verdict", "the record's verdict")
-        for change in (Change.VALIDATE, Change.ASSESS, _LAST_CHANGE[decision]):
+        for change in (StateChange.VALIDATE, StateChange.ASSESS, _LAST_CHANGE[decision]):
             self._change(change, WorkflowRole.GATE, entry, " ".join(self._record.reasons))
         self._in_review = decision is Verdict.AWAITING_REVIEW
 
@@ -191,13 +191,13 @@ class _Fold:
         votes, required = self._all_votes()
         _expect("reject" not in votes, "an approval against a vote", "an approval that no reviewer rejects")
         why = f"{len(votes)} of {required} reviewers approve."
-        self._change(Change.APPROVE, WorkflowRole.REVIEWER, entry, why)
+        self._change(StateChange.APPROVE, WorkflowRole.REVIEWER, entry, why)
 
     def _rejected(self, entry: Entry) -> None:
         votes, _ = self._all_votes()
         _expect("reject" in votes, "a rejection without a vote to reject", "a vote to reject")
         against = "; ".join(f"{one.reviewer}: {one.reason}" for one in self.now.reviews if one.vote == "reject")
-        self._change(Change.REJECT, WorkflowRole.REVIEWER, entry, f"Rejected in review. {against}")
+        self._change(StateChange.REJECT, WorkflowRole.REVIEWER, entry, f"Rejected in review. {against}")
 
     def _all_votes(self) -> tuple[list[str], int]:
         """Opened votes, once all that are needed are open, and how many are needed."""
@@ -209,13 +209,13 @@ class _Fold:
     def _released(self, entry: Entry) -> None:
         same = entry.body["output_sha256"] == self._record.dataset.output_sha256
         _expect(same, "a different file", "the file that was decided on")
-        self._change(Change.RELEASE, WorkflowRole.GATE, entry, self.now.why)
+        self._change(StateChange.RELEASE, WorkflowRole.GATE, entry, self.now.why)
 
     def _revoked(self, entry: Entry) -> None:
         by, reason, role = (_text(entry, name) for name in ("by", "reason", "role"))
         own = WorkflowRole(role) in revoking_roles(self._record, by)
         _expect(own, "a different role", "a role of the person named")
-        self._change(Change.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
+        self._change(StateChange.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
 
     def _overridden(self, entry: Entry) -> None:
         officer, reason = officer_of(self._record, _text(entry, "by")), _text(entry, "reason")
@@ -226,7 +226,7 @@ class _Fold:
         valid = not is_over(self._record.valid_until, utc_day(entry.at))
         _expect(valid, "a release reopened after its last day", "a release that is still valid")
         why = f"Put before its reviewers again by {officer} (officer): {reason}"
-        self._change(Change.REOPEN, WorkflowRole.OFFICER, entry, why)
+        self._change(StateChange.REOPEN, WorkflowRole.OFFICER, entry, why)
         overrides = (*self.now.overrides, Override(officer, reason, entry.at))
         self._set(overrides=overrides, commitments={}, reviews=())
 
@@ -239,11 +239,11 @@ class _Fold:
             f"{' '.join(self._record.reasons)} {officer} (officer) answers for {', '.join(sorted(override.gates))} "
             f"until {override.valid_until}: {reason}"
         )
-        self._change(Change.OVERRIDE, WorkflowRole.OFFICER, entry, why)
+        self._change(StateChange.OVERRIDE, WorkflowRole.OFFICER, entry, why)
 
     def _superseded(self, entry: Entry) -> None:
         later = _text(entry, "by_release")
-        self._change(Change.SUPERSEDE, WorkflowRole.GATE, entry, f"Superseded by the release {later}.")
+        self._change(StateChange.SUPERSEDE, WorkflowRole.GATE, entry, f"Superseded by the release {later}.")
         self._set(superseded_by=later)
 
     def _expired(self, entry: Entry) -> None:

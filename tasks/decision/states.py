@@ -26,7 +26,7 @@ class State(StrEnum):
     SUPERSEDED = "superseded"
 
 
-class Change(StrEnum):
+class StateChange(StrEnum):
     """Change of a release's state."""
 
     VALIDATE = "validate"
@@ -49,7 +49,7 @@ class Transition(NamedTuple):
     """One allowed change."""
 
     before: State
-    change: Change
+    change: StateChange
     after: State
     roles: frozenset[WorkflowRole]
 
@@ -57,37 +57,37 @@ class Transition(NamedTuple):
 _GATE, _REVIEWER = frozenset({WorkflowRole.GATE}), frozenset({WorkflowRole.REVIEWER})
 _OFFICER, _EITHER = frozenset({WorkflowRole.OFFICER}), frozenset({WorkflowRole.OFFICER, WorkflowRole.REQUESTER})
 TRANSITIONS = (
-    Transition(State.REQUESTED, Change.VALIDATE, State.VALIDATED, _GATE),
-    Transition(State.REQUESTED, Change.BLOCK, State.BLOCKED, _GATE),
-    Transition(State.VALIDATED, Change.ASSESS, State.ASSESSED, _GATE),
-    Transition(State.VALIDATED, Change.BLOCK, State.BLOCKED, _GATE),
-    Transition(State.ASSESSED, Change.BLOCK, State.BLOCKED, _GATE),
-    Transition(State.ASSESSED, Change.ASK_FOR_REVIEW, State.AWAITING_REVIEW, _GATE),
-    Transition(State.ASSESSED, Change.APPROVE, State.APPROVED, _GATE),
-    Transition(State.BLOCKED, Change.REOPEN, State.AWAITING_REVIEW, _OFFICER),
-    Transition(State.BLOCKED, Change.OVERRIDE, State.BLOCKED, _OFFICER),
-    Transition(State.AWAITING_REVIEW, Change.APPROVE, State.APPROVED, _REVIEWER),
-    Transition(State.AWAITING_REVIEW, Change.REJECT, State.BLOCKED, _REVIEWER),
-    Transition(State.AWAITING_REVIEW, Change.EXPIRE, State.EXPIRED, _GATE),
-    Transition(State.AWAITING_REVIEW, Change.REVOKE, State.REVOKED, _EITHER),
-    Transition(State.AWAITING_REVIEW, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
-    Transition(State.APPROVED, Change.RELEASE, State.RELEASED, _GATE),
-    Transition(State.APPROVED, Change.EXPIRE, State.EXPIRED, _GATE),
-    Transition(State.APPROVED, Change.REVOKE, State.REVOKED, _EITHER),
-    Transition(State.APPROVED, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
-    Transition(State.RELEASED, Change.EXPIRE, State.EXPIRED, _GATE),
-    Transition(State.RELEASED, Change.REVOKE, State.REVOKED, _EITHER),
-    Transition(State.RELEASED, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
-    Transition(State.EXPIRED, Change.REVOKE, State.REVOKED, _OFFICER),
-    Transition(State.EXPIRED, Change.SUPERSEDE, State.SUPERSEDED, _GATE),
-    Transition(State.SUPERSEDED, Change.REVOKE, State.REVOKED, _OFFICER),
+    Transition(State.REQUESTED, StateChange.VALIDATE, State.VALIDATED, _GATE),
+    Transition(State.REQUESTED, StateChange.BLOCK, State.BLOCKED, _GATE),
+    Transition(State.VALIDATED, StateChange.ASSESS, State.ASSESSED, _GATE),
+    Transition(State.VALIDATED, StateChange.BLOCK, State.BLOCKED, _GATE),
+    Transition(State.ASSESSED, StateChange.BLOCK, State.BLOCKED, _GATE),
+    Transition(State.ASSESSED, StateChange.ASK_FOR_REVIEW, State.AWAITING_REVIEW, _GATE),
+    Transition(State.ASSESSED, StateChange.APPROVE, State.APPROVED, _GATE),
+    Transition(State.BLOCKED, StateChange.REOPEN, State.AWAITING_REVIEW, _OFFICER),
+    Transition(State.BLOCKED, StateChange.OVERRIDE, State.BLOCKED, _OFFICER),
+    Transition(State.AWAITING_REVIEW, StateChange.APPROVE, State.APPROVED, _REVIEWER),
+    Transition(State.AWAITING_REVIEW, StateChange.REJECT, State.BLOCKED, _REVIEWER),
+    Transition(State.AWAITING_REVIEW, StateChange.EXPIRE, State.EXPIRED, _GATE),
+    Transition(State.AWAITING_REVIEW, StateChange.REVOKE, State.REVOKED, _EITHER),
+    Transition(State.AWAITING_REVIEW, StateChange.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.APPROVED, StateChange.RELEASE, State.RELEASED, _GATE),
+    Transition(State.APPROVED, StateChange.EXPIRE, State.EXPIRED, _GATE),
+    Transition(State.APPROVED, StateChange.REVOKE, State.REVOKED, _EITHER),
+    Transition(State.APPROVED, StateChange.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.RELEASED, StateChange.EXPIRE, State.EXPIRED, _GATE),
+    Transition(State.RELEASED, StateChange.REVOKE, State.REVOKED, _EITHER),
+    Transition(State.RELEASED, StateChange.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.EXPIRED, StateChange.REVOKE, State.REVOKED, _OFFICER),
+    Transition(State.EXPIRED, StateChange.SUPERSEDE, State.SUPERSEDED, _GATE),
+    Transition(State.SUPERSEDED, StateChange.REVOKE, State.REVOKED, _OFFICER),
 )
 """Every change that is allowed; all others are refused."""
 
-_BY_PLACE: Mapping[tuple[State, Change], Transition] = {(one.before, one.change): one for one in TRANSITIONS}
+_BY_PLACE: Mapping[tuple[State, StateChange], Transition] = {(one.before, one.change): one for one in TRANSITIONS}
 
 
-def after(before: State, change: Change, role: WorkflowRole) -> State:
+def after(before: State, change: StateChange, role: WorkflowRole) -> State:
     """The state that a change leads to.
 
     Raises
@@ -116,13 +116,13 @@ def after(before: State, change: Change, role: WorkflowRole) -> State:
     return found.after
 
 
-def can_follow(before: State, change: Change, role: WorkflowRole) -> bool:
+def can_follow(before: State, change: StateChange, role: WorkflowRole) -> bool:
     """Whether a change is allowed to a role in a state."""
     found = _BY_PLACE.get((before, change))
     return found is not None and role in found.roles
 
 
-def state_after(changes: Iterable[tuple[Change, WorkflowRole]]) -> State:
+def state_after(changes: Iterable[tuple[StateChange, WorkflowRole]]) -> State:
     """The state that a release is in after some changes, from its request on.
 
     Raises

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tasks.request.model import ReleaseRequest, Sensitivity, ValueType
+from tasks.request.model import ReleaseRequest, SensitivityWeights, ValueType
 
 Source: TypeAlias = Path | pa.Buffer
 """A released file, on disk or in memory."""
@@ -47,7 +47,7 @@ def typed(released: pa.Table, request: ReleaseRequest) -> pa.Table:
     for name in released.column_names:
         attribute = request.attributes[name]
         kind = None if name in request.quasi_identifiers else _TYPES.get(attribute.type)
-        weighed = (attribute.sensitivity or Sensitivity()).values
+        weighed = (attribute.sensitivity or SensitivityWeights()).values
         whole = _held(released[name].combine_chunks(), kind, tuple(weighed))
         columns[name] = released[name].cast(pa.string()) if whole is None else whole
     return pa.table(columns)

@@ -23,7 +23,7 @@ from tasks.delivery.released_file import as_read, read_cells, read_columns
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import Column
+from tasks.microdata.coded import CodedColumn
 from tasks.microdata.columns import code_column, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
@@ -84,7 +84,7 @@ def score_again(
         released = released.filter(pa.array(real))
     recovered, spelled = as_read(path)
     weights, chances = sensitivities(request), known_probabilities(request)
-    columns: list[Column] = []
+    columns: list[CodedColumn] = []
     for name in names:
         text = pd.Series(pd.Categorical(released[name].to_pandas()))
         text = text.cat.rename_categories(recovered)

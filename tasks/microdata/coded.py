@@ -10,7 +10,7 @@ from tasks.microdata.tuples import Counts, Tuples
 
 
 @dataclass(frozen=True)
-class Column:
+class CodedColumn:
     """A column other than the quasi-identifiers that others may know or that is sensitive."""
 
     codes: NDArray[np.unsignedinteger]
@@ -40,7 +40,7 @@ class Prepared:
     """Tuple of each record, in the order of the file; shape (n_records,)."""
     distinct_values: dict[str, int]
     """Distinct values of each column of the microdata, missing left out."""
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, CodedColumn] = field(default_factory=dict)
     """Further columns that are counted or weighed: for the combined score, record linkage and k-anonymity."""
     register: Register | None = None
     """The external register; None where the request names none."""

@@ -5,8 +5,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.microdata.coded import Column
-from tasks.request.model import ReleaseRequest, Role, Sensitivity, ValueType
+from tasks.microdata.coded import CodedColumn
+from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
 
 UNKNOWN = 0.0
 KNOWN = 1.0
@@ -27,10 +27,10 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
     }
 
 
-def sensitivities(request: ReleaseRequest) -> dict[str, Sensitivity]:
+def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
     """Weights of the sensitive attributes; all 1 where the request does not say."""
     return {
-        name: attribute.sensitivity or Sensitivity()
+        name: attribute.sensitivity or SensitivityWeights()
         for name, attribute in request.attributes.items()
         if attribute.role is Role.SENSITIVE
     }
@@ -45,7 +45,7 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
     )
 
 
-def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, Column]:
+def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, CodedColumn]:
     """Code the columns other than quasi-identifiers that are counted or weighted, or that an intruder holds.
 
     Those are what the combined score needs, what the intruder of record linkage knows, and what k-anonymity makes
@@ -83,7 +83,7 @@ def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
     return tuple(name for name in request.attributes if name in wanted)
 
 
-def weighed_attributes(request: ReleaseRequest) -> dict[str, Sensitivity]:
+def weighed_attributes(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
     """Weights of the sensitive attributes that weigh anything."""
     return {name: given for name, given in sensitivities(request).items() if given.attribute > 0}
 
@@ -95,8 +95,8 @@ def ordered_attributes(request: ReleaseRequest) -> frozenset[str]:
 
 
 def code_column(
-    values: pd.Series, sensitivity: Sensitivity | None, *, order: NDArray[np.float64] | None = None
-) -> Column:
+    values: pd.Series, sensitivity: SensitivityWeights | None, *, order: NDArray[np.float64] | None = None
+) -> CodedColumn:
     """Code one column of text and weigh its values.
 
     Parameters
@@ -117,9 +117,9 @@ def code_column(
 def weighed_column(
     codes: NDArray[np.integer],
     levels: pd.Index,
-    sensitivity: Sensitivity | None,
+    sensitivity: SensitivityWeights | None,
     places: NDArray[np.float64] | None = None,
-) -> Column:
+) -> CodedColumn:
     """A column whose values are numbered already.
 
     Parameters
@@ -142,7 +142,7 @@ def weighed_column(
         weights[:-1] = [
             sensitivity.attribute * sensitivity.values.get(str(level), sensitivity.default) for level in levels
         ]
-    return Column(numbers.astype(np.min_scalar_type(len(levels))), weights)
+    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights)
 
 
 def order_of(values: pd.Series, kind: ValueType) -> NDArray[np.float64]:

@@ -207,11 +207,7 @@ def hierarchy_from_rows(
 
 
 def _checked_table(rows: Sequence[Sequence[str]], where: str) -> NDArray[np.object_]:
-    if not rows:
-        raise HierarchyError(
-            "the hierarchy is empty", where=where, expected="one row for each value of the domain", fix="add the rows"
-        )
-    depth = len(rows[0])
+    depth = len(rows[0]) if rows else 0
     uneven = [number for number, row in enumerate(rows) if len(row) != depth]
     if uneven:
         raise HierarchyError(
@@ -223,11 +219,11 @@ def _checked_table(rows: Sequence[Sequence[str]], where: str) -> NDArray[np.obje
         )
     if depth < 2:
         raise HierarchyError(
-            "the hierarchy has no level above its values",
+            "the hierarchy has no level above its values" if rows else "the hierarchy is empty",
             where=where,
-            expected="at least two labels in each row: the value and the top",
-            got="one",
-            fix="add a last column that is the same for all, usually *",
+            expected="one row for each value of the domain, with the value and the top at least",
+            got="one label in each row" if rows else "no rows",
+            fix="add the rows, and a last column that is the same for all, usually *",
         )
     table = np.array(rows, dtype=object)
     holes = np.argwhere(table == "")
@@ -247,12 +243,13 @@ def _checked_table(rows: Sequence[Sequence[str]], where: str) -> NDArray[np.obje
             expected="each value of the domain in one row",
             fix="remove the repeated rows",
         )
-    if len(set(table[:, -1])) > 1:
+    tops = len(set(table[:, -1]))
+    if tops > 1:
         raise HierarchyError(
             "the last level of the hierarchy is not one group",
             where=where,
             expected="the same last label in every row",
-            got=f"{len(set(table[:, -1]))} different labels",
+            got=f"{tops} different labels",
             fix="add a last column that is the same for all, usually *",
         )
     return table

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
-from tasks.microdata.coded import Column
+from tasks.microdata.coded import CodedColumn
 from tasks.microdata.columns import order_of, ordered_attributes, weighed_attributes, weighed_column
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.tuples import Counts, Tuples, encode, leaf_codes, leaf_keys
@@ -101,7 +101,9 @@ def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int3
     return records
 
 
-def joined_columns(parts: Sequence[FilePart], request: ReleaseRequest, by_record: Sequence[str]) -> dict[str, Column]:
+def joined_columns(
+    parts: Sequence[FilePart], request: ReleaseRequest, by_record: Sequence[str]
+) -> dict[str, CodedColumn]:
     """The columns of the file that are coded record by record.
 
     Raises

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions, unreadable_intermediate
 from tasks.core.files import file_sha256
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.coded import Column, Prepared, Register
+from tasks.microdata.coded import CodedColumn, Prepared, Register
 from tasks.microdata.columns import code_columns, coded_attributes
 from tasks.microdata.counting.choice import Counting, count_file
 from tasks.microdata.hierarchy import Hierarchy
@@ -127,7 +127,7 @@ class Domain:
         data: Tuples,
         tuple_of_record: NDArray[np.int32],
         distinct: dict[str, int],
-        columns: dict[str, Column],
+        columns: dict[str, CodedColumn],
     ) -> Prepared:
         """The codes of the data, with those of the population and the register."""
         population = self.population()
@@ -231,7 +231,7 @@ def load(path: Path) -> Prepared:
                 arrays["tuple_of_record"],
                 about["distinct_values"],
                 columns={
-                    name: Column(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
+                    name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
                     for place, name in enumerate(about["columns"])
                 },
                 register=Register(arrays["listed"], about["register"]) if about["register"] else None,

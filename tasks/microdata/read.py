@@ -5,7 +5,6 @@ Messages name columns and rows, never a value; a library's own message may quote
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +133,7 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
         return "skip"
 
     try:
-        with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
+        with _opened(path) as stream:
             names = _header(path, delimiter, encoding)
             table = pacsv.read_csv(
                 stream,
@@ -170,7 +169,7 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
 
 def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
     """Refuse a quotation mark out of place: the reader would take all records up to the next one for a single cell."""
-    with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
+    with _opened(path) as stream:
         content = stream.read()
     text = np.frombuffer(content.decode(encoding, errors="replace").removeprefix("\ufeff").encode(), dtype=np.uint8)
     boundary = np.zeros(256, dtype=bool)
@@ -196,34 +195,38 @@ def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
 
 def _header(path: Path, delimiter: str, encoding: str) -> list[str]:
     """Names of the columns, from the first few records where these suffice: Arrow parses the whole of a block."""
-    with suppress(pa.ArrowException):
-        return _header_of_block(path, delimiter, encoding, _HEADER_BYTES)
-    return _header_of_block(path, delimiter, encoding, _BLOCK_BYTES)
+    for block_bytes in (_HEADER_BYTES, _BLOCK_BYTES):
+        try:
+            with _opened(path) as stream:
+                reader = pacsv.open_csv(
+                    stream,
+                    read_options=pacsv.ReadOptions(block_size=block_bytes, encoding=encoding, use_threads=False),
+                    parse_options=pacsv.ParseOptions(
+                        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
+                    ),
+                )
+                return list(reader.schema.names)
+        except pa.ArrowException:
+            if block_bytes == _BLOCK_BYTES:
+                raise
+    return []
 
 
-def _header_of_block(path: Path, delimiter: str, encoding: str, block_bytes: int) -> list[str]:
-    with pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None) as stream:
-        reader = pacsv.open_csv(
-            stream,
-            read_options=pacsv.ReadOptions(block_size=block_bytes, encoding=encoding, use_threads=False),
-            parse_options=pacsv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
-            ),
-        )
-        return list(reader.schema.names)
+def _opened(path: Path) -> pa.NativeFile:
+    return pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None)
 
 
 def _kind(error: Exception) -> str:
-    text = str(error)
-    if isinstance(error, UnicodeError) or "UTF8" in text or "UTF-8" in text:
-        return "bytes that are not of this encoding"
-    if "straddling" in text:
-        return f"a record longer than {_BLOCK_BYTES // 2**20} MiB"
-    if "Empty CSV" in text:
-        return "no record after the header"
-    if isinstance(error, LookupError):
-        return "an encoding that is not known"
-    return type(error).__name__
+    words = {
+        "UTF8": "bytes that are not of this encoding",
+        "UTF-8": "bytes that are not of this encoding",
+        "straddling": f"a record longer than {_BLOCK_BYTES // 2**20} MiB",
+        "Empty CSV": "no record after the header",
+    }
+    if isinstance(error, UnicodeError):
+        return words["UTF8"]
+    unknown = "an encoding that is not known" if isinstance(error, LookupError) else type(error).__name__
+    return next((told for sign, told in words.items() if sign in str(error)), unknown)
 
 
 def as_text(table: pa.Table, path: Path, names: Sequence[str] | None = None) -> pa.Table:

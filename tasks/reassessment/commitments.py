@@ -15,9 +15,9 @@ import numpy as np
 from tasks.assessments.identity.budget_fact import BudgetFact
 from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.decision.disclosure_rounding import rounded_uncertainty
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
-from tasks.decision.veil import veiled_uncertainty
 from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, within
 from tasks.generalization.game import Follower
 from tasks.microdata.tuples import Counts
@@ -59,7 +59,7 @@ def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateRes
         delivered.generator(f"uncertain terms {recipient.id}"),
         collected=record.dataset.rows_in,
     )
-    return limits, veiled_uncertainty(found) if record.decoys is not None and found is not None else found
+    return limits, rounded_uncertainty(found) if record.decoys is not None and found is not None else found
 
 
 def commitments_then(delivered: Delivered) -> tuple[GateResult, ...]:

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
+from tasks.decision.disclosure_rounding import count, downward, upward
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
-from tasks.decision.veil import count, downward, upward
 from tasks.decision.verdict import is_excused
 from tasks.reassessment.record import (
     Cause,

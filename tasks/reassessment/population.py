@@ -184,11 +184,8 @@ def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
     """
     positions = np.empty_like(cells)
     for axis, labels in enumerate(kept.axis_labels):
-        today: dict[str, int] = {}
-        for position, label in enumerate(table.axis_labels[axis]):
-            today.setdefault(label, position)
-        mapped = np.array([today.get(label, -1) for label in labels], dtype=np.int32)
-        positions[:, axis] = mapped[cells[:, axis]]
+        today = {label: position for position, label in reversed(list(enumerate(table.axis_labels[axis])))}
+        positions[:, axis] = np.array([today.get(label, -1) for label in labels], dtype=np.int32)[cells[:, axis]]
     if (positions < 0).any():
         raise StageFailed(
             "groups of the release are none of its hierarchies'",
@@ -207,7 +204,6 @@ def _extended(hierarchy: Hierarchy, request: ReleaseRequest, values: pd.DataFram
         return hierarchy
     now = (str(value) for value in values[hierarchy.name].dropna().unique())
     try:
-        extended = from_prefixes(hierarchy.name, source.prefixes, chain(hierarchy.labels[0], now))
+        return from_prefixes(hierarchy.name, source.prefixes, chain(hierarchy.labels[0], now))
     except HierarchyError:
         return hierarchy
-    return extended

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tasks.request.part import EachOnce, Part, Probability, RelativePath, Text, all_of, refuse_if
+from tasks.request.part import EachOnce, Probability, RelativePath, RequestPart, Text, all_of, refuse_if
 
 
 class Role(StrEnum):
@@ -30,7 +30,7 @@ class ValueType(StrEnum):
 NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
 
 
-class IntervalLevels(Part):
+class IntervalLevels(RequestPart):
     """Levels made of intervals of growing width over whole numbers.
 
     Each width must divide the next, so that the intervals of a level are nested in those of the next, unless levels may
@@ -72,7 +72,7 @@ class IntervalLevels(Part):
         return not any(later % earlier for earlier, later in pairwise(self.widths))
 
 
-class PrefixLevels(Part):
+class PrefixLevels(RequestPart):
     """Levels that keep fewer and fewer leading characters of a code, such as a ZIP code."""
 
     keep: tuple[Annotated[int, Field(ge=1)], ...] = Field(description="Characters kept at each level, shrinking.")
@@ -92,7 +92,7 @@ class PrefixLevels(Part):
         return self
 
 
-class GroupLevels(Part):
+class GroupLevels(RequestPart):
     """Levels written out: each maps a group to the values (first level) or groups (later levels) in it.
 
     Where levels may cross, later levels hold values too.
@@ -101,7 +101,7 @@ class GroupLevels(Part):
     levels: tuple[dict[Text, tuple[Text, ...]], ...] = Field(min_length=1)
 
 
-class HierarchySource(Part):
+class HierarchySource(RequestPart):
     """Where an attribute's generalization hierarchy comes from: exactly one of the four; and whether it is a tree."""
 
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
@@ -148,7 +148,7 @@ class SafeHarborRule(StrEnum):
     NONE = "none"
 
 
-class Sensitivity(Part):
+class SensitivityWeights(RequestPart):
     """How much an adversary gains by learning the attribute, and by which value (0 none, 1 most)."""
 
     attribute: Probability = 1.0
@@ -156,7 +156,7 @@ class Sensitivity(Part):
     default: Probability = Field(default=1.0, description="Weight of a value that is not listed.")
 
 
-class Attribute(Part):
+class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
     role: Role
@@ -170,7 +170,7 @@ class Attribute(Part):
     known_probability: Probability | None = Field(
         default=None, description="Probability that a person's value is publicly known."
     )
-    sensitivity: Sensitivity | None = None
+    sensitivity: SensitivityWeights | None = None
     allowed_values: tuple[str, ...] | None = Field(
         default=None, description="Closed domain of a column without a hierarchy."
     )
@@ -182,7 +182,7 @@ class Attribute(Part):
     @property
     def tells(self) -> bool:
         """Whether learning some value of the attribute is worth anything to an adversary."""
-        given = self.sensitivity or Sensitivity()
+        given = self.sensitivity or SensitivityWeights()
         return self.role is Role.SENSITIVE and given.attribute * max(given.default, *given.values.values(), 0.0) > 0
 
     @model_validator(mode="after")
@@ -275,7 +275,7 @@ PARAMETER_OF = {
 """The one parameter that each method needs."""
 
 
-class Masking(Part):
+class Masking(RequestPart):
     """Some numeric attributes that are masked together before they leave."""
 
     attributes: Annotated[tuple[Text, ...], EachOnce] = Field(
@@ -301,7 +301,7 @@ class Masking(Part):
     @model_validator(mode="after")
     def _own_parameter(self) -> Self:
         needed = PARAMETER_OF[self.method]
-        given = [name for name in ("p", "buckets", "k", "noise") if getattr(self, name) is not None]
+        given = [name for name in dict.fromkeys(PARAMETER_OF.values()) if getattr(self, name) is not None]
         refuse_if(
             given != [needed],
             f"{self.method.value} takes the parameter {needed} and no other",

@@ -58,7 +58,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Document:
+class YamlDocument:
     """The values of a document, their positions, and its mistakes as YAML."""
 
     data: Any
@@ -87,7 +87,7 @@ _TOO_DEEP = Mistake(
     (), "nested too deeply", f"at most {_MAXIMUM_DEPTH} levels", "more levels", "write the request without such nesting"
 )
 _TOO_MANY = Mistake((), "too many values", f"at most {_MAXIMUM_NODES:,}", "more values", "write out fewer aliases (*)")
-NOTHING = Document(None, {}, {}, ())
+NOTHING = YamlDocument(None, {}, {}, ())
 """A document without a value."""
 
 
@@ -99,7 +99,7 @@ class NotYaml(Exception):
         super().__init__(mistake.what)
 
 
-def read_document(text: str) -> Document:
+def read_document(text: str) -> YamlDocument:
     """Read one YAML 1.2 document.
 
     Dates keep the form they are written in. Keys that occur twice or are not text, tags, and YAML 1.1 merges
@@ -125,7 +125,7 @@ def read_document(text: str) -> Document:
         return NOTHING
     builder = _Builder()
     data = builder.build(root, (), root)
-    return Document(data, builder.positions, builder.keys, tuple(builder.mistakes))
+    return YamlDocument(data, builder.positions, builder.keys, tuple(builder.mistakes))
 
 
 def _composed(text: str) -> Node | None:

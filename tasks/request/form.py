@@ -5,8 +5,7 @@ allows it; the path of a place then counts the key instead of naming it.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
@@ -33,15 +32,21 @@ class Form(Generic[Model]):
     """Advice to an author who has no such document yet."""
     shorten: str
     """Advice to the author of a document that is too large."""
-    retired: Mapping[Location, str] = field(default_factory=dict)
-    """Advice on keys that earlier versions had, by their places."""
 
     def annotation_at(self, location: Location) -> Any:
         """The type that the model gives to a place; None where it knows no such place."""
         annotation: Any = self.model
         for step in location:
-            annotation = _step(_bare(annotation), step)
-        return _bare(annotation)
+            origin, arguments = get_origin(annotation), get_args(annotation)
+            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+                known = annotation.model_fields.get(str(step))
+                annotation = None if known is None else known.annotation
+            elif origin in (tuple, dict) and isinstance(step, int) is (origin is tuple):
+                annotation = arguments[0 if origin is tuple else 1]
+            else:
+                return None
+            annotation = _bare(annotation)
+        return annotation
 
     def model_at(self, location: Location) -> type[BaseModel] | None:
         """The model that describes a place; None where it is a single value, a list or unknown."""
@@ -72,64 +77,37 @@ class Form(Generic[Model]):
             if isinstance(step, int):
                 path += f"[{step}]"
             elif not self.shows_key(location[:depth]):
-                path += f".<key {_ordinal(data, step)}>"
+                place = list(data).index(step) + 1 if isinstance(data, dict) and step in data else "?"
+                path += f".<key {place}>"
             elif _PLAIN_KEY.fullmatch(step):
                 path += f".{step}"
             else:
                 path += f'["{printable(step)}"]'
-            data = _value(data, step)
+            data = value_at(data, (step,))
         return path.removeprefix(".")
 
 
 def _bare(annotation: Any) -> Any:
     """A type without its constraints and without “or nothing”."""
-    while True:
-        origin = get_origin(annotation)
-        if origin is Annotated:
-            annotation = get_args(annotation)[0]
-        elif origin in (Union, UnionType):
-            annotation = next(choice for choice in get_args(annotation) if choice is not type(None))
-        else:
-            return annotation
-
-
-def _step(annotation: Any, step: str | int) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        known = annotation.model_fields.get(str(step))
-        return None if known is None else known.annotation
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is tuple and isinstance(step, int):
-        return arguments[0]
-    if origin is dict and isinstance(step, str):
-        return arguments[1]
-    return None
+    while get_origin(annotation) in (Annotated, Union, UnionType):
+        annotation = next(choice for choice in get_args(annotation) if choice is not type(None))
+    return annotation
 
 
 def value_at(data: object, location: Location) -> object:
     """The value at a place; None where the document has none."""
     for step in location:
-        data = _value(data, step)
+        try:
+            data = data[step] if isinstance(data, dict | list) else None  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            return None
     return data
-
-
-def _value(data: object, step: str | int) -> object:
-    if isinstance(data, dict):
-        return data.get(step)
-    if isinstance(data, list) and isinstance(step, int) and step < len(data):
-        return data[step]
-    return None
-
-
-def _ordinal(data: object, key: str) -> str:
-    return str(list(data).index(key) + 1) if isinstance(data, dict) and key in data else "?"
 
 
 def printable(text: str) -> str:
     """Text cut to a length that fits a message, control characters written out."""
     cut = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in cut
-    )
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in cut)
 
 
 def described(value: object, shown: bool) -> str:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tasks.core.errors import RequestError, WorkspaceError
-from tasks.request.document import NOTHING, Document, Location
+from tasks.request.document import NOTHING, Location, YamlDocument
 from tasks.request.form import Form, printable
 from tasks.request.model import ReleaseRequest
 from tasks.request.public_key import private_key_at
 from tasks.request.reading import checked, decoded, read_bytes
 
 _KEPT = 16
-_PARSED: dict[str, tuple[ReleaseRequest, Document]] = {}
+_PARSED: dict[str, tuple[ReleaseRequest, YamlDocument]] = {}
 """Requests that this process has parsed, by the SHA-256 of their bytes; ``_KEPT`` at most."""
 _SHOWN_IN_ATTRIBUTE = frozenset(
     {"role", "type", "weight", "safe_harbor", "known_probability", "maximum_missing_rate", "scan"}
@@ -48,20 +48,6 @@ REQUEST = _RequestForm(
     kind="a release request",
     start="name a request, not the data, or draft one with releasegate init",
     shorten="name the data by dataset.path, and long hierarchies by hierarchy.file",
-    retired={
-        (
-            "policy",
-            "generalization",
-            "collusion",
-            "probability",
-        ): "remove it; each copy is its recipient's own optimum, "
-        "and gates apply to what coalitions see, however improbable they are",
-        (
-            "policy",
-            "decoys",
-            "choice",
-        ): "remove it; kept classes are always chosen so that copies miss the fewest records",
-    },
 )
 
 
@@ -80,7 +66,7 @@ class LoadedRequest:
     """Further folders that the request may name files in."""
     content: bytes = field(default=b"", repr=False, compare=False)
     """The document's bytes."""
-    document: Document = field(default=NOTHING, repr=False, compare=False)
+    document: YamlDocument = field(default=NOTHING, repr=False, compare=False)
     """The document's values, with the line and column of each."""
 
     def place(self, name: str) -> str:
@@ -117,8 +103,8 @@ class LoadedRequest:
             places = [(folder / relative).resolve() for folder in allowed]
         except (OSError, RuntimeError, ValueError):
             raise self._unusable("not a usable path", name, "a path without loops", shown, "correct it") from None
-        files = [one for one in places if _may_be_file(one)]
-        target = next((one for one in files if _is_within(one, allowed)), (files or places)[0])
+        files = [one for one in places if _may_be_file(one)] or places
+        target = next((one for one in files if _is_within(one, allowed)), files[0])
         if not _is_within(target, allowed):
             raise self._unusable(
                 "a path outside the workspace",

@@ -21,7 +21,7 @@ from tasks.request.attribute import (
     PrefixLevels,
     Role,
     SafeHarborRule,
-    Sensitivity,
+    SensitivityWeights,
     ValueType,
 )
 from tasks.request.part import (
@@ -29,10 +29,10 @@ from tasks.request.part import (
     Identifier,
     Money,
     OpenProbability,
-    Part,
     Probability,
     RelativePath,
     ReleaseId,
+    RequestPart,
     Text,
     broken_rule,
     first_repeated,
@@ -108,7 +108,6 @@ __all__ = [
     "Method",
     "Money",
     "OpenProbability",
-    "Part",
     "PatternName",
     "PenaltyGrid",
     "Policy",
@@ -119,11 +118,12 @@ __all__ = [
     "Recipient",
     "RelativePath",
     "ReleaseRequest",
+    "RequestPart",
     "ReviewPolicy",
     "Role",
     "SafeHarborRule",
-    "Sensitivity",
     "SensitivityPolicy",
+    "SensitivityWeights",
     "SharedRepresentation",
     "Stakes",
     "Text",
@@ -140,7 +140,7 @@ BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 """Methods that can keep a budget over the whole file."""
 
 
-class Dataset(Part):
+class Dataset(RequestPart):
     """The microdata file."""
 
     path: RelativePath = Field(description="CSV (also .csv.gz) or Parquet, relative to the request.")
@@ -152,7 +152,7 @@ class Dataset(Part):
     missing: tuple[str, ...] = Field(default=("",), description="Cells that mean “no value”.")
 
 
-class Population(Part):
+class Population(RequestPart):
     """Counts of people by quasi-identifier values, for the population the data are drawn from."""
 
     path: RelativePath
@@ -160,7 +160,7 @@ class Population(Part):
     count: Text = Field(default="count", description="Column with the number of people.")
 
 
-class ExternalData(Part):
+class ExternalData(RequestPart):
     """A register of named people that an adversary can link to: their number by quasi-identifier values."""
 
     path: RelativePath
@@ -168,7 +168,7 @@ class ExternalData(Part):
     count: Text = Field(default="count", description="Column with the number of people listed.")
 
 
-class ReleaseRequest(Part):
+class ReleaseRequest(RequestPart):
     """A request to release one dataset to one or more recipients."""
 
     schema_version: Literal["releasegate/request/1"]

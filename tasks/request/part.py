@@ -23,7 +23,7 @@ BROKEN_RULE = "broken_rule"
 """Type of the errors that validators raise."""
 
 
-class Part(BaseModel):
+class RequestPart(BaseModel):
     """A part of the request: no unknown keys, never changed after it is read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, ser_json_inf_nan="strings")

@@ -12,9 +12,9 @@ from tasks.request.part import (
     EachOnce,
     Identifier,
     OpenProbability,
-    Part,
     PersonName,
     Probability,
+    RequestPart,
     Text,
     all_of,
     first_repeated,
@@ -26,7 +26,7 @@ _SUM = 1e-9
 _PAIRS_UNDER_BUDGET = 9
 
 
-class SensitiveTerm(Part):
+class SensitiveTerm(RequestPart):
     """What a privacy model demands of the values of one attribute in each class."""
 
     attribute: Text
@@ -66,7 +66,7 @@ class Closeness(SensitiveTerm):
     ordered: bool = Field(default=False, description="Whether values are ordered, so that distance counts steps.")
 
 
-class KAnonymity(Part):
+class KAnonymity(RequestPart):
     """Optimal k-anonymity with suppression, and further conditions on each class."""
 
     k: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="Least records of a class.")
@@ -89,7 +89,7 @@ class KAnonymity(Part):
         return tuple((name, place, one) for name, value in lists.items() for place, one in enumerate(value))
 
 
-class SharedRepresentation(Part):
+class SharedRepresentation(RequestPart):
     """Recipients for whom one representation is chosen: all of some, or one of several types."""
 
     recipients: (
@@ -117,7 +117,7 @@ class SharedRepresentation(Part):
         return self
 
 
-class CollusionPolicy(Part):
+class CollusionPolicy(RequestPart):
     """Recipients who may pool their copies, so that gates judge what a coalition of them sees as well."""
 
     recipients: Annotated[tuple[Identifier, ...], Field(min_length=2), EachOnce] | Literal["all"] = Field(
@@ -128,7 +128,7 @@ class CollusionPolicy(Part):
     )
 
 
-class BudgetPolicy(Part):
+class BudgetPolicy(RequestPart):
     """Limits on the whole file, within which the publisher's payoff is maximized."""
 
     reidentifications: Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)] | None = Field(
@@ -160,7 +160,7 @@ class BudgetPolicy(Part):
         return self
 
 
-class GeneralizationPolicy(Part):
+class GeneralizationPolicy(RequestPart):
     """The default generalization method and its terms."""
 
     method: Method = Method.NO_ATTACK_PARTITION
@@ -293,7 +293,7 @@ _SHARES = frozenset(Measure) - {
 }
 
 
-class Gate(Part):
+class Gate(RequestPart):
     """One condition of approval: a measured figure against a threshold."""
 
     measure: Measure
@@ -356,7 +356,7 @@ DEFAULT_GATES = (
 )
 
 
-class CombinedPolicy(Part):
+class CombinedPolicy(RequestPart):
     """Terms of the combined score of identity and attribute disclosure (Orooji and Knapp 2019)."""
 
     alpha: Annotated[float, Field(ge=1, le=1e9, allow_inf_nan=False)] = Field(
@@ -377,7 +377,7 @@ class CombinedPolicy(Part):
     )
 
 
-class LinkagePolicy(Part):
+class LinkagePolicy(RequestPart):
     """Knowledge of an intruder who attacks the file by record linkage, and the number of people attacked."""
 
     known: tuple[Text, ...] | None = Field(
@@ -392,7 +392,7 @@ class LinkagePolicy(Part):
     learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
 
 
-class UtilityPolicy(Part):
+class UtilityPolicy(RequestPart):
     """Analyses that the utility of the released file is measured by."""
 
     target: Text | None = Field(
@@ -405,7 +405,7 @@ class UtilityPolicy(Part):
     )
 
 
-class DecoyPolicy(Part):
+class DecoyPolicy(RequestPart):
     """Terms of all recipients' decoys, which are to withstand recipients who compare their copies."""
 
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
@@ -438,7 +438,7 @@ class PatternName(StrEnum):
     FULL_DATE = "full date"
 
 
-class ValidationPolicy(Part):
+class ValidationPolicy(RequestPart):
     """Requirements of validation beyond the attributes' own declarations."""
 
     patterns: tuple[PatternName, ...] = tuple(PatternName)
@@ -448,7 +448,7 @@ class ValidationPolicy(Part):
     )
 
 
-class ReviewPolicy(Part):
+class ReviewPolicy(RequestPart):
     """People who must approve a release, and officers who are responsible for exceptions."""
 
     required: Annotated[int, Field(ge=0, le=10)] = 0
@@ -486,7 +486,7 @@ class ReviewPolicy(Part):
         return self
 
 
-class ReassessmentPolicy(Part):
+class ReassessmentPolicy(RequestPart):
     """Schedule of re-assessment, and the recipients whose copies are then assumed to be combined."""
 
     every_days: Annotated[int, Field(ge=1, le=3650)] = Field(
@@ -501,7 +501,7 @@ class ReassessmentPolicy(Part):
     )
 
 
-class PenaltyGrid(Part):
+class PenaltyGrid(RequestPart):
     """Penalties and probabilities of detection for which the game is played against a sequential adversary."""
 
     penalties: tuple[Cost, ...] = Field(
@@ -525,7 +525,7 @@ class PenaltyGrid(Part):
         return self
 
 
-class SensitivityPolicy(Part):
+class SensitivityPolicy(RequestPart):
     """Other stakes and penalties to assess, tolerated changes, and draws of uncertain terms."""
 
     points: Annotated[int, Field(ge=5, le=100)] | None = Field(
@@ -547,7 +547,7 @@ class SensitivityPolicy(Part):
     )
 
 
-class Policy(Part):
+class Policy(RequestPart):
     """The organization's rules for the release."""
 
     id: Identifier

@@ -29,7 +29,7 @@ _FIELD = 2**255 - 19
 def private_key_at(text: str) -> int | None:
     """Position of a private key of age, OpenSSH, PEM or PuTTY in a text; None where it holds none."""
     found = _PRIVATE.search(text)
-    return None if found is None else found.start()
+    return found and found.start()
 
 
 def kind_of(text: str) -> str:
@@ -84,8 +84,11 @@ def usable(text: str) -> str:
     """
     key = canonical(text)
     encryption_key(key)
-    if kind_of(key) != SSH_RSA and _shares_nothing_secret(_curve_point(key)):
-        _refuse(text)
+    if kind_of(key) != SSH_RSA:
+        try:  # an exchange with one of the few points of small order ends in zero, and is refused
+            X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(_curve_point(key)))
+        except ValueError:
+            _refuse(text)
     return key
 
 
@@ -120,15 +123,6 @@ def _curve_point(key: str) -> bytes:
         _refuse(key)
     y = int.from_bytes(point, "little") % 2**255
     return ((1 + y) * pow(1 - y, -1, _FIELD) % _FIELD if (1 - y) % _FIELD else 0).to_bytes(_KEY_BYTES, "little")
-
-
-def _shares_nothing_secret(point: bytes) -> bool:
-    """Whether every exchange ends in zero, as with the few points of small order, placeholders of zeros among them."""
-    try:
-        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(point))
-    except ValueError:
-        return True
-    return False
 
 
 PublicKey = Annotated[

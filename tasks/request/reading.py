@@ -15,15 +15,15 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tasks.core.errors import Problem, RequestError
+from tasks.core.errors import RequestError, RequestProblem
 from tasks.request.document import (
     MAXIMUM_BYTES,
     NOTHING,
-    Document,
     Location,
     Mistake,
     NotYaml,
     Position,
+    YamlDocument,
     read_document,
 )
 from tasks.request.form import Form, Model, described, printable, value_at
@@ -87,7 +87,7 @@ def follows_from_others(error: ErrorDetails, data: object) -> bool:
     return isinstance(value, list) and len(value) >= error["ctx"]["min_length"]
 
 
-def placed(error: ErrorDetails, document: Document) -> Location:
+def placed(error: ErrorDetails, document: YamlDocument) -> Location:
     """The place of an error in the document: without the names that pydantic gives to the choices of a union."""
     location: Location = error["loc"]
     if location not in document.positions:
@@ -99,7 +99,7 @@ def placed(error: ErrorDetails, document: Document) -> Location:
     return (*location, *error["ctx"]["at"]) if error["type"] == BROKEN_RULE else location
 
 
-def explained(error: ErrorDetails, form: Form[Any], document: Document) -> Mistake:
+def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> Mistake:
     """One error that pydantic found, in plain words.
 
     Parameters
@@ -147,10 +147,6 @@ def _unknown_key(location: Location, form: Form[Any]) -> Mistake:
     names = [] if model is None else list(model.model_fields)
     key = str(location[-1])
     got = f"“{printable(key)}”" if form.shows_key(location) else "a key that is not among them"
-    if location in form.retired:
-        return Mistake(
-            location, "a key that is no longer used", one_of(names), got, form.retired[location], at_key=True
-        )
     closest = difflib.get_close_matches(key, names, n=1)
     fix = f"did you mean “{closest[0]}”?" if closest else "remove the key, or move it to where it belongs"
     return Mistake(location, "an unknown key", one_of(names), got, fix, at_key=True)
@@ -250,7 +246,7 @@ def decoded(content: bytes, path: Path, form: Form[Any]) -> str:
         ) from None
 
 
-def checked(text: str, path: Path, form: Form[Model]) -> tuple[Model, Document]:
+def checked(text: str, path: Path, form: Form[Model]) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 
     Raises
@@ -275,7 +271,7 @@ def checked(text: str, path: Path, form: Form[Model]) -> tuple[Model, Document]:
     return model, document
 
 
-def _refused(path: Path, form: Form[Any], document: Document, error: ValidationError) -> RequestError:
+def _refused(path: Path, form: Form[Any], document: YamlDocument, error: ValidationError) -> RequestError:
     """The error of all mistakes, of which the first are explained; pydantic's, where several are of one place, once."""
     found: list[tuple[Position, Mistake | ErrorDetails]] = [
         (document.position(mistake), mistake) for mistake in document.mistakes
@@ -302,8 +298,11 @@ def _foreign(data: Any, form: Form[Any]) -> Mistake | None:
     return None
 
 
-def _error(path: Path, form: Form[Any], document: Document, mistakes: list[Mistake], count: int) -> RequestError:
-    problems = [_problem(mistake, form, document) for mistake in mistakes]
+def _error(path: Path, form: Form[Any], document: YamlDocument, mistakes: list[Mistake], count: int) -> RequestError:
+    problems = []
+    for one in mistakes:
+        place = form.written_path(one.location, document.data)
+        problems.append(RequestProblem(one.what, place, *document.position(one), one.expected, one.got, one.fix))
     problems.sort(key=lambda problem: (problem.line, problem.column))
     if len(problems) == 1:
         only = problems[0]
@@ -322,17 +321,4 @@ def _error(path: Path, form: Form[Any], document: Document, mistakes: list[Mista
         got="; ".join(f"{problem.place}: {problem.what}" for problem in problems),
         fix="correct each of them",
         problems=tuple(problems),
-    )
-
-
-def _problem(mistake: Mistake, form: Form[Any], document: Document) -> Problem:
-    line, column = document.position(mistake)
-    return Problem(
-        what=mistake.what,
-        path=form.written_path(mistake.location, document.data),
-        line=line,
-        column=column,
-        expected=mistake.expected,
-        got=mistake.got,
-        fix=mistake.fix,
     )

@@ -12,7 +12,7 @@ from tasks.request.part import (
     Identifier,
     Money,
     OpenProbability,
-    Part,
+    RequestPart,
     Text,
     all_of,
     first_repeated,
@@ -21,7 +21,7 @@ from tasks.request.part import (
 from tasks.request.public_key import PublicKey
 
 
-class Agreement(Part):
+class Agreement(RequestPart):
     """The data use agreement that binds the recipient, and what it costs to break it."""
 
     id: Text
@@ -47,7 +47,7 @@ class Agreement(Part):
         return self
 
 
-class Stakes(Part):
+class Stakes(RequestPart):
     """Value of a record to publisher and recipient, in one currency and per record (Wan et al. 2015, Table 2)."""
 
     benefit: Money = Field(description="Publisher's benefit of sharing a record in full detail, V.")
@@ -58,7 +58,7 @@ class Stakes(Part):
     )
 
 
-class AdversaryTerms(Part):
+class AdversaryTerms(RequestPart):
     """Terms of the recipient as a sequential adversary (Xia et al. 2015).
 
     A term that is not given follows from stakes, agreement and external data; ``tasks.adversary.profile`` says how.
@@ -96,7 +96,7 @@ _COSTS = frozenset({"penalty", "access_cost", "link_cost", "exploit_cost"})
 _Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
 
-class UncertainTerm(Part):
+class UncertainTerm(RequestPart):
     """Range or bounded distribution of a term that is not known for certain."""
 
     kind: Literal["between", "uniform", "log-uniform", "triangular", "normal", "points"] = Field(
@@ -160,7 +160,7 @@ class UncertainTerm(Part):
         return self.low, self.high
 
 
-class UncertainTerms(Part):
+class UncertainTerms(RequestPart):
     """Terms of the recipient that are not known for certain; the file is generalized for those that are declared.
 
     Terms vary independently of each other. Defaults are derived as for declared terms: the gain from the loss, the cost
@@ -215,7 +215,7 @@ def _within_range(name: str, term: UncertainTerm) -> bool:
     return low >= 0 if name in _COSTS else low > 0
 
 
-class DecoyTerms(Part):
+class DecoyTerms(RequestPart):
     """Decoy records in this recipient's copy (Antonatos et al. 2019).
 
     A risk factor is the release's highest risk over the decoy's: a decoy with a factor above 1 links to fewer people
@@ -258,7 +258,7 @@ class DeliveryFormat(StrEnum):
     PARQUET = "parquet"
 
 
-class Recipient(Part):
+class Recipient(RequestPart):
     """Organization that is to receive a copy, with its purpose and terms."""
 
     id: Identifier

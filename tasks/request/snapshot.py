@@ -51,7 +51,7 @@ class SnapshotRequest(LoadedRequest):
                 "the private copy of an input is missing or was changed",
                 where=name,
                 expected="the bytes that the release is named by",
-                got="no file" if path is None or not path.is_file() else "other bytes",
+                got="no file" if path is None or not path.is_file() else "different bytes",
                 fix="nothing was released; run the release again",
             )
         return path
@@ -84,7 +84,13 @@ def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path
             shutil.copyfile(source, copy)
             if file_sha256(copy) != hashes[name]:
                 copy.unlink()
-                raise _changed(name, loaded)
+                raise BadInput(
+                    f"{name} was changed while the gate was at work",
+                    where=str(loaded.path),
+                    expected="the bytes that the release is named by",
+                    got="different bytes",
+                    fix="wait until nothing writes to these files, then run the command again",
+                )
         index[name] = str(copy.relative_to(folder))
     document = {"path": str(loaded.path), "sha256": loaded.sha256, "files": index}
     (folder / _INDEX).write_text(json.dumps(document))
@@ -110,19 +116,7 @@ def open_snapshot(folder: Path) -> SnapshotRequest:
             "the private copy of the request is missing or was changed",
             where=_REQUEST,
             expected="the bytes that the release is named by",
-            got="no readable copy, or other bytes",
+            got="no readable copy, or different bytes",
             fix="nothing was released; run the release again",
         )
-    loaded = request_of_bytes(content, Path(document["path"]))
-    parts = {name: getattr(loaded, name) for name in LoadedRequest.__dataclass_fields__}
-    return SnapshotRequest(**parts, files=files)
-
-
-def _changed(what: str, loaded: LoadedRequest) -> BadInput:
-    return BadInput(
-        f"{what} was changed while the gate was at work",
-        where=str(loaded.path),
-        expected="the bytes that the release is named by",
-        got="other bytes",
-        fix="wait until nothing writes to these files, then run the command again",
-    )
+    return SnapshotRequest(**vars(request_of_bytes(content, Path(document["path"]))), files=files)

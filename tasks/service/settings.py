@@ -12,7 +12,7 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tasks.request.part import Part, broken_rule
+from tasks.request.part import RequestPart, broken_rule
 
 SCHEMA_VERSION = "releasegate/service/1"
 
@@ -44,7 +44,7 @@ def _timezone(name: str) -> str:
 Cron = Annotated[str, AfterValidator(_cron)]
 
 
-class ScheduleSettings(Part):
+class ScheduleSettings(RequestPart):
     """Times of scheduled work."""
 
     reassess: Cron | None = Field(
@@ -57,7 +57,7 @@ class ScheduleSettings(Part):
     )
 
 
-class LimitSettings(Part):
+class LimitSettings(RequestPart):
     """Limits of concurrent work and of attempts."""
 
     releases: int = Field(2, ge=1, le=64, description="Concurrent runs of requests.")
@@ -66,7 +66,7 @@ class LimitSettings(Part):
     attempts: int = Field(5, ge=1, le=20, description="Runs of one request that may end without a verdict.")
 
 
-class InboxSettings(Part):
+class InboxSettings(RequestPart):
     """Polling of the inbox."""
 
     poll_seconds: float = Field(1.0, ge=0.1, le=3600, description="Time between two polls.")
@@ -75,14 +75,14 @@ class InboxSettings(Part):
     )
 
 
-class OrchestratorSettings(Part):
+class OrchestratorSettings(RequestPart):
     """The service's own Prefect server."""
 
     port: int | None = Field(None, ge=1, le=65_535, description="Its port on the loopback interface; null for any.")
     ui: bool = Field(False, description="Whether it serves its pages, for operators.")
 
 
-class PageSettings(Part):
+class PageSettings(RequestPart):
     """The reviewer's page."""
 
     hosts: tuple[str, ...] = Field(
@@ -160,7 +160,7 @@ class NewsKind(StrEnum):
     FAILED = "failed"
 
 
-class Notification(Part):
+class Notification(RequestPart):
     """A receiver of notifications: an address in the environment."""
 
     variable: str = Field(
@@ -170,7 +170,7 @@ class Notification(Part):
     events: tuple[NewsKind, ...] = Field(min_length=1, description="Kinds of news to notify of.")
 
 
-class CountingSettings(Part):
+class CountingSettings(RequestPart):
     """Counting of large files."""
 
     dask: str | None = Field(
@@ -181,7 +181,7 @@ class CountingSettings(Part):
     )
 
 
-class ReassessmentSettings(Part):
+class ReassessmentSettings(RequestPart):
     """Terms of the scheduled re-assessment."""
 
     policy: str | None = Field(
@@ -192,7 +192,7 @@ class ReassessmentSettings(Part):
     )
 
 
-class ServiceSettings(Part):
+class ServiceSettings(RequestPart):
     """All settings; every one has a default."""
 
     schema_version: Literal["releasegate/service/1"] = Field(description="Version of this form.")

@@ -92,13 +92,21 @@ def _judged(
     if not (status.intact and status.valid and _is_canonical(content, first)):
         return broken
     signed_bytes = int(first.byte_range[2]) + int(first.byte_range[3])
+    certificate = x509.load_der_x509_certificate(first.signer_cert.dump())
+    head = _HEAD.search(str(first.sig_object.get("/Reason", "")))
     found = replace(
         broken,
         finding=_change(status, len(content) - signed_bytes),
-        signatory=_signatory(first),
+        signatory=Signatory(
+            holder(certificate),
+            fingerprint(certificate),
+            printed(certificate.issuer),
+            certificate.not_valid_before_utc,
+            certificate.not_valid_after_utc,
+        ),
         claimed_at=status.signer_reported_dt,
         record=attached(reader.get_historical_root(first.signed_revision)),
-        head=_head(first),
+        head=Head(int(head[1]), head[2]) if head else None,
         signed_bytes=signed_bytes,
     )
     if roots is None or status.trusted or found.finding is SignatureFinding.EDITED:
@@ -161,22 +169,6 @@ _NOT_FOR_SIGNATURES = frozenset(
         AdESIndeterminate.CRYPTO_CONSTRAINTS_FAILURE_NO_POE,
     }
 )
-
-
-def _signatory(signature: EmbeddedPdfSignature) -> Signatory:
-    certificate = x509.load_der_x509_certificate(signature.signer_cert.dump())
-    return Signatory(
-        holder(certificate),
-        fingerprint(certificate),
-        printed(certificate.issuer),
-        certificate.not_valid_before_utc,
-        certificate.not_valid_after_utc,
-    )
-
-
-def _head(signature: EmbeddedPdfSignature) -> Head | None:
-    found = _HEAD.search(str(signature.sig_object.get("/Reason", "")))
-    return Head(int(found[1]), found[2]) if found else None
 
 
 RECORD_NAME = "decision.json"

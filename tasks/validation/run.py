@@ -17,7 +17,7 @@ from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.expectations import Evaluator
-from tasks.validation.suite import Check, Observation, Table, derive
+from tasks.validation.suite import Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, matches
 
 MOST_POSITIONS = 100
@@ -92,7 +92,7 @@ def _validate(
     plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
     for column in ("", *request.attributes):
         tables = ColumnTables(frame, request, covered, column)
-        for kind in Table:
+        for kind in CheckedTable:
             checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
             if checks:
                 table = tables.build(kind, [check.field for check in checks if check.field])
@@ -122,10 +122,10 @@ def _result(
     tables: ColumnTables, table: pd.DataFrame, check: Check, verdict: bool | None
 ) -> tuple[CheckFact, Positions]:
     """The result of a check, and that the library's verdict, where it was asked, agrees with the count of failures."""
-    whole, passed, failed = check.table is Table.RELEASE, bool(verdict), np.zeros(0, dtype=np.bool_)
+    whole, passed, failed = check.table is CheckedTable.RELEASE, bool(verdict), np.zeros(0, dtype=np.bool_)
     if not verdict or check.counts_tolerated:
         failed = failing(check, table)
-        if check.table is Table.VALUES:
+        if check.table is CheckedTable.VALUES:
             failed = tables.encoded.on_records(failed)
         passed = _enough(check, table, int(failed.sum()))
         if verdict not in (None, passed):
@@ -157,7 +157,7 @@ def _enough(check: Check, table: pd.DataFrame, failed: int) -> bool:
 
 
 def _count(tables: ColumnTables, seen: Observation) -> int:
-    cells = tables.build(Table.VALUES, [seen.field])[seen.field]
+    cells = tables.build(CheckedTable.VALUES, [seen.field])[seen.field]
     counted = cells.notna() if seen.least is None else cells >= seen.least
     return int(tables.encoded.on_records(counted.to_numpy(dtype=np.bool_)).sum())
 

@@ -37,7 +37,7 @@ _FORMS = {
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
-class Table(StrEnum):
+class CheckedTable(StrEnum):
     """Table that a check looks at."""
 
     RELEASE = "release"
@@ -53,7 +53,7 @@ class Check:
     """Short name of what is checked; with type and column it identifies the check."""
     expectation: str
     """The same in plain words, for reports."""
-    table: Table
+    table: CheckedTable
     column: str
     """Column of the microdata, empty for a check of the whole table."""
     field: str
@@ -87,7 +87,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ValidationPlan:
     """Everything that validation does for a request."""
 
     checks: tuple[Check, ...]
@@ -95,7 +95,7 @@ class Plan:
     observations: tuple[Observation, ...]
 
 
-def derive(request: ReleaseRequest) -> Plan:
+def derive(request: ReleaseRequest) -> ValidationPlan:
     """Derive the suite of a request.
 
     Parameters
@@ -123,7 +123,7 @@ def derive(request: ReleaseRequest) -> Plan:
         for column in request.outbound
         if not request.attributes[column].scan and request.attributes[column].type is not ValueType.DATE
     )
-    return Plan(tuple(checks), skipped, tuple(_observations(request)))
+    return ValidationPlan(tuple(checks), skipped, tuple(_observations(request)))
 
 
 def is_age(column: str, attribute: Attribute) -> bool:
@@ -141,7 +141,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     yield Check(
         "release columns",
         "no direct identifier among the columns to be released",
-        Table.RELEASE,
+        CheckedTable.RELEASE,
         "",
         "",
         "ExpectTableColumnsToMatchSet",
@@ -151,7 +151,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     yield Check(
         "population coverage",
         f"quasi-identifiers found in the population, at least {_percent(share)} of records",
-        Table.RECORDS,
+        CheckedTable.RECORDS,
         "",
         "covered",
         "ExpectColumnValuesToBeBetween",
@@ -164,14 +164,16 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
 def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks that the request declares of a column, whether it is released or not."""
     if column == request.dataset.record_id:
-        yield Check("unique", "unique record id", Table.RECORDS, column, "code", "ExpectColumnValuesToBeUnique")
-        yield Check("present", "record id present", Table.RECORDS, column, "code", "ExpectColumnValuesToNotBeNull")
+        yield Check("unique", "unique record id", CheckedTable.RECORDS, column, "code", "ExpectColumnValuesToBeUnique")
+        yield Check(
+            "present", "record id present", CheckedTable.RECORDS, column, "code", "ExpectColumnValuesToNotBeNull"
+        )
     elif attribute.maximum_missing_rate < 1:
         rate = attribute.maximum_missing_rate
         yield Check(
             "missing rate",
             f"missing in at most {_percent(rate)} of records" if rate else "no missing value",
-            Table.RECORDS,
+            CheckedTable.RECORDS,
             column,
             "code",
             "ExpectColumnValuesToNotBeNull",
@@ -227,7 +229,7 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     yield Check(
         "identifier copy",
         "not a copy of a direct identifier",
-        Table.RECORDS,
+        CheckedTable.RECORDS,
         column,
         "copied",
         "ExpectColumnValuesToBeBetween",
@@ -238,7 +240,7 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
         yield Check(
             "identifier in text",
             "no direct identifier of the same record in the text",
-            Table.RECORDS,
+            CheckedTable.RECORDS,
             column,
             "named",
             "ExpectColumnValuesToBeBetween",
@@ -266,7 +268,7 @@ def _observations(request: ReleaseRequest) -> Iterator[Observation]:
 
 
 def _on_values(kind: str, words: str, column: str, on: str, expectation: str, **arguments: object) -> Check:
-    return Check(kind, words, Table.VALUES, column, on, expectation, arguments)
+    return Check(kind, words, CheckedTable.VALUES, column, on, expectation, arguments)
 
 
 def _percent(share: float) -> str:

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from tasks.request.model import ReleaseRequest, Role, ValueType
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, WHOLE_NUMBER
-from tasks.validation.suite import Table
+from tasks.validation.suite import CheckedTable
 
 _TOP_CATEGORY = re.compile(
     r"(?:(?:>=|≥) *90|(?:>|over|above) *89|90 *(?:\+|(?:years? *)?(?:and|or) *(?:over|older|above)))"
@@ -67,9 +67,9 @@ class ColumnTables:
         """The column as distinct values and codes."""
         return encode(self.frame[self.column])
 
-    def build(self, table: Table, fields: Sequence[str]) -> pd.DataFrame:
+    def build(self, table: CheckedTable, fields: Sequence[str]) -> pd.DataFrame:
         """Build a table; the one to be released has its columns and no rows."""
-        if table is Table.RELEASE:
+        if table is CheckedTable.RELEASE:
             return self.frame.loc[:, list(self.request.outbound)].head(0)
         return pd.DataFrame({name: self._field(name) for name in dict.fromkeys(fields)}, copy=False)
 

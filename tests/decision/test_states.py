@@ -6,18 +6,18 @@ import pytest
 
 from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
-from tasks.decision.states import TRANSITIONS, Change, State, after, diagram, state_after
+from tasks.decision.states import TRANSITIONS, State, StateChange, after, diagram, state_after
 
 ALLOWED = {(one.before, one.change, role): one.after for one in TRANSITIONS for role in one.roles}
 REVIEWED = [
-    (Change.VALIDATE, WorkflowRole.GATE),
-    (Change.ASSESS, WorkflowRole.GATE),
-    (Change.ASK_FOR_REVIEW, WorkflowRole.GATE),
+    (StateChange.VALIDATE, WorkflowRole.GATE),
+    (StateChange.ASSESS, WorkflowRole.GATE),
+    (StateChange.ASK_FOR_REVIEW, WorkflowRole.GATE),
 ]
 
 
-@pytest.mark.parametrize(("before", "change", "role"), product(State, Change, WorkflowRole))
-def test_what_is_not_in_the_table_is_refused(before: State, change: Change, role: WorkflowRole) -> None:
+@pytest.mark.parametrize(("before", "change", "role"), product(State, StateChange, WorkflowRole))
+def test_what_is_not_in_the_table_is_refused(before: State, change: StateChange, role: WorkflowRole) -> None:
     expected = ALLOWED.get((before, change, role))
     if expected is None:
         with pytest.raises(StageFailed):
@@ -53,8 +53,8 @@ def test_only_an_officer_lifts_a_block_and_reviewers_still_decide() -> None:
     """To override gates leaves the release blocked; it lets another one be made."""
     lifted = [one for one in TRANSITIONS if one.before is State.BLOCKED]
     assert [(one.change, one.roles, one.after) for one in lifted] == [
-        (Change.REOPEN, frozenset({WorkflowRole.OFFICER}), State.AWAITING_REVIEW),
-        (Change.OVERRIDE, frozenset({WorkflowRole.OFFICER}), State.BLOCKED),
+        (StateChange.REOPEN, frozenset({WorkflowRole.OFFICER}), State.AWAITING_REVIEW),
+        (StateChange.OVERRIDE, frozenset({WorkflowRole.OFFICER}), State.BLOCKED),
     ]
 
 
@@ -66,13 +66,13 @@ def test_states_follow_from_changes() -> None:
     assert state_after([]) is State.REQUESTED
     assert state_after(REVIEWED) is State.AWAITING_REVIEW
     assert (
-        state_after([*REVIEWED, (Change.APPROVE, WorkflowRole.REVIEWER), (Change.RELEASE, WorkflowRole.GATE)])
+        state_after([*REVIEWED, (StateChange.APPROVE, WorkflowRole.REVIEWER), (StateChange.RELEASE, WorkflowRole.GATE)])
         is State.RELEASED
     )
     with pytest.raises(StageFailed, match="may not"):
-        state_after([*REVIEWED, (Change.APPROVE, WorkflowRole.REQUESTER)])
+        state_after([*REVIEWED, (StateChange.APPROVE, WorkflowRole.REQUESTER)])
     with pytest.raises(StageFailed, match="cannot be changed"):
-        state_after([(Change.RELEASE, WorkflowRole.GATE)])
+        state_after([(StateChange.RELEASE, WorkflowRole.GATE)])
 
 
 def test_the_diagram_has_every_transition() -> None:

@@ -31,8 +31,8 @@ from tasks.request.model import (
     PenaltyGrid,
     Policy,
     Role,
-    Sensitivity,
     SensitivityPolicy,
+    SensitivityWeights,
     Stakes,
 )
 from tests.support import adult
@@ -84,7 +84,8 @@ def test_the_smallest_request_loads_with_every_part_that_is_shown(tmp_path: Path
 
 def test_the_keys_of_a_recipient_are_listed() -> None:
     assert set(column("request.md", "key", "## Recipients and stakes")) == set(Stakes.model_fields)
-    assert list(column("request.md", "key", "### The recipient as one who plans")) == list(AdversaryTerms.model_fields)
+    terms = column("request.md", "key", "### The recipient as a sequential adversary")
+    assert list(terms) == list(AdversaryTerms.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_the_keys_of_a_part_are_listed_with_their_defaults(section: str, model: 
 
 def test_the_weights_of_sensitivity_are_listed_with_their_defaults() -> None:
     listed = column("request.md", "term | of", number=2)
-    defaults = {f"sensitivity.{name}": field.default for name, field in Sensitivity.model_fields.items()}
+    defaults = {f"sensitivity.{name}": field.default for name, field in SensitivityWeights.model_fields.items()}
     assert listed.keys() == {"known_probability", *defaults}
     for name in ("sensitivity.attribute", "sensitivity.default"):
         assert float(listed[name]) == defaults[name]

@@ -80,10 +80,10 @@ def test_an_algorithm_that_a_method_does_not_have(asked: str, expected: str, wor
 
 
 def test_the_names_are_those_of_the_registries() -> None:
-    from flows.cli.assess import ALGORITHMS, Method
+    from flows.cli.assess import ALGORITHMS, AssessedMethod
     from tasks.assessments.linkage.families import DISTANCES
     from tasks.assessments.sequential.solvers import SOLVERS as PLANS
     from tasks.generalization.paper_searches import SOLVERS as SEARCHES
 
-    registries = {Method.GAME: SEARCHES, Method.FMDP: PLANS, Method.LINKAGE: DISTANCES}
+    registries = {AssessedMethod.GAME: SEARCHES, AssessedMethod.FMDP: PLANS, AssessedMethod.LINKAGE: DISTANCES}
     assert {method: tuple(registry) for method, registry in registries.items()} == ALGORITHMS

@@ -159,8 +159,8 @@ def test_the_command_tells_what_it_has_written(releasegate: Any, tmp_path: Path)
     line = (*LINE, "--workspace", workspace.root, "--output", tmp_path)
     told = releasegate(*line)
     assert told.code == 0, told.err
-    assert "audited: all 3 entries are unchanged" in told.out
-    assert "requests released" in told.out
+    assert "✓ The ledger is unchanged: All 3 entries are as they were written" in told.out
+    assert "Requests" in told.out
     again = releasegate(*line)
     assert again.code == 2
     assert "--force" in again.err
@@ -182,7 +182,7 @@ def test_a_broken_ledger_is_audited_and_the_exit_code_says_so(releasegate: Any, 
             connection.execute(statement)
     told = releasegate(*LINE, "--workspace", workspace.root, "--output", tmp_path)
     assert told.code == 3
-    assert "the ledger is broken from entry 2 on: an entry of the ledger was edited" in told.out
+    assert "✗ The ledger is broken from entry 2 on: An entry of the ledger was edited." in told.out
     report = AuditReport.model_validate_json((tmp_path / "audit-2020-01-01-2020-12-31" / "audit.json").read_bytes())
     assert not report.chain.intact
     assert (report.chain.problem.entry if report.chain.problem else 0, report.chain.verified) == (2, 1)

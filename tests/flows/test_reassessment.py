@@ -676,7 +676,7 @@ def test_the_report_is_the_same_bytes_each_time(out: Out) -> None:
 def test_a_release_of_which_nothing_has_left_has_nothing_to_assess(engine: Any, world: World) -> None:
     world.uncover(0)
     outcome = world.run(engine)
-    with pytest.raises(BadInput, match="nothing of this release has left"):
+    with pytest.raises(BadInput, match="no copy of this release was delivered"):
         reassess(outcome.release_id, world.workspace)
 
 

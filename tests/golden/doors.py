@@ -27,7 +27,7 @@ import reports
 import tasks
 from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
-from tasks.request.part import Part as RequestPart
+from tasks.request.part import RequestPart
 
 __all__ = ["Door", "ReleaseRequest", "RequestPart", "Told", "opened", "request_from"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tasks.assessments.combined.combined_score import scored_names
 from tasks.core.errors import DataError
 from tasks.microdata.columns import code_column, code_columns, known_probabilities, sensitivities
-from tasks.request.model import ReleaseRequest, Sensitivity
+from tasks.request.model import ReleaseRequest, SensitivityWeights
 from tests.support.examples import examples
 from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
 
@@ -30,7 +30,7 @@ def asked(**attributes: dict[str, Any]) -> ReleaseRequest:
 
 
 def test_each_value_has_a_code_and_its_weight_and_a_missing_one_weighs_nothing() -> None:
-    weights = Sensitivity(attribute=0.5, values={"flu": 0.2, "burn": 1.0}, default=0.8)
+    weights = SensitivityWeights(attribute=0.5, values={"flu": 0.2, "burn": 1.0}, default=0.8)
     column = code_column(text("flu", None, "cold", "flu", "burn"), weights)
     assert column.weights[column.codes].tolist() == pytest.approx([0.1, 0, 0.4, 0.1, 0.5])
     assert column.codes[1] == len(column.weights) - 1 == 3
@@ -45,7 +45,7 @@ def test_a_column_that_is_not_sensitive_weighs_nothing() -> None:
 
 
 def test_a_column_without_any_value() -> None:
-    column = code_column(text(None, None), Sensitivity())
+    column = code_column(text(None, None), SensitivityWeights())
     assert (column.codes.tolist(), column.weights.tolist()) == ([0, 0], [0])
 
 
@@ -95,13 +95,13 @@ def test_what_k_anonymity_needs_is_coded_and_does_not_enter_the_combined_score(t
 
 
 def test_an_empty_text_is_a_value_and_not_a_missing_one() -> None:
-    column = code_column(text("", None, ""), Sensitivity(values={"": 0.25}))
+    column = code_column(text("", None, ""), SensitivityWeights(values={"": 0.25}))
     assert column.weights[column.codes].tolist() == [0.25, 0, 0.25]
 
 
 @pytest.mark.parametrize("values", [255, 256, 65_536])
 def test_codes_hold_every_value_and_the_missing_one(values: int) -> None:
-    column = code_column(text(*map(str, range(values)), None), Sensitivity())
+    column = code_column(text(*map(str, range(values)), None), SensitivityWeights())
     assert column.codes.tolist() == list(range(values + 1))
     assert column.codes.dtype == np.min_scalar_type(values)
 
@@ -114,7 +114,7 @@ CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "a ", 
 )
 @settings(max_examples=examples(60), deadline=None)
 def test_codes_part_the_rows_as_their_cells_do(cells: list[str | None], listed: dict[str, float], whole: float) -> None:
-    column = code_column(text(*cells), Sensitivity(attribute=whole, values=listed, default=0.5))
+    column = code_column(text(*cells), SensitivityWeights(attribute=whole, values=listed, default=0.5))
     for one, code in zip(cells, column.codes, strict=True):
         assert [one == other for other in cells] == (column.codes == code).tolist()
         assert column.weights[code] == (0 if one is None else whole * listed.get(one, 0.5))

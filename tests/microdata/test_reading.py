@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.core import files
 from tasks.core.files import file_sha256
 from tasks.microdata import read
 from tasks.microdata.read import read_microdata
@@ -184,7 +183,6 @@ def test_any_cells_survive(tmp_path: Path, table: list[tuple[str, ...]], block: 
         assert cells(path) == [list(row) for row in table]
 
 
-def test_hash_of_a_file_longer_than_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_HASH_BYTES", 7)
+def test_hash_of_a_file(tmp_path: Path) -> None:
     path = written(tmp_path, DATA)
     assert file_sha256(path) == hashlib.sha256(DATA.encode()).hexdigest()

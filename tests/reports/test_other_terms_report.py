@@ -16,9 +16,9 @@ from tasks.assessments.identity.stakes_facts import ReachFact, StakesFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.core.errors import StageFailed
+from tasks.decision.disclosure_rounding import disclosure_rounded, nearest
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import DecisionRecord
-from tasks.decision.veil import nearest, veiled
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Gate, Measure, UncertainTerms
@@ -313,7 +313,7 @@ def test_reaches_in_the_table_have_three_digits() -> None:
 
 def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
     stakes, uncertainty = facts()
-    record = veiled(told(stakes, uncertainty, decoy_records.approved()))
+    record = disclosure_rounded(told(stakes, uncertainty, decoy_records.approved()))
     assert record.risk is not None
     told_stakes, told_terms = record.risk.game.stakes, record.risk.uncertainty
     assert told_stakes is not None

@@ -10,8 +10,8 @@ from reports.sections.stakes import fines
 from tasks.assessments.identity.penalties import penalties_fact
 from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
 from tasks.assessments.identity.score import score
+from tasks.decision.disclosure_rounding import disclosure_rounded, upward
 from tasks.decision.record import DecisionRecord
-from tasks.decision.veil import upward, veiled
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Method, PenaltyGrid
@@ -149,7 +149,7 @@ def test_with_few_suppressed_payoffs_are_rounded() -> None:
 def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
     before = fact("basic", FINED)
     exact = before.own.model_copy(update={"publisher_payoff": 98.7654, "safe_group": 1234.0})
-    record = veiled(told(before.model_copy(update={"own": exact}), decoy_records.approved()))
+    record = disclosure_rounded(told(before.model_copy(update={"own": exact}), decoy_records.approved()))
     assert record.risk is not None
     after = record.risk.game.penalties
     assert after is not None

@@ -34,7 +34,7 @@ def edited(text: str, edit: tuple[str, str]) -> str:
         ("shared: {types: {a: 0.5, b: 0.4}}", "sum to 1", "shared.types"),
         ("shared: {recipients: [nobody, someone]}", "recipients of the request", "shared"),
         ("collusion: {who: everybody}", "a missing key", "collusion.recipients"),
-        ("collusion: {recipients: all, probability: 0.1}", "no longer used", "collusion.probability"),
+        ("collusion: {recipients: all, probability: 0.1}", "an unknown key", "collusion.probability"),
         ("collusion: {recipients: all, who: one pair}", "each pair", "collusion.who"),
         ("collusion: {recipients: [a, a]}", "each is named once", "collusion.recipients"),
         ("collusion: {recipients: [nobody, someone]}", "recipients of the request", "collusion"),

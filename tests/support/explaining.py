@@ -16,7 +16,7 @@ from tasks.generalization.demands import demands_of
 from tasks.generalization.play import CountIndex
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
-from tasks.microdata.coded import Column, Prepared
+from tasks.microdata.coded import CodedColumn, Prepared
 from tasks.request.model import ReleaseRequest, SafeHarborRule
 from tests.support.worlds import People, Rows, World, count_tuples
 
@@ -49,7 +49,7 @@ def prepared(of: CountIndex, weights: tuple[float, ...]) -> Prepared:
         population=of.population,
         tuple_of_record=np.repeat(np.arange(len(of.data)), of.data.counts).astype(np.int32),
         distinct_values={},
-        columns={"illness": Column(np.arange(len(weights), dtype=np.uint8), np.array(weights))},
+        columns={"illness": CodedColumn(np.arange(len(weights), dtype=np.uint8), np.array(weights))},
     )
 
 

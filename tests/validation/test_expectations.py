@@ -11,13 +11,13 @@ import pytest
 
 from tasks.core.errors import StageFailed
 from tasks.validation.expectations import Evaluator
-from tasks.validation.suite import Check, Table
+from tasks.validation.suite import Check, CheckedTable
 
 CANARY = "CANARY41c"
 
 
 def on_text(kind, expectation, field="text", **arguments):
-    return Check(kind, kind, Table.VALUES, "column", field, expectation, arguments)
+    return Check(kind, kind, CheckedTable.VALUES, "column", field, expectation, arguments)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_verdicts_are_matched_by_id_whatever_their_order(table):
 def test_a_share_of_failures_may_be_tolerated(text):
     table = pd.DataFrame({"text": text(["a", None, "c", "d"])})
     for mostly, passed in ((0.75, True), (0.76, False)):
-        check = Check("present", "", Table.RECORDS, "c", "text", "ExpectColumnValuesToNotBeNull", mostly=mostly)
+        check = Check("present", "", CheckedTable.RECORDS, "c", "text", "ExpectColumnValuesToNotBeNull", mostly=mostly)
         assert Evaluator().evaluate(table, [check]) == {check.id: passed}
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.validation.expectations import Evaluator
 from tasks.validation.run import failing
-from tasks.validation.suite import Check, Table
+from tasks.validation.suite import Check, CheckedTable
 from tests.support.examples import examples
 
 
 def check(kind, field, expectation, **arguments):
-    return Check(kind, kind, Table.VALUES, "column", field, expectation, arguments)
+    return Check(kind, kind, CheckedTable.VALUES, "column", field, expectation, arguments)
 
 
 CHECKS = [
@@ -51,7 +51,7 @@ def test_a_column_that_must_not_leave_is_found(text):
     columns = Check(
         "columns",
         "",
-        Table.RELEASE,
+        CheckedTable.RELEASE,
         "",
         "",
         "ExpectTableColumnsToMatchSet",

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.request.model import PatternName
-from tasks.validation.suite import Table, derive, is_age
+from tasks.validation.suite import CheckedTable, derive, is_age
 
 
 def by_column(plan, column):
@@ -37,7 +37,7 @@ def test_ids_are_unique_and_name_kind_type_and_column(request_of):
 
 
 def test_the_record_identifier_never_counts_as_to_be_released(request_of):
-    (check,) = [check for check in derive(request_of()).checks if check.table is Table.RELEASE]
+    (check,) = [check for check in derive(request_of()).checks if check.table is CheckedTable.RELEASE]
     assert check.arguments["column_set"] == ["zip", "sex", "age_at_visit", "weight", "visit", "ward", "note"]
 
 

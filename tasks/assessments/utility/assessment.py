@@ -74,11 +74,17 @@ class UtilityAssessment(Assessment[UtilityFact]):
             curves=tuple(masking_curves(candidate, generator)),
             not_measured=tuple(missing),
         )
-        return Finding(fact, {Measure.UTILITY_LOSS: fact.file.loss})
+        return Finding(fact, _measures(loss))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Loss by generalization alone."""
-        return {Measure.UTILITY_LOSS: _loss(candidate).file.loss}
+        return _measures(_loss(candidate))
+
+
+def _measures(loss: GeneralizationLoss) -> dict[Measure, float]:
+    return {
+        Measure.UTILITY_LOSS: loss.file.loss,
+    }
 
 
 def _loss(candidate: Candidate) -> GeneralizationLoss:

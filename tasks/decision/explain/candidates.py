@@ -88,7 +88,7 @@ class Candidates:
         self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
         self._figures: dict[Key, Figures] = {}
-        self._deterring: dict[Key, dict[Term, float | None]] = {}
+        self._deterring: dict[Key, dict[Term | None, float | None]] = {}
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
 
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
@@ -196,7 +196,7 @@ class Candidates:
             verdict = Verdict.BLOCKED
         return Judgement(verdict, gates, figures, failure, estimated)
 
-    def deterring(self, candidate: Candidate) -> Mapping[Term, float | None]:
+    def deterring(self, candidate: Candidate) -> Mapping[Term | None, float | None]:
         """The least value of each term, the others as they are, at which no record is attacked; None where none is.
 
         It deters from what coalitions see as well.

@@ -17,9 +17,7 @@ from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
 from tasks.decision.explain.candidates import Candidates
-from tasks.decision.explain.deterring import deterrents_of, search_deterrents
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks
-from tasks.decision.explain.masking import search_masking
 from tasks.decision.explain.result import (
     Explanation,
     Flip,
@@ -30,6 +28,7 @@ from tasks.decision.explain.result import (
     TermChange,
     strongest_reasons,
 )
+from tasks.decision.explain.searches import deterrents_of, search_deterrents, search_masking
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, unsearched
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
@@ -195,9 +194,8 @@ def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
 def _expired_alone(trial: Trial) -> list[NoFlip]:
     """The numbers, where the agreement alone blocks."""
     numbers = *levers.stakes(trial.request, trial.recipient), *levers.class_sizes(trial.request)
-    deterring = (one.lever for one in deterrents_of(trial))
     why = "The expired agreement blocks, whatever the other terms are."
-    return [unsearched(lever, why) for lever in (*numbers, *deterring)]
+    return [unsearched(lever, why) for lever in (*numbers, *deterrents_of(trial))]
 
 
 def _numbers(trial: Trial) -> list[Flip | NoFlip]:

@@ -57,44 +57,26 @@ class Lever:
     """Values to try beside those of the grid."""
     stated: tuple[TermChange, ...] = ()
     """Changes that the request must state with it."""
+    log_odds: float | None = None
+    """Where the request holds a probability as the logarithm of its odds, that logarithm."""
+    moved: Term | None = None
+    """Term of the adversary's profile that it moves; None for a lever that does not deter."""
+    unable: str = ""
+    """Why no value of it alone can change what the recipient does; empty where one may."""
 
     def written(self, value: float) -> float:
-        """A value as the request holds it."""
-        return value
-
-    def changes(self, value: float) -> tuple[TermChange, ...]:
-        """Changes to the request for another value."""
-        return (*self.stated, TermChange(self.where, self.current, value))
-
-
-@dataclass(frozen=True)
-class LogOddsLever(Lever):
-    """A probability that the request holds as the logarithm of its odds."""
-
-    present: float = 0.0
-    """The logarithm that the request holds."""
-
-    def written(self, value: float) -> float:
-        """The logarithm, of four digits, on the far side of the present one."""
+        """A value as the request holds it; a logarithm has four digits, on the far side of the present one."""
+        if self.log_odds is None:
+            return value
         if value == self.current:
-            return self.present
+            return self.log_odds
         rounding = ROUND_CEILING if value > self.current else ROUND_FLOOR
         return float(Context(prec=_DIGITS, rounding=rounding).plus(Decimal(repr(float(logit(value))))))
 
     def changes(self, value: float) -> tuple[TermChange, ...]:
-        """Changes to the request for another probability."""
-        return (*self.stated, LogOddsChange(self.where, self.present, self.written(value)))
-
-
-@dataclass(frozen=True)
-class Deterrent:
-    """A lever that deters the sequential adversary."""
-
-    lever: Lever
-    moved: Term
-    """Term of the adversary's profile that it moves."""
-    unable: str = ""
-    """Why no value of it alone can change what the recipient does; empty where one may."""
+        """Changes to the request for another value."""
+        kind = TermChange if self.log_odds is None else LogOddsChange
+        return (*self.stated, kind(self.where, self.written(self.current), self.written(value)))
 
 
 def stakes(request: ReleaseRequest, recipient: Recipient) -> tuple[Lever, ...]:
@@ -121,7 +103,7 @@ def class_sizes(request: ReleaseRequest) -> tuple[Lever, ...]:
     )
 
 
-def deterrents(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Deterrent, ...]:
+def deterrents(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Lever, ...]:
     """The recipient's terms that deter.
 
     Parameters
@@ -134,15 +116,12 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
     """
     place, declared = recipient_path(request, recipient), recipient.adversary or AdversaryTerms()
     fee = _money("cost of access to the external data", f"{place}.adversary.access_cost", profile.access_cost)
-    found = [
-        Deterrent(_penalty(place, recipient, declared, profile), Term.PENALTY),
-        _detection(place, recipient, declared, profile),
-        Deterrent(fee, Term.ACCESS_COST),
-    ]
+    found = [_penalty(place, recipient, declared, profile), _detection(place, recipient, declared, profile)]
+    found.append(replace(fee, moved=Term.ACCESS_COST))
     if declared.exploit_cost is not None:
         name = "cost of an attempt to the recipient who plans"
         cost = _money(name, f"{place}.adversary.exploit_cost", profile.exploit_cost)
-        found.append(Deterrent(cost, Term.EXPLOIT_COST))
+        found.append(replace(cost, moved=Term.EXPLOIT_COST))
     return tuple(found)
 
 
@@ -173,27 +152,26 @@ def tried_beyond(lever: Lever) -> Lever:
 
 def _penalty(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Lever:
     """The adversary's own penalty where it or the detection is declared; else the agreement's, with its detection."""
-    name, agreed = "penalty for an attempt that is noticed", recipient.agreement.penalty
+    whose, agreed = "agreement", recipient.agreement.penalty
     if declared.penalty is not None or (agreed is None and declared.detection_intercept is not None):
-        return _money(name, f"{place}.adversary.penalty", profile.penalty)
+        whose = "adversary"
+    lever = _money("penalty for an attempt that is noticed", f"{place}.{whose}.penalty", profile.penalty)
     rate = TermChange(f"{place}.agreement.detection_rate", NOT_STATED, STATED_DETECTION)
-    return _money(name, f"{place}.agreement.penalty", profile.penalty, (rate,) if agreed is None else ())
+    return replace(lever, moved=Term.PENALTY, stated=(rate,) if whose == "agreement" and agreed is None else ())
 
 
-def _detection(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Deterrent:
-    name, ends = "probability that an attempt is noticed", (_LEAST_LIKELY, _MOST_LIKELY)
-    intercept = declared.detection_intercept
-    if intercept is None:
-        rate = recipient.agreement.detection_rate or 0.0
-        lever = Lever(name, f"{place}.agreement.detection_rate", rate, *ends)
-    else:
-        where, present = f"{place}.adversary.detection_intercept", term_value(profile, Term.DETECTION)
-        lever = LogOddsLever(f"{name}, in log odds", where, present, *ends, present=intercept)
-    return Deterrent(lever, Term.DETECTION, "" if profile.penalty > 0 else _NO_PENALTY)
+def _detection(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Lever:
+    name, where = "probability that an attempt is noticed", f"{place}.agreement.detection_rate"
+    intercept, present = declared.detection_intercept, recipient.agreement.detection_rate or 0.0
+    if intercept is not None:
+        name, where = f"{name}, in log odds", f"{place}.adversary.detection_intercept"
+        present = term_value(profile, Term.DETECTION)
+    lever = Lever(name, where, present, _LEAST_LIKELY, _MOST_LIKELY, log_odds=intercept, moved=Term.DETECTION)
+    return lever if profile.penalty > 0 else replace(lever, unable=_NO_PENALTY)
 
 
-def _money(name: str, where: str, present: float, stated: tuple[TermChange, ...] = ()) -> Lever:
-    return Lever(name, where, present, 0.0, _MOST_MONEY, stated=stated)
+def _money(name: str, where: str, present: float) -> Lever:
+    return Lever(name, where, present, 0.0, _MOST_MONEY)
 
 
 def recipient_path(request: ReleaseRequest, recipient: Recipient) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
 from tasks.assessments.identity.division_fact import DivisionFact
 from tasks.assessments.identity.facts import CoalitionFact, SharingFact
-from tasks.decision.veil import bound, count, downward, nearest, upward, veiled
+from tasks.decision.disclosure_rounding import bound, count, disclosure_rounded, downward, nearest, upward
 from tests.support import decoy_records, records
 
 NUMBERS = st.floats(min_value=1e-9, max_value=1e9, allow_nan=False)
@@ -54,11 +54,11 @@ def test_a_bound_holds_and_none_says_nothing_happened(value: float, step: float)
 
 def test_a_record_without_decoys_stays_as_it_is() -> None:
     record = records.approved()
-    assert veiled(record) is record
+    assert disclosure_rounded(record) is record
 
 
 def test_figures_of_real_rows_have_three_digits() -> None:
-    record = veiled(decoy_records.approved())
+    record = disclosure_rounded(decoy_records.approved())
     assert record.risk is not None
     assert record.utility is not None
     assert record.risk.linkage is not None
@@ -80,7 +80,7 @@ def test_the_frontier_has_three_digits_at_the_stakes_of_the_request() -> None:
     )
     frontier = record.risk.game.frontier.model_copy(update={"points": odd})
     game = record.risk.game.model_copy(update={"frontier": frontier})
-    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
+    told = disclosure_rounded(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
     for before, after in zip(odd, told.risk.game.frontier.points, strict=True):
         assert (after.benefit, after.loss, after.gain) == (before.benefit, before.loss, before.gain)
         for name in ("publisher_payoff", "attacked_share", "information_kept"):
@@ -108,7 +108,7 @@ def test_what_a_budget_uses_and_pays_has_three_digits_and_the_limits_are_the_pol
     )
     division = DivisionFact(payoff=1184.7182, bound=1184.7192, exact=False, gap=0.0010)
     game = record.risk.game.model_copy(update={"budget": budget, "sharing": sharing, "division": division})
-    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
+    told = disclosure_rounded(records.changed(record, risk=record.risk.model_copy(update={"game": game})))
     assert told.risk is not None
     shown = told.risk.game.budget
     assert shown is not None
@@ -134,7 +134,7 @@ def test_what_coalitions_see_has_three_digits() -> None:
         mean_reidentification=0.0,
         maximum_reidentification=0.0,
     )
-    told = veiled(records.changed(record, risk=record.risk.model_copy(update={"coalitions": (seen,)})))
+    told = disclosure_rounded(records.changed(record, risk=record.risk.model_copy(update={"coalitions": (seen,)})))
     assert told.risk is not None
     assert told.risk.coalitions == (seen.model_copy(update={"narrowed_share": 0.124, "maximum_risk": 0.000811}),)
 
@@ -142,7 +142,7 @@ def test_what_coalitions_see_has_three_digits() -> None:
 def test_what_was_collected_is_exact() -> None:
     record = decoy_records.approved()
     assert record.risk is not None
-    told = veiled(record)
+    told = disclosure_rounded(record)
     assert told.risk is not None
     assert told.risk.initial == record.risk.initial
     assert told.statistics == record.statistics, "whoever has the copy and the data can compute it"
@@ -150,7 +150,7 @@ def test_what_was_collected_is_exact() -> None:
 
 def test_no_gate_changes_sides() -> None:
     for record in (decoy_records.approved(), records.changed(records.blocked(), decoys=decoy_records.decoys())):
-        for before, after in zip(record.gates, veiled(record).gates, strict=True):
+        for before, after in zip(record.gates, disclosure_rounded(record).gates, strict=True):
             assert after.passed == before.passed
             if before.measured is None or before.comparison == "is":
                 assert after.measured == before.measured
@@ -161,7 +161,7 @@ def test_no_gate_changes_sides() -> None:
 
 
 def test_what_decoys_change_is_a_bound() -> None:
-    told = veiled(decoy_records.approved()).decoys
+    told = disclosure_rounded(decoy_records.approved()).decoys
     assert told is not None
     assert told.statistics is not None
     for one in told.statistics.columns:
@@ -172,5 +172,5 @@ def test_what_decoys_change_is_a_bound() -> None:
 
 
 def test_doing_it_twice_changes_nothing_more() -> None:
-    once = veiled(decoy_records.approved())
-    assert veiled(once) == once
+    once = disclosure_rounded(decoy_records.approved())
+    assert disclosure_rounded(once) == once

@@ -1,0 +1,138 @@
+"""Sections of “Extending releasegate” that are applied to a copy of the packages and run."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+REQUESTS = ROOT / "tests" / "golden" / "requests"
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(python|diff) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RELEASE = """
+import sys
+from pathlib import Path
+from tests.golden.doors import opened
+with opened(Path(sys.argv[2])) as door:
+    print(door.release(Path(sys.argv[1]), Path(sys.argv[2]) / "workspace")[1])
+"""
+
+
+def section(title: str) -> Iterator[tuple[str, str, str]]:
+    """Kind, file and text of each block of a section."""
+    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    yield from BLOCK.findall(text)
+
+
+def changed(text: str, block: str) -> str:
+    """A file with the additions and removals of a block; what it keeps must stand in the file once."""
+    before = "".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] in " -")
+    after = "".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] in " +")
+    assert text.count(before) == 1, before
+    return text.replace(before, after)
+
+
+class Extended:
+    """The packages with one section applied."""
+
+    def __init__(self, folder: Path, title: str) -> None:
+        self.folder, self.home = folder / "product", folder / "home"
+        self.home.mkdir()
+        for package in ("flows", "reports", "tasks", "templates", "releasegate"):
+            shutil.copytree(ROOT / package, self.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "requirements.lock", self.folder)
+        self.requests = folder / "requests"
+        shutil.copytree(REQUESTS, self.requests)
+        for kind, path, block in section(title):
+            file = self.folder / path
+            assert (kind == "diff") is file.exists(), path
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(changed(file.read_text("utf-8"), block) if kind == "diff" else block, "utf-8")
+
+    def request(self, change: Callable[[dict[str, Any]], object]) -> Path:
+        """A golden request with other terms."""
+        path = self.requests / "masked.yaml"
+        document = yaml.safe_load(path.read_text("utf-8"))
+        change(document)
+        path.write_text(yaml.safe_dump(document), "utf-8")
+        return path
+
+    def run(self, *arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.requests,
+            env=environment,
+            check=False,
+        )
+        assert done.returncode in (0, 3), done.stderr
+        return done.stdout
+
+    def command(self, *arguments: str) -> dict[str, Any]:
+        """The JSON document of a command."""
+        script = "from flows.cli.app import main; main()"
+        document: dict[str, Any] = json.loads(self.run("-c", script, *arguments, "--json"))
+        return document
+
+    def released(self, request: Path) -> Path:
+        """The bundle of a release."""
+        return Path(self.run("-c", RELEASE, str(request), str(self.home)).split()[-1])
+
+
+@pytest.mark.slow
+def test_a_masking_method(tmp_path: Path) -> None:
+    product = Extended(tmp_path, "A masking method")
+    rounding = {"attributes": ["stay", "charge"], "method": "rounding", "step": 7}
+    path = product.request(lambda document: document.update(masking=[rounding]))
+    (masking,) = product.command("check", str(path))["masking"]
+    assert (masking["method"], masking["parameters"]) == ("rounding", {"step": 7.0})
+    (found,) = product.command("assess", "linkage", str(path))["recipients"].values()
+    attacks = {attack["id"]: attack for attack in found["attacks"]}
+    assert attacks["numbers-candidates"]["figure"]["share"] > 0
+    (found,) = product.command("assess", "utility", str(path))["recipients"].values()
+    assert [curve["parameter"] for curve in found["curves"]] == ["step"]
+    assert "each value is within half a step of its own" in _report(product.released(path))
+
+
+@pytest.mark.slow
+def test_a_measure_of_an_assessment(tmp_path: Path) -> None:
+    product = Extended(tmp_path, "A measure of an assessment")
+    gate = {"measure": "utility.largest_loss", "at_most": 1, "because": "everything may be lost"}
+    bundle = product.released(product.request(lambda document: document["policy"]["gates"].append(gate)))
+    (record,) = (json.loads(path.read_text("utf-8")) for path in (bundle / "decision").glob("*.json"))
+    (judged,) = (one for one in record["gates"] if one["id"] == "utility.largest_loss")
+    assert judged["passed"]
+    assert 0 < judged["measured"] <= 1
+    assert "Largest loss of a generalized attribute" in _report(bundle)
+
+
+@pytest.mark.slow
+def test_an_assessment_with_its_report_section(tmp_path: Path) -> None:
+    product = Extended(tmp_path, "An assessment with its report section")
+    bundle = product.released(product.requests / "masked.yaml")
+    (record,) = (json.loads(path.read_text("utf-8")) for path in (bundle / "decision").glob("*.json"))
+    fact = record["further"]["singletons"]
+    assert 0 <= fact["alone"] <= fact["records"] == record["risk"]["linkage"]["records"]
+    assert "released records are alone in their group" in _report(bundle)
+
+
+def test_a_command(tmp_path: Path) -> None:
+    product = Extended(tmp_path, "A command")
+    records = len((product.requests / "measured.csv").read_text("latin-1").splitlines()) - 1
+    assert product.command("count", str(product.requests / "masked.yaml"))["records"] == records
+
+
+def _report(bundle: Path) -> str:
+    """The text of the determination, before it is drawn."""
+    (page,) = (bundle / "report").glob("*.pdf")
+    return " ".join(page.read_text("utf-8").split())
