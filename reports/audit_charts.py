@@ -21,8 +21,8 @@ from reports.marks import (
     INK,
     PARTLY,
     REMOVED,
-    Axis,
     Box,
+    ChartAxis,
     Dots,
     Label,
     Line,
@@ -83,7 +83,7 @@ def outcomes(report: AuditReport) -> Iterator[Chart]:
         f"{days}: {_listed(busiest.outcomes)}.",
         f"Requests made in the period by {_grain(report.intervals)} and by outcome at its end; a request for several "
         "recipients counts once for each.",
-        [[Panel(_time_axis(report.intervals), Axis(y.low, y.high, y.title, whole), marks)]],
+        [[Panel(_time_axis(report.intervals), ChartAxis(y.low, y.high, y.title, whole), marks)]],
         185,
         [box_key(name, *_FILLS.get(name, ("white", INK))) for name in names],
     )
@@ -151,7 +151,9 @@ def gates(report: AuditReport) -> Iterator[Chart]:
         [
             [
                 Panel(
-                    Axis(0, _BEYOND, "part of what the gate allows that the measured figure takes", ticks, grid=True),
+                    ChartAxis(
+                        0, _BEYOND, "part of what the gate allows that the measured figure takes", ticks, grid=True
+                    ),
                     rows_axis([_short(row.gate, 34) for row in shown]),
                     marks,
                 )
@@ -193,7 +195,7 @@ def attacks(report: AuditReport) -> Iterator[Chart]:
             f"Highest and median share of people linked over the period by kind of intruder: {'; '.join(described)}.",
             f"People linked to their own records by the strongest attack on each file, by {_grain(report.intervals)} "
             "of the decision: highest (filled) and median (open) over files. Blocked files are among them.",
-            [[Panel(_time_axis(report.intervals), Axis(-3, 103, "people linked", ticks, grid=True), marks)]],
+            [[Panel(_time_axis(report.intervals), ChartAxis(-3, 103, "people linked", ticks, grid=True), marks)]],
             185,
             keys,
         )
@@ -204,9 +206,9 @@ def _grain(intervals: Sequence[AuditInterval]) -> str:
     return "day" if longest == 0 else "week" if longest <= 6 else "month" if longest <= 31 else "year"
 
 
-def _time_axis(intervals: Sequence[AuditInterval]) -> Axis:
+def _time_axis(intervals: Sequence[AuditInterval]) -> ChartAxis:
     form = {"month": "%Y-%m", "year": "%Y"}.get(_grain(intervals), "%Y-%m-%d")
-    return Axis(
+    return ChartAxis(
         -0.6, len(intervals) - 0.4, "", tuple((place, f"{one.first_day:{form}}") for place, one in enumerate(intervals))
     )
 

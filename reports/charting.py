@@ -13,9 +13,9 @@ from reports.marks import (
     FAINT,
     LINE,
     MUTED,
-    Axis,
     Bold,
     Box,
+    ChartAxis,
     Dots,
     Frame,
     Line,
@@ -33,8 +33,8 @@ _FAMILY = "Report Sans, DejaVu Sans, Verdana, sans-serif"
 class Panel:
     """Two axes and what is drawn between them; the first mark lies lowest."""
 
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     marks: Sequence[Mark]
     title: str = ""
 
@@ -143,11 +143,11 @@ def _below(chart: Chart, line: int, place: int) -> float:
     return 4 + LINE * _names_lines(axis) + (LINE + 2 if axis.title else 0)
 
 
-def _names_width(axis: Axis) -> float:
+def _names_width(axis: ChartAxis) -> float:
     return max((text_width(name) for _, name in axis.ticks), default=0.0)
 
 
-def _names_lines(axis: Axis) -> int:
+def _names_lines(axis: ChartAxis) -> int:
     return max((name.count("\n") + 1 for _, name in axis.ticks), default=0)
 
 
@@ -180,7 +180,7 @@ def _panel(panel: Panel, at: Frame, has_x: bool, has_y: bool) -> list[str]:
     return parts
 
 
-def _thinned(axis: Axis, width: float) -> tuple[tuple[float, str], ...]:
+def _thinned(axis: ChartAxis, width: float) -> tuple[tuple[float, str], ...]:
     """The ticks, or every second or third of them where their names would run into each other."""
     for every in range(1, len(axis.ticks) + 1):
         some = axis.ticks[::every]
@@ -207,7 +207,7 @@ def _key_width(key: Key) -> float:
 
 
 def _legend_row(row: Sequence[Key], top: float) -> str:
-    unit, parts = Axis(0, 1), []
+    unit, parts = ChartAxis(0, 1), []
     x = (_WIDTH - sum(map(_key_width, row))) / 2
     for key in row:
         frame = Frame(x, top + 1, 17, 6.5, unit, unit)

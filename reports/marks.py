@@ -57,7 +57,7 @@ Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """A scale with its ticks; the low end is at the left or at the bottom."""
 
     low: float
@@ -83,14 +83,14 @@ class Axis:
         return value / self.knee if value <= self.knee else 1 + math.log10(value / self.knee)
 
 
-def linear(low: float, high: float, title: str = "", *, last: float = EDGE, grid: bool = False) -> Axis:
+def linear(low: float, high: float, title: str = "", *, last: float = EDGE, grid: bool = False) -> ChartAxis:
     """An axis with about five round ticks, none beyond ``last``."""
     end = min(high, last)
     raw = (end - low) / 5
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
     places = range(math.ceil(low / step - 1e-9), math.floor(end / step + 1e-9) + 1)
-    return Axis(
+    return ChartAxis(
         low,
         high,
         title,
@@ -99,7 +99,7 @@ def linear(low: float, high: float, title: str = "", *, last: float = EDGE, grid
     )
 
 
-def logarithmic(low: float, high: float, title: str = "", *, steps: Sequence[int] = (1, 2, 5)) -> Axis:
+def logarithmic(low: float, high: float, title: str = "", *, steps: Sequence[int] = (1, 2, 5)) -> ChartAxis:
     """A logarithmic axis with ticks at multiples of the powers of ten; at the powers alone where it is long."""
     first, last = math.log10(low), math.log10(high)
     ticks = [
@@ -109,17 +109,17 @@ def logarithmic(low: float, high: float, title: str = "", *, steps: Sequence[int
         if first - 1e-9 <= math.log10(step * 10.0**power) <= last + 1e-9
     ]
     ticks = ticks[:: 1 + len(ticks) // 10]
-    return Axis(low, high, title, tuple((tick, numbers.tick(tick)) for tick in ticks), "log")
+    return ChartAxis(low, high, title, tuple((tick, numbers.tick(tick)) for tick in ticks), "log")
 
 
-def rows_axis(names: Sequence[str]) -> Axis:
+def rows_axis(names: Sequence[str]) -> ChartAxis:
     """Names from top to bottom, at 0, 1 and so on."""
-    return Axis(len(names) - 0.5, -0.5, ticks=tuple(enumerate(names)), line=False)
+    return ChartAxis(len(names) - 0.5, -0.5, ticks=tuple(enumerate(names)), line=False)
 
 
-def percent_axis(title: str, *, room: float = 100.0, every: int = 20) -> Axis:
+def percent_axis(title: str, *, room: float = 100.0, every: int = 20) -> ChartAxis:
     """Percentages from 0, with room for words beyond 100."""
-    return Axis(0, room, title, tuple((tick, str(tick)) for tick in range(0, 101, every)), grid=True)
+    return ChartAxis(0, room, title, tuple((tick, str(tick)) for tick in range(0, 101, every)), grid=True)
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class Frame:
     top: float
     width: float
     height: float
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
 
     def __call__(self, x: float, y: float) -> tuple[float, float]:
         """Place of a pair of values on the page."""
@@ -268,7 +268,7 @@ def vertical(x: float, colour: str = INK, dash: str = DASHED, width: float = 0.8
 
 
 def threshold(
-    axis: Axis, value: float, words: str, *, height: float = 0.93, side: Literal["left", "right"] = "left"
+    axis: ChartAxis, value: float, words: str, *, height: float = 0.93, side: Literal["left", "right"] = "left"
 ) -> tuple[Mark, ...]:
     """A dashed line at a value with its words beside it, on the side asked for unless that is too narrow."""
     share = axis.at(value)

@@ -32,7 +32,7 @@ from reports.document import (
     strong,
     text,
 )
-from reports.marks import AFTER, ALARM, BAND, EDGE, INK, MUTED, Axis, Box, Dots, Line, Mark, rows_axis, vertical
+from reports.marks import AFTER, ALARM, BAND, EDGE, INK, MUTED, Box, ChartAxis, Dots, Line, Mark, rows_axis, vertical
 from reports.pdf import Attachment, write_document
 from reports.smallcell import SmallCellRule
 from reports.templating import document_html, rendering
@@ -236,7 +236,7 @@ def thresholds_chart(record: Reassessment) -> Iterator[Chart]:
             beyond.append(gate.title)
     told = f"Beyond what is allowed today: {'; '.join(beyond)}." if beyond else "None is beyond what is allowed today."
     ticks = ((0, "0"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1, "100%"), (_BEYOND, "125%\nor more"))
-    x = Axis(-0.02, _BEYOND + 0.0, "part of what the gate allows", ticks)
+    x = ChartAxis(-0.02, _BEYOND + 0.0, "part of what the gate allows", ticks)
     if gates:
         yield Chart(
             "reassessment-thresholds",

@@ -27,12 +27,9 @@ def audit(
     anchor: Annotated[
         list[str] | None,
         typer.Option(
-            help="Number and SHA-256 of an entry, noted elsewhere, as 12:3f…; may be repeated.", show_default=False
+            help="Entry with its SHA-256, as 12:3f…, or fingerprint of a key, noted elsewhere; may be repeated.",
+            show_default=False,
         ),
-    ] = None,
-    fingerprint: Annotated[
-        list[str] | None,
-        typer.Option(help="Fingerprint of a signing key, noted elsewhere; may be repeated.", show_default=False),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -48,7 +45,7 @@ def audit(
         last_day,
         output,
         force=force,
-        checkpoints=checkpoints_of(anchor, fingerprint),
+        checkpoints=checkpoints_of(anchor or []),
     )
     code = ExitCode.APPROVED if audited.report.chain.intact else ExitCode.BLOCKED
     if as_json:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from reports import numbers
 from reports.charting import Chart, Panel
 from reports.document import DASH, Block, Column, Facts, Paragraph, Row, Table, figures, strong, text
-from reports.marks import AFTER, BEFORE, EDGE, Axis, linear, threshold
+from reports.marks import AFTER, BEFORE, EDGE, ChartAxis, linear, threshold
 from reports.record_view import RecordView
 from reports.sections.identity import bars, risk_axis, shown_bins, tallest
 from tasks.assessments.combined.facts import CombinedFact
@@ -155,7 +155,7 @@ def _chart(view: RecordView, fact: CombinedFact) -> Chart:
     if wide:
         powers = range(math.floor(math.log10(min(shares))), math.floor(math.log10(max(shares))) + 1)
         ticks = tuple((10.0**power, numbers.tick(10.0**power)) for power in powers)
-        y = Axis(min(shares) / 2, 4 * max(shares), "records, %", ticks, "log")
+        y = ChartAxis(min(shares) / 2, 4 * max(shares), "records, %", ticks, "log")
     words = f"threshold {numbers.risk(fact.threshold)}"
     panels = []
     for place, (name, bins, colour) in enumerate(zip(("Before", "After"), histograms, (BEFORE, AFTER), strict=True)):

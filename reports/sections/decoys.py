@@ -32,7 +32,7 @@ from reports.marks import (
     DOTTED,
     EDGE,
     INK,
-    Axis,
+    ChartAxis,
     Dots,
     Label,
     Line,
@@ -240,7 +240,7 @@ def _collusion_chart(points: Sequence[CollusionFact], planned: float | None) -> 
         [
             [
                 Panel(
-                    Axis(
+                    ChartAxis(
                         points[0].colluders - 0.3,
                         points[-1].colluders + 0.3,
                         "recipients who compare their copies",

@@ -21,7 +21,7 @@ from reports.document import (
     strong,
     text,
 )
-from reports.marks import AFTER, BAND, BLUES, EDGE, INK, Axis, Box, Label, Line, Mark, percent_axis, rows_axis
+from reports.marks import AFTER, BAND, BLUES, EDGE, INK, Box, ChartAxis, Label, Line, Mark, percent_axis, rows_axis
 from reports.record_view import GateRow, RecordView
 from tasks.assessments.identity.uncertainty_facts import (
     ChanceFact,
@@ -280,8 +280,8 @@ def _parts_panel(one: DecidingFact) -> Panel:
     influence = "the verdict never varies"
     if one.first is not None and one.total is not None:
         influence = f"first {max(one.first.value, 0):.2f}, total {max(one.total.value, 0):.2f}"
-    y = Axis(0, 120, "approved, %", ((0, "0"), (50, "50"), (100, "100")))
-    return Panel(Axis(-0.6, len(one.parts) - 0.4, "", ticks), y, marks, f"{_TERMS[one.term]}\n{influence}")
+    y = ChartAxis(0, 120, "approved, %", ((0, "0"), (50, "50"), (100, "100")))
+    return Panel(ChartAxis(-0.6, len(one.parts) - 0.4, "", ticks), y, marks, f"{_TERMS[one.term]}\n{influence}")
 
 
 def _part_share(one: DecidingFact, place: int) -> str:

@@ -12,9 +12,9 @@ from reports.marks import (
     BEFORE,
     EDGE,
     PARTLY,
-    Axis,
     Bold,
     Box,
+    ChartAxis,
     Dots,
     Label,
     Line,
@@ -205,7 +205,7 @@ def shown_bins(bins: Sequence[Bin], maximum: float, cells: SmallCellRule) -> tup
     )
 
 
-def risk_axis(bins: Sequence[Bin], marks: Sequence[float], title: str, *, largest: float = 1.0) -> Axis:
+def risk_axis(bins: Sequence[Bin], marks: Sequence[float], title: str, *, largest: float = 1.0) -> ChartAxis:
     """A logarithmic axis that holds the filled bins and the marks; a lower edge of 0 is drawn one step further."""
     filled = [part for part in bins if part.records]
     positive = sorted({edge for part in filled for edge in (part.low, part.high) if edge > 0} | set(marks))

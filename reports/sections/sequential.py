@@ -32,8 +32,8 @@ from reports.marks import (
     EDGE,
     INK,
     PARTLY,
-    Axis,
     Box,
+    ChartAxis,
     Label,
     Line,
     Mark,
@@ -286,7 +286,7 @@ def _bound_words(view: RecordView, fact: SequentialFact) -> str:
     return ", from 1 on: the smallest may not be shown" if view.cells.hides(fact.smallest_group) else ""
 
 
-def _size_axis(top: float, title: str) -> Axis:
+def _size_axis(top: float, title: str) -> ChartAxis:
     """Group sizes from one on, logarithmic where their range is wide."""
     if top <= 60:
         step = next(step for step in (1, 2, 5, 10) if top / step <= 12)
@@ -294,7 +294,9 @@ def _size_axis(top: float, title: str) -> Axis:
     else:
         steps = (1, 2, 5) if top < 5000 else (1,)
         ticks, wide = [step * 10**power for power in range(10) for step in steps if step * 10**power <= top], True
-    return Axis(_FIRST, top, title, tuple((tick, numbers.integer(tick)) for tick in ticks), "log" if wide else "linear")
+    return ChartAxis(
+        _FIRST, top, title, tuple((tick, numbers.integer(tick)) for tick in ticks), "log" if wide else "linear"
+    )
 
 
 def _size_bins(view: RecordView, bins: Sequence[Bin]) -> tuple[Bin, ...]:
@@ -424,7 +426,7 @@ def _sensitivity_chart(view: RecordView, fact: SequentialFact) -> Chart:
     )
 
 
-def _sensitivity_panel(series: SensitivityFact, own: tuple[float, float], y: Axis) -> Panel:
+def _sensitivity_panel(series: SensitivityFact, own: tuple[float, float], y: ChartAxis) -> Panel:
     low, high = own[0], max(min(own[1], y.high), own[0])
     known, linked = (
         [EDGE if size is None else size for size in sizes]
@@ -449,7 +451,7 @@ def _sensitivity_panel(series: SensitivityFact, own: tuple[float, float], y: Axi
     return Panel(_term_axis(sorted({*values, series.own})), y, marks, title)
 
 
-def _term_axis(values: Sequence[float]) -> Axis:
+def _term_axis(values: Sequence[float]) -> ChartAxis:
     """A term's values: logarithmic where they span a wide range, and linear below the first where they begin at 0."""
     positive = [value for value in values if value > 0]
     low, high = values[0], values[-1] if values[-1] > values[0] else values[0] + 1
@@ -457,6 +459,6 @@ def _term_axis(values: Sequence[float]) -> Axis:
         return linear(low, high)
     powers = range(math.ceil(math.log10(positive[0])), math.floor(math.log10(positive[-1])) + 1)
     ticks = [*([0.0] if low <= 0 else []), *(10.0**power for power in powers[:: 1 + (len(powers) - 1) // 3])]
-    return Axis(
+    return ChartAxis(
         low, high, "", tuple((tick, numbers.tick(tick)) for tick in ticks), "log" if low > 0 else "symlog", positive[0]
     )

@@ -20,8 +20,8 @@ from reports.marks import (
     FAINT,
     INK,
     MUTED,
-    Axis,
     Box,
+    ChartAxis,
     Dots,
     Label,
     Line,
@@ -242,7 +242,9 @@ def _payoff(view: RecordView, point: PenaltyPoint) -> str:
     return view.mean_in(point.publisher_payoff, view.record.recipient.benefit, numbers.amount)
 
 
-def _grid(axes: tuple[Axis, Axis], title: str, rows: Sequence[Sequence[Cell]], colour: str, frame: Box | None) -> Panel:
+def _grid(
+    axes: tuple[ChartAxis, ChartAxis], title: str, rows: Sequence[Sequence[Cell]], colour: str, frame: Box | None
+) -> Panel:
     """Cells from the bottom row up, hatched where there is no file."""
     marks: list[Mark] = []
     for line, row in enumerate(rows):
@@ -261,8 +263,8 @@ def _grid(axes: tuple[Axis, Axis], title: str, rows: Sequence[Sequence[Cell]], c
     return Panel(*axes, [*marks, *([frame] if frame else [])], title)
 
 
-def _cells_axis(names: Sequence[str], title: str) -> Axis:
-    return Axis(-0.5, len(names) - 0.5, title, tuple(enumerate(names)), line=False)
+def _cells_axis(names: Sequence[str], title: str) -> ChartAxis:
+    return ChartAxis(-0.5, len(names) - 0.5, title, tuple(enumerate(names)), line=False)
 
 
 def _lines_of(points: Sequence[_Item], columns: int) -> list[Sequence[_Item]]:
@@ -485,7 +487,7 @@ def _map_chart(view: RecordView, fact: StakesMap) -> Chart:
     )
 
 
-def _map(fact: StakesMap, x: Axis, y: Axis, own: Mark, shown: _Shown) -> Panel:
+def _map(fact: StakesMap, x: ChartAxis, y: ChartAxis, own: Mark, shown: _Shown) -> Panel:
     """One map, with the numbers at which its shades begin above it."""
     title, values, steps, written = shown
     known = values[np.isfinite(values)]
@@ -553,7 +555,7 @@ def _curves_chart(view: RecordView, fact: StakesFact) -> Chart:
         y = linear(low, high + 0.05 * (high - low), title, grid=True)
         if "recipient" in title:
             ticks = (0.0, *(10.0**power for power in range(-1, math.ceil(math.log10(max(high, _KNEE))) + 1)))
-            y = Axis(
+            y = ChartAxis(
                 0.0,
                 1.3 * max(high, _KNEE),
                 title,

@@ -26,9 +26,9 @@ from reports.marks import (
     FAINT,
     INK,
     REMOVED,
-    Axis,
     Bold,
     Box,
+    ChartAxis,
     Dots,
     Label,
     Line,
@@ -496,7 +496,7 @@ def _curve_panel(view: RecordView, curve: MaskingCurve) -> Panel:
     )
     ticks = tuple(tick for tick in x.ticks if tick[0] >= 0)
     return Panel(
-        Axis(x.low, x.high, x.title, ticks),
+        ChartAxis(x.low, x.high, x.title, ticks),
         linear(0, max(3 * edge, 1.25 * top), "people linked, %", last=100, grid=True),
         marks,
         title,
