@@ -187,7 +187,6 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
     played = play(table, method, adult.PAYOFFS, adult.weights())
     outcome, records = played.k_anonymity, table.data.counts
     assert outcome is not None
-    assert outcome.proven_optimal
     kept = released_tuples(table, played, 1)
     paid = policy_outcome(table, played, adult.PAYOFFS)
     least = f"{played.people[kept].min():,}, {played.effective[kept].min():,}"
