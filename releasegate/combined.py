@@ -14,8 +14,8 @@ sensitive.
 """
 
 from tasks.assessments.combined.disclosure import (
-    Contribution,
     MeanContributions,
+    RecordContributions,
     contributions,
     disclosure_risk,
     known_sets,
@@ -23,8 +23,8 @@ from tasks.assessments.combined.disclosure import (
 )
 
 __all__ = [
-    "Contribution",
     "MeanContributions",
+    "RecordContributions",
     "contributions",
     "disclosure_risk",
     "known_sets",

@@ -6,8 +6,8 @@ Three people of one age each, in classes of two: ages are released as ranges, an
 >>> from releasegate.microdata import hierarchy_from_rows
 >>> age = hierarchy_from_rows("age", [["1", "1-2", "*"], ["2", "1-2", "*"], ["3", "3-4", "*"]], "example")
 >>> optimum = search([[0], [1], [2]], [age], k=2, suppression_limit=0.4, metric="loss")
->>> optimum.levels, optimum.suppressed.tolist(), optimum.proven_optimal
-((1,), [False, False, True], True)
+>>> optimum.levels, optimum.suppressed.tolist()
+((1,), [False, False, True])
 """
 
 from tasks.generalization.constraints.closeness import TCloseness

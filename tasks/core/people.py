@@ -31,14 +31,9 @@ def person_key(name: str) -> str:
     """
     seen = "".join(character for character in name if character not in _LEFT_OUT)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
-    return " ".join("".join(map(_kept, folded)).split()) or " ".join(folded.split())
-
-
-def _kept(character: str) -> str:
-    kind = unicodedata.category(character)
-    if kind == "Cf":
-        return ""
-    return " " if kind.startswith("P") or kind == "Cc" else character
+    kinds = [(character, unicodedata.category(character)) for character in folded]
+    shown = ["" if kind == "Cf" else " " if kind == "Cc" or kind[0] == "P" else one for one, kind in kinds]
+    return " ".join("".join(shown).split()) or " ".join(folded.split())
 
 
 def same_person(one: str, other: str) -> bool:

@@ -194,7 +194,7 @@ _RULES: dict[str, Rule] = {
     "risk.game.penalties.points": _all(upward, "penalty", "detection", "safe_group"),
     "risk.game.penalties.own": _all(upward, "penalty", "detection", "safe_group"),
     "risk.game.budget": lambda fact: {**_up(fact), "limits": tuple(map(_limit, fact["limits"]))},
-    "risk.game.k_anonymity": _fields(value=upward, value_before_lifting=upward, lower_bound=downward),
+    "risk.game.k_anonymity": _fields(value=upward, value_before_lifting=upward),
     "risk.uncertainty.figures": _fields(declared=_up, expectation=_up, quantiles=_up, guaranteed=_up),
     "risk.linkage": _near,
     "utility": _near,

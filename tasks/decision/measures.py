@@ -139,11 +139,12 @@ def _bound(text: MeasureText, result: GateResult, records: int | None, small_cel
 
 
 def _pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:
-    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+    pair = "", ""
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
         pair = _write(text, figure, digits), _write(text, threshold, digits)
         if pair[0] != pair[1] or figure == threshold:
-            return pair
-    return _write(text, figure, _MOST_DIGITS), _write(text, threshold, _MOST_DIGITS)
+            break
+    return pair
 
 
 def _write(text: MeasureText, figure: float, digits: int) -> str:

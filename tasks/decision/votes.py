@@ -84,7 +84,7 @@ def seal_ballot(ballot: Ballot, key: bytes) -> bytes:
             got=f"{len(plain)}",
             fix="give a shorter reason",
         )
-    return _cipher(key).encrypt(plain.ljust(_PLAIN_BYTES))
+    return Fernet(base64.urlsafe_b64encode(key)).encrypt(plain.ljust(_PLAIN_BYTES))
 
 
 def open_ballot(content: bytes, key: bytes, commitment: str) -> Ballot:
@@ -96,16 +96,12 @@ def open_ballot(content: bytes, key: bytes, commitment: str) -> Ballot:
         If it was changed, sealed with another key, or is not what the reviewer committed to.
     """
     try:
-        ballot = Ballot.model_validate(json.loads(_cipher(key).decrypt(content)))
+        ballot = Ballot.model_validate(json.loads(Fernet(base64.urlsafe_b64encode(key)).decrypt(content)))
     except (InvalidToken, ValueError, ValidationError):
         raise _changed("a ballot sealed with the workspace's key", "something else") from None
     if not hmac.compare_digest(ballot.commitment, commitment):
         raise _changed("the ballot that the reviewer's entry in the ledger commits to", "a different ballot")
     return ballot
-
-
-def _cipher(key: bytes) -> Fernet:
-    return Fernet(base64.urlsafe_b64encode(key))
 
 
 def _changed(expected: str, got: str) -> TamperingFound:

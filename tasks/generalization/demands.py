@@ -49,7 +49,7 @@ def _demands(terms: KAnonymity, prepared: Prepared) -> Demands:
     return Demands(
         k=terms.k,
         suppression_limit=terms.suppression_limit,
-        metric=Metric.named(terms.metric),
+        metric=Metric(terms.metric),
         tuple_of_record=prepared.tuple_of_record,
         constraints=tuple(one for model, value in demanded(terms) for one in model.constraints(value, prepared)),
         local_recoding=terms.local_recoding,

@@ -9,7 +9,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from tasks.core.errors import unreadable_intermediate
-from tasks.generalization.budget.limits import BudgetOutcome, LimitUse
+from tasks.core.fact import Fact
+from tasks.generalization.budget.limits import BudgetOutcome
 from tasks.generalization.table import DivisionOutcome, Generalization, KAnonymityOutcome
 from tasks.request.model import Method
 
@@ -23,7 +24,8 @@ def save_generalization(generalization: Generalization, path: Path | IO[bytes]) 
     for name in _DOCUMENTS:
         document = arrays[name]
         if document is not None:
-            text = json.dumps(document if isinstance(document, str) else asdict(document))
+            plain = document.model_dump() if isinstance(document, Fact) else document
+            text = json.dumps(asdict(plain) if isinstance(plain, DivisionOutcome) else plain)
             arrays[name] = np.frombuffer(text.encode(), dtype=np.uint8)
     np.savez(path, allow_pickle=False, **{name: array for name, array in arrays.items() if array is not None})
 
@@ -46,8 +48,7 @@ def load_generalization(path: Path | IO[bytes]) -> Generalization:
         if "k_anonymity" in documents:
             found["k_anonymity"] = KAnonymityOutcome(**documents["k_anonymity"])
         if "budget" in documents:
-            limits = tuple(LimitUse(**one) for one in documents["budget"]["limits"])
-            found["budget"] = BudgetOutcome(**{**documents["budget"], "limits": limits})
+            found["budget"] = BudgetOutcome(**documents["budget"])
         return Generalization(**found)
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, BadZipFile) as error:
         name = path.name if isinstance(path, Path) else "played.npz"

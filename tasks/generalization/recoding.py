@@ -167,6 +167,4 @@ def _outcome(table: CountIndex, stages: _Stages) -> KAnonymityOutcome:
         lifted_records=0 if lifted is None else lifted.lifted_records,
         nodes_evaluated=optimum.nodes_evaluated,
         nodes_total=optimum.nodes_total,
-        proven_optimal=optimum.proven_optimal,
-        lower_bound=optimum.lower_bound,
     )

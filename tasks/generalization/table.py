@@ -6,7 +6,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from tasks.core.fact import Fact
 from tasks.generalization.budget.limits import Budget, BudgetOutcome
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Floats
@@ -17,26 +19,17 @@ from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import Method
 
 
-@dataclass(frozen=True)
-class KAnonymityOutcome:
-    """The node that the search for k-anonymity chose, what it loses, and how sure that is."""
+class KAnonymityOutcome(Fact):
+    """The node that the search for k-anonymity chose, and what it loses; no node within the demands loses less."""
 
-    levels: dict[str, int]
-    """Least level of each attribute, by name; lifted records have others."""
     metric: str
-    value: float
-    """Loss of the released file by the metric, suppressed records included."""
-    value_before_lifting: float
-    """Loss without local recoding; ``value`` where nothing was lifted."""
-    suppressed_records: int
-    lifted_records: int
-    """Records released by local recoding that the node suppresses."""
+    levels: dict[str, int] = Field(description="Least level of each attribute; lifted records have others.")
+    value: float = Field(description="What the file loses by the metric, suppressed records included.")
+    value_before_lifting: float = Field(description="Loss without local recoding.")
+    suppressed_records: int = Field(description="By these demands; a minimum class size may suppress more.")
+    lifted_records: int = Field(description="Released by local recoding though the node suppresses them.")
     nodes_evaluated: int
     nodes_total: int
-    proven_optimal: bool
-    """Whether no node within the demands loses less."""
-    lower_bound: float
-    """No node within the demands loses less."""
 
 
 @dataclass(frozen=True)

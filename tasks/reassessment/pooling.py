@@ -16,8 +16,8 @@ from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.facts import RiskView, TransparentRisk
 from tasks.assessments.identity.identity import risk_view, transparent_risk
 from tasks.assessments.registry import SEQUENTIAL
-from tasks.assessments.sequential.sequential import beliefs
 from tasks.assessments.sequential.sequential import gate_figures as sequential_figures
+from tasks.assessments.sequential.sequential import judged_belief
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
@@ -117,8 +117,8 @@ def held_together(
         follower = own_follower(today.request, holder, population.total)
         informed = transparent_risk(found.people, found.effective, found.records, follower)
         profile = derive_profile(holder, *_densest(found)).profile
-        planned = beliefs(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
-        own = _figures(residual, informed) | sequential_figures(planned)
+        planned = judged_belief(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
+        own = _figures(residual, informed) | sequential_figures((planned,))
         figures = worst(own, [figures] if figures else [])
     return figures, found
 

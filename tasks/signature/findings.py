@@ -11,24 +11,15 @@ from tasks.ledger.entry import Head
 class SignatureFinding(StrEnum):
     """Result of inspecting a PDF; of several findings, the first."""
 
-    UNREADABLE = "unreadable"
-    """It cannot be read as a PDF."""
-    UNSIGNED = "unsigned"
-    """It holds no signature."""
-    BROKEN = "broken"
-    """The bytes that were signed, or the signature itself, were changed."""
-    EDITED = "edited"
-    """Something was added after the signature that it does not allow."""
-    EXTENDED = "extended"
-    """Something was added after the signature that it allows."""
-    UNTRUSTED = "untrusted"
-    """The certificate does not lead to a root that is trusted."""
-    NOT_IN_FORCE = "not in force"
-    """It does, but a certificate on the way was not in force."""
-    UNFIT = "unfit"
-    """It does, but a certificate, a key or an algorithm on the way may not be used for it."""
-    SOUND = "sound"
-    """The file is unchanged since it was signed; the signer is trusted, where roots were given."""
+    UNREADABLE = "unreadable"  # it cannot be read as a PDF
+    UNSIGNED = "unsigned"  # it holds no signature
+    BROKEN = "broken"  # the bytes that were signed, or the signature itself, were changed
+    EDITED = "edited"  # something was added after the signature that it does not allow
+    EXTENDED = "extended"  # something was added after the signature that it allows
+    UNTRUSTED = "untrusted"  # the certificate does not lead to a root that is trusted
+    NOT_IN_FORCE = "not in force"  # it does, but a certificate on the way was not in force
+    UNFIT = "unfit"  # it does, but a certificate, a key or an algorithm on the way may not be used for it
+    SOUND = "sound"  # the file is unchanged since it was signed; the signer is trusted, where roots were given
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,30 @@ What decoys cost, whether they are found, and how long it takes to place them.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.feasibility import counted, room_at
-from tasks.decoys.generalized_release import Classes, GeneralizedRelease, recoded_by_class
-from tasks.decoys.planting import Asked, plan
-from tasks.decoys.plausibility import seen
-from tasks.decoys.statistics_change import statistics_change
 
+from tasks.candidate.candidate import Candidate
+from tasks.decision.decoy_facts import DetectabilityFact
 from tasks.decoys.collusion import collusion
-from tasks.decoys.detectability import Detectability, Values, View, detectability
-from tasks.decoys.sensitive_values import Column, draw_values
-from tasks.decoys.stage import Copies, plant
+from tasks.decoys.copy_statistics import statistics_fact
+from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
+from tasks.decoys.decoy_records import ClassRecords
+from tasks.decoys.detectability import View, detectability
+from tasks.decoys.linked_release import LinkedRelease
+from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, plan
+from tasks.decoys.prospect import room_at
+from tasks.decoys.sensitive_values import draw_values
+from tasks.decoys.stage import plant
+from tasks.decoys.value_rules import Column
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
-from tasks.masking.masked_columns import NOTHING_MASKED
-from tasks.microdata.cube import Lattice, dense_cube
+from tasks.microdata.cube import Lattice
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
@@ -89,15 +92,10 @@ def _lattice() -> list[Row]:
     data = _thinned(population, _RECORDS / population.total, generator)
     nodes = Lattice.of(trees).nodes
     band = RiskBand(0.1, 2)
-    figures = []
-    for _ in range(3):
-        build, cubes = _timed(lambda: [dense_cube(part, trees) for part in (data, population)])
-        cells = counted(data, population, trees, *cubes)
-        walk, rooms = _timed(lambda cells=cells: [room_at(cells, node, 5, band) for node in nodes])
-        figures.append((build + walk, walk))
+    index = replace(table, hierarchies=trees, data=data, population=population)
+    seconds, rooms = _timed(lambda: [room_at(index, node, 5, band) for node in nodes])
     return [
-        Row(figure=f"room at {len(nodes)} nodes, k 5, the two count cubes included", ours=min(figures)[0], unit="s"),
-        Row(figure="of this without the cubes", ours=min(figures)[1], unit="s"),
+        Row(figure=f"room at {len(nodes)} nodes, k 5", ours=seconds, unit="s"),
         Row(figure="nodes with candidates in factors 0.1-2", ours=sum(room.in_band > 0 for room in rooms)),
     ]
 
@@ -112,24 +110,23 @@ def _thinned(tuples: Tuples, rate: float, generator: np.random.Generator) -> Tup
     return Tuples(tuples.codes[present], counts[present], tuples.keys[present])
 
 
-def _partition() -> GeneralizedRelease:
+def _partition() -> LinkedRelease:
     table = adult.fresh_table()
     game = (table, Method.NO_ATTACK_PARTITION, adult.CASE_STUDY, adult.weights("table7"))
     cells, own = play(*game).cells, population_cells(*game)
-    kept = class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2
-    return recoded_by_class(
-        table.data,
-        table.population,
-        table.hierarchies,
+    return LinkedRelease(
+        hierarchies=table.hierarchies,
+        data=table.data,
         cells=cells,
-        kept=kept,
+        kept=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
+        population=table.population,
         own=own,
-        overlapping=False,
         axis_sizes=table.axis_sizes,
+        overlapping=False,
     )
 
 
-def _alike() -> GeneralizedRelease:
+def _alike() -> LinkedRelease:
     table = adult.fresh_table()
     return recoded_alike(table.data, table.population, table.hierarchies, (1, 0, 0, 2), minimum=2)
 
@@ -143,52 +140,49 @@ def _columns() -> dict[str, Column]:
 
 def _decoys(
     name: str,
-    release: GeneralizedRelease,
+    release: LinkedRelease,
     band: RiskBand,
     columns: dict[str, Column],
     common_from: int | None = None,
 ) -> list[Row]:
     generator = np.random.default_rng(3)
-    searching, found = _timed(lambda: find_candidates(release, 2))
+    searching, found = _timed(lambda: find_decoy_cells(release, 2))
     number = _DECOYS if np.count_nonzero(found.in_band(band)) >= 2 * _DECOYS else 20
-    drawing, decoys = _timed(lambda: drawn_decoys(release, found, number, band, generator))
+    drawing, decoys = _timed(lambda: drawn_decoys(found, number, band, generator))
     place = adult.prepared().tuple_of_record
-    every = Classes(release.cells, *[np.ones(len(release.cells), dtype=np.int64)] * 3)
-    number = np.repeat(np.arange(len(decoys)), decoys.sizes)
-    context = seen(release, every, links=False)[0][place], seen(release, decoys, links=False)[0][number]
+    of_decoy = np.repeat(np.arange(len(decoys)), decoys.records)
+    numbers = cell_numbers(release.cells, release.axis_sizes)
+    _, first, cell = np.unique(numbers, return_index=True, return_inverse=True)
+    context = (
+        release.seen(release.cells[first], links=False)[cell[place]],
+        release.seen(decoys.cells, links=False)[of_decoy],
+    )
     values, drawn = _timed(lambda: draw_values(columns, *context, generator, common_from=common_from))
     kept = release.kept[place]
     real = {column: entries[kept] for column, entries in columns.items()}
-    classes = cell_numbers(release.classes.cells, release.axis_sizes)
-    class_of_record = np.searchsorted(classes, cell_numbers(release.cells, release.axis_sizes)[place][kept])
+    of_real = release.class_of_tuple[place][kept]
     judging, judged = _timed(
         lambda: detectability(
             release,
-            decoys,
+            ClassRecords(decoys, drawn, of_decoy),
+            ClassRecords(release.classes, real, of_real),
+            {},
             generator,
-            real_values=Values(real, class_of_record),
-            decoy_values=Values(drawn.columns, number),
         )
     )
-    copy = {column: np.concatenate([entries, drawn.columns[column]]) for column, entries in real.items()}
-    changed = statistics_change(real, copy, target="hours-per-week")
-    regression = changed.regression
+    copy = {column: np.concatenate([entries, drawn[column]]) for column, entries in real.items()}
+    changed = statistics_fact(real, copy, "hours-per-week")
     return [
         Row(figure=f"{name}: candidates, in the band", ours=int(np.count_nonzero(found.in_band(band)))),
         Row(figure=f"{name}: decoy classes drawn", ours=len(decoys)),
         *_areas(name, judged),
-        Row(figure=f"{name}: sizes, p", ours=judged.sizes.p_value),
-        Row(figure=f"{name}: vectors that copy a record", ours=drawn.copies),
+        Row(figure=f"{name}: sizes, p", ours=judged.size_p_value),
         Row(
             figure=f"{name}: largest change of a mean",
-            ours=max(abs(mean.standard_errors or 0.0) for mean in changed.means),
+            ours=max(abs(one.standard_errors or 0.0) for one in changed.columns),
             unit="s.e.",
         ),
-        Row(
-            figure=f"{name}: largest change of a coefficient",
-            ours=regression.largest if regression is not None else None,
-            unit="s.e.",
-        ),
+        Row(figure=f"{name}: largest change of a coefficient", ours=changed.coefficient, unit="s.e."),
         Row(figure=f"{name}: candidates", ours=searching, unit="s"),
         Row(figure=f"{name}: drawing classes", ours=drawing, unit="s"),
         Row(figure=f"{name}: drawing values", ours=values, unit="s"),
@@ -204,19 +198,23 @@ def _stage() -> list[Row]:
     prepared = prepare(loaded, frame)
     table = game_table(request, prepared)
     cells = request.policy.generalization.cell_weights
-    played = {
-        one.id: play(table, request.method_for(one), payoffs_of(one), weights_of(request), cells)
+    candidates = [
+        Candidate(
+            request,
+            one,
+            prepared,
+            table,
+            play(table, request.method_for(one), payoffs_of(one), weights_of(request), cells),
+            source=lambda: frame,
+        )
         for one in request.recipients
-    }
-    copies = Copies(request, prepared, table, frame, NOTHING_MASKED, played)
+    ]
     started = time.perf_counter()
-    reading, _ = _timed(lambda: (copies.asked, copies.columns))
-    placing, planted = _timed(lambda: plant(copies, "0" * 64, None, _generators))
+    placing, planted = _timed(lambda: plant(candidates, "0" * 64, None, _generators))
     seconds = time.perf_counter() - started
     facts = list(planted.facts.values())
-    name = f"stage, {len(facts)} of {len(played)} recipients with decoys, t {facts[0].kept_per_decoy}"
+    name = f"stage, {len(facts)} of {len(candidates)} recipients with decoys, t {facts[0].kept_per_decoy}"
     return [
-        Row(figure=f"{name}: classes and columns", ours=reading, unit="s"),
         Row(figure=f"{name}: decoys placed, drawn and measured", ours=placing, unit="s"),
         Row(figure=f"{name}: both, by the clock", ours=seconds, unit="s"),
         Row(figure=f"{name}: most records missing", ours=max(fact.missing for fact in facts)),
@@ -224,20 +222,23 @@ def _stage() -> list[Row]:
             figure=f"{name}: highest area, end of its interval",
             ours=max(fact.detectability.worst.high for fact in facts if fact.detectability),
         ),
-        *_many(copies),
+        *_many(candidates),
     ]
 
 
-def _many(copies: Copies) -> list[Row]:
+def _many(candidates: list[Candidate]) -> list[Row]:
     """The plan for recipients like the example's first, with the policy's limit lifted."""
-    first = copies.asked[0]
+    first, axes = copies_to_mark(candidates)[0], axes_of(candidates[0])
     asked = [
-        Asked(f"recipient {number}", first.form, first.release, _CLASSES, first.band) for number in range(_RECIPIENTS)
+        CopyToMark(f"recipient {number}", first.form, first.release, _CLASSES, first.band)
+        for number in range(_RECIPIENTS)
     ]
     policy = DecoyPolicy(kept_per_decoy=_RATIO, missing_limit=1.0)
-    planning, made = _timed(lambda: plan(asked, copies.axes, policy, copies.minimum, _generators("plan")))
+    planning, made = _timed(lambda: plan(asked, axes, policy, minimum_class(candidates[0]), _generators("plan")))
     comparing, learned = _timed(
-        lambda: collusion(copies_of(made.place, made.found), copies.axes, _generators("collusion"), subsets=20)
+        lambda: collusion(
+            copies_of(made.problem, list(made.demands), made.found), axes, _generators("collusion"), subsets=20
+        )
     )
     name = f"plan, {_RECIPIENTS} recipients of {_CLASSES} decoy classes, t {_RATIO}"
     return [
@@ -255,11 +256,10 @@ def _generators(purpose: str) -> np.random.Generator:
     return np.random.default_rng(list(purpose.encode()))
 
 
-def _areas(name: str, judged: Detectability) -> list[Row]:
+def _areas(name: str, judged: DetectabilityFact) -> list[Row]:
     rows = []
     for view in View:
-        worst = judged.worst_of(view)
-        if worst is not None:
-            ends = f"{worst.area.low:.2f} to {worst.area.high:.2f}"
-            rows.append(Row(figure=f"{name}: worst area, {view.value} ({ends})", ours=worst.area.value))
+        worst = max((one for one in judged.tried if one.view == view), key=lambda one: one.area)
+        ends = f"{worst.low:.2f} to {worst.high:.2f}"
+        rows.append(Row(figure=f"{name}: worst area, {view.value} ({ends})", ours=worst.area))
     return rows

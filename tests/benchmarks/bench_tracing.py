@@ -1,4 +1,4 @@
-"""Decoys on Adult-TN: assignment beside random removal, collusion, and tracing of leaks, people and innocent files."""
+"""Decoys on Adult-TN: assignment, collusion, and tracing of leaks, people and innocent files."""
 
 import time
 from collections.abc import Callable
@@ -8,29 +8,26 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from tasks.decoys.candidates import RiskBand, find_candidates
-from tasks.decoys.capacity import recipients_supported
-from tasks.decoys.generalized_release import GeneralizedRelease, recoded_by_class
-from tasks.decoys.offer import decoy_classes
-from tasks.decoys.removal import Ground, Wanted, ground
-from tests.reference.decoy_choices import choose_at_random, choose_by_size
-from tests.support.offers import Offer, ground_of
+from cryptography.fernet import Fernet
 
-from tasks.core.errors import ParameterError
-from tasks.decoys.assignment import assign
-from tasks.decoys.class_table import ClassTable
-from tasks.decoys.collusion import Copy, collusion, planned_share
+from tasks.decoys.assignment import AssignmentProblem, Demand, Offer, assign
+from tasks.decoys.class_table import joined
+from tasks.decoys.collusion import MarkedCopy, collusion
+from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
+from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability
 from tasks.decoys.incident import Incident, incident_of_cells, incident_of_labels
+from tasks.decoys.keys import KeyRing
 from tasks.decoys.lineage import Lineage, lineages
-from tasks.decoys.manifest import Manifest, canonical_bytes, manifest_of
+from tasks.decoys.linked_release import LinkedRelease
+from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_of
+from tasks.decoys.planning import DecoyPlan
 from tasks.decoys.same_origin import of_same_origin
-from tasks.decoys.sealing import KeyRing, new_key, open_sealed, seal
+from tasks.decoys.sealing import open_sealed, seal
 from tasks.decoys.tracing import Trace, trace
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import Method
 from tests.benchmarks import adult
@@ -43,7 +40,6 @@ _FEWER = 40
 """Trials of the forms that no figure is promised for."""
 _FINE, _COARSE = ((1, 0, 0, 1), 2), ((2, 1, 0, 2), 5)
 """Level of age, race, sex and ZIP, and k: 4,853 classes of 29,622 records and 740 of 31,616."""
-_SIZES = 3
 _Result = TypeVar("_Result")
 
 
@@ -52,8 +48,8 @@ def run() -> Benchmark:
     return {
         "name": "tracing",
         "title": f"Decoys on Adult-TN: {_RECIPIENTS} recipients, {_DECOYS} decoy classes each",
-        "rows": [*_assignments(), *_supported(), *_offered(), *_colluding(), *_tracing()],
-        "note": "seconds are of CPU; random is the mean of 10 draws; paper column: the setting of the method's notes",
+        "rows": [*_assignments(), *_colluding(), *_tracing()],
+        "note": "seconds are of CPU",
     }
 
 
@@ -61,25 +57,28 @@ def run() -> Benchmark:
 class _Setting:
     hierarchies: tuple[Hierarchy, ...]
     axes: tuple[Lineage, ...]
-    people: DenseCube
-    release: GeneralizedRelease
-    place: Ground
+    release: LinkedRelease
 
 
 @cache
 def _setting(levels: tuple[int, ...], k: int) -> _Setting:
     prepared = adult.prepared()
     hierarchies = tuple(prepared.hierarchies.values())
-    axes = lineages(hierarchies)
     release = recoded_alike(prepared.data, prepared.population, hierarchies, levels, minimum=k)
-    found = find_candidates(release, k)
-    real = ClassTable(release.classes.cells, release.classes.sizes, release.classes.people)
-    offered = [
-        ClassTable(found.cells, np.full(len(found), size), found.people).take(found.pool >= size)
-        for size in range(k, k + _SIZES)
-    ]
-    people = dense_cube(prepared.population, hierarchies)
-    return _Setting(hierarchies, axes, people, release, ground([real], [offered[0].with_rows(*offered[1:])], axes))
+    return _Setting(hierarchies, lineages(hierarchies), release)
+
+
+def _planned(
+    release: LinkedRelease, axes: tuple[Lineage, ...], k: int, recipients: int, ratio: int, *, band: RiskBand
+) -> DecoyPlan:
+    """Decoys of some recipients of one generalization."""
+    cells, rng = find_decoy_cells(release, k), np.random.default_rng(1)
+    demands = [Demand(0, _DECOYS)] * recipients
+    order = ranked(cells, band, rng, ratio=ratio)
+    offer = offered(cells, order, rng, most=_DECOYS * recipients, ratio=ratio)
+    problem = AssignmentProblem((release.classes,), (Offer(0, offer),), axes)
+    names = tuple(f"recipient-{number:02}" for number in range(recipients))
+    return DecoyPlan(problem, assign(problem, demands, ratio, rng), names, tuple(demands), ("alike",))
 
 
 def _timed(action: Callable[[], _Result]) -> tuple[float, _Result]:
@@ -89,142 +88,76 @@ def _timed(action: Callable[[], _Result]) -> tuple[float, _Result]:
 
 
 def _assignments() -> list[Row]:
-    rows: list[Row] = []
-    notes = {1: (95, 271), 2: (190, 541), 4: (380, 1083)}
-    for name, (levels, k) in (("k=2", _FINE), ("k=5", _COARSE)):
-        made = _setting(levels, k).place
-        wanted = [Wanted(_DECOYS)] * _RECIPIENTS
-        for ratio in (1, 2, 4):
-            place = ground(made.files, made.candidates, made.axes)
-            title = f"{name}, t={ratio}"
-            try:
-                seconds, found = _timed(
-                    lambda place=place, ratio=ratio, wanted=wanted: assign(
-                        place, wanted, ratio, np.random.default_rng(1)
-                    )
-                )
-            except ParameterError:
-                rows.append(Row(figure=f"{title}: places that look alike for all", ours="too few"))
-                continue
-            drawn = [
-                choose_at_random(place, wanted, ratio, np.random.default_rng(seed)).worst_missing for seed in range(10)
-            ]
-            paper = notes[ratio] if k == 2 else (None, None)
-            rows += [
-                Row(figure=f"{title}: worst missing, {found.status}", ours=found.worst_missing, paper=paper[0]),
-                Row(figure=f"{title}: worst missing, random", ours=float(np.mean(drawn)), paper=paper[1]),
-                Row(figure=f"{title}: assignment, origins searched", ours=round(seconds, 3), unit="s"),
-            ]
-    place = _setting(*_FINE).place
-    by_size = choose_by_size(place, [Wanted(_DECOYS)] * _RECIPIENTS, 1, np.random.default_rng(1), minimum=2)
-    return [*rows, Row(figure="k=2, t=1: worst missing, by size", ours=by_size.worst_missing)]
-
-
-def _supported() -> list[Row]:
-    """Recipients within the budgets that 20 to 200 of them need, which must come out as these numbers again."""
-    made, rows = _setting(*_FINE).place, []
-    seconds, supported = _timed(lambda: recipients_supported(ground(made.files, made.candidates, made.axes), 2, 1))
-    for recipients in (20, 50, 100, 200):
-        place = ground(made.files, made.candidates, made.axes)
-        searching, found = _timed(
-            lambda place=place, recipients=recipients: assign(
-                place, [Wanted(_DECOYS)] * recipients, 2, np.random.default_rng(1)
-            )
-        )
-        place = ground(made.files, made.candidates, made.axes)
-        counting, within = _timed(
-            lambda place=place, budget=found.worst_missing: recipients_supported(place, _DECOYS, 2, budget=budget)
-        )
-        rows += [
-            Row(figure=f"k=2, t=2: supported within {found.worst_missing} records", ours=within.recipients),
-            Row(figure=f"k=2, t=2: capacity for {recipients}", ours=round(counting, 3), unit="s"),
-            Row(figure=f"k=2, t=2: assignment for {recipients}, {found.status}", ours=round(searching, 3), unit="s"),
-        ]
-    return [
-        Row(figure=f"k=2, t=1: recipients supported, {supported.limit}", ours=supported.recipients),
-        Row(figure="k=2, t=1: capacity", ours=round(seconds, 3), unit="s"),
-        *rows,
-    ]
-
-
-def _offered() -> list[Row]:
-    """Decoys of the game's files, drawn as they are for a release: as many as are asked for, and twice as many."""
+    """Decoys of the game's files, drawn as they are for a release."""
     table, rows = adult.fresh_table(), []
     axes = lineages(table.hierarchies, [axis.positions for axis in table.safe_harbor])
     for name, method, overlapping, terms in (
-        ("partition", Method.NO_ATTACK_PARTITION, False, ((3, 2, 1), (20, 1, 1), (20, 2, 1), (20, 4, 1), (20, 2, 2))),
-        ("no-attack", Method.NO_ATTACK, True, ((3, 2, 1), (20, 2, 1))),
+        ("partition", Method.NO_ATTACK_PARTITION, False, ((3, 2), (20, 1), (20, 2), (20, 4))),
+        ("no-attack", Method.NO_ATTACK, True, ((3, 2), (20, 2))),
     ):
         game = (table, method, adult.CASE_STUDY, adult.weights("table7"))
         cells, own = play(*game).cells, population_cells(*game)
-        release = recoded_by_class(
-            table.data,
-            table.population,
-            table.hierarchies,
+        kept = class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2
+        release = LinkedRelease(
+            hierarchies=table.hierarchies,
+            data=table.data,
             cells=cells,
-            kept=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
+            kept=kept,
+            population=table.population,
             own=own,
-            overlapping=overlapping,
             axis_sizes=table.axis_sizes,
+            overlapping=overlapping,
         )
-        found = find_candidates(release, 2)
-        for recipients, ratio, times in terms:
-            offer = Offer(release, found, RiskBand(0.1, 1), times * _DECOYS * recipients)
-            drawing, place = _timed(
-                lambda offer=offer, ratio=ratio: ground_of([offer], axes, np.random.default_rng(1), ratio=ratio)
-            )
-            wanted = [Wanted(_DECOYS)] * recipients
+        for recipients, ratio in terms:
             seconds, made = _timed(
-                lambda place=place, wanted=wanted, ratio=ratio: assign(place, wanted, ratio, np.random.default_rng(1))
+                lambda release=release, recipients=recipients, ratio=ratio: _planned(
+                    release, axes, 2, recipients, ratio, band=RiskBand(0.1, 1)
+                )
             )
-            title = f"{name}, {recipients} recipients, t={ratio}{', twice as many offered' if times > 1 else ''}"
+            title = f"{name}, {recipients} recipients, t={ratio}"
             rows += [
-                Row(figure=f"{title}: worst missing, {made.status}", ours=made.worst_missing),
-                Row(figure=f"{title}: offer, assignment", ours=round(drawing + seconds, 3), unit="s"),
+                Row(figure=f"{title}: worst missing, {made.found.status}", ours=made.found.worst_missing),
+                Row(figure=f"{title}: offer, assignment", ours=round(seconds, 3), unit="s"),
             ]
             if recipients == _RECIPIENTS:
-                drawn = [place.candidates[0].take(share.decoys) for share in made.shares]
-                decoys = decoy_classes(found, drawn[0].with_rows(*drawn[1:]), axes)
-                worst = detectability(release, decoys, np.random.default_rng(2)).worst_of(View.POPULATION)
-                if worst is not None:
-                    ends = f"{worst.area.low:.2f} to {worst.area.high:.2f}"
-                    rows.append(Row(figure=f"{title}: worst area, population ({ends})", ours=worst.area.value))
+                decoys = joined([made.decoys(number) for number in range(recipients)])
+                bare = [ClassRecords(part, {}, np.arange(len(part))) for part in (decoys, release.classes)]
+                judged = detectability(release, *bare, {}, np.random.default_rng(2))
+                worst = max((one for one in judged.tried if one.view == View.POPULATION), key=lambda one: one.area)
+                ends = f"{worst.low:.2f} to {worst.high:.2f}"
+                rows.append(Row(figure=f"{title}: worst area, population ({ends})", ours=worst.area))
     return rows
 
 
 def _colluding() -> list[Row]:
-    setting = _setting(*_FINE)
-    wanted, rows = [Wanted(_DECOYS)] * _RECIPIENTS, []
+    setting, rows = _setting(*_FINE), []
     for ratio in (1, 4):
-        best = assign(setting.place, wanted, ratio, np.random.default_rng(1))
-        drawn = choose_at_random(setting.place, wanted, ratio, np.random.default_rng(1))
-        for name, found in (("optimal", best), ("random", drawn)):
-            seconds, learned = _timed(
-                lambda found=found: collusion(copies(setting.place, found), setting.axes, np.random.default_rng(1))
+        made = _planned(setting.release, setting.axes, _FINE[1], _RECIPIENTS, ratio, band=RiskBand(0.05, 2))
+        held = copies(made.problem, list(made.demands), made.found)
+        seconds, learned = _timed(lambda held=held: collusion(held, setting.axes, np.random.default_rng(1)))
+        together, paper = learned[1:], 1 / (1 + ratio)
+        rows += [
+            Row(
+                figure=f"t={ratio}: mean P(decoy) of {one.colluders}, {one.sets} subsets",
+                ours=one.probability,
+                paper=paper,
             )
-            together = learned[1:]
-            rows += [
-                Row(
-                    figure=f"t={ratio}, {name}: mean P(decoy) of {one.colluders}, {one.subsets} subsets",
-                    ours=one.share,
-                    paper=planned_share(ratio),
-                )
-                for one in together
-                if one.colluders in (2, 5, 10, 20)
-            ]
-            rows += [
-                Row(
-                    figure=f"t={ratio}, {name}: greatest P(decoy) of 2 to 20 colluders",
-                    ours=max(one.worst_share for one in together),
-                    paper=planned_share(ratio),
-                ),
-                Row(
-                    figure=f"t={ratio}, {name}: greatest P(decoy) if they have the population",
-                    ours=max(one.worst_informed for one in together),
-                    paper=planned_share(ratio),
-                ),
-                Row(figure=f"t={ratio}, {name}: all subset sizes", ours=round(seconds, 3), unit="s"),
-            ]
+            for one in together
+            if one.colluders in (2, 5, 10, 20)
+        ]
+        rows += [
+            Row(
+                figure=f"t={ratio}: greatest P(decoy) of 2 to 20 colluders",
+                ours=max(one.worst for one in together),
+                paper=paper,
+            ),
+            Row(
+                figure=f"t={ratio}: greatest P(decoy) if they have the population",
+                ours=max(one.worst_informed for one in together),
+                paper=paper,
+            ),
+            Row(figure=f"t={ratio}: all subset sizes", ours=round(seconds, 3), unit="s"),
+        ]
     return rows
 
 
@@ -232,10 +165,9 @@ def _tracing() -> list[Row]:
     rows: list[Row] = []
     for name, (levels, k), ratio in (("k=2", _FINE, 2), ("k=5", _COARSE, 1)):
         setting = _setting(levels, k)
-        found = assign(setting.place, [Wanted(_DECOYS)] * _RECIPIENTS, ratio, np.random.default_rng(1))
-        names = [f"recipient-{number:02}" for number in range(_RECIPIENTS)]
-        manifest = manifest_of(setting.place, found, names, "release", setting.hierarchies)
-        rows += _trials(name, setting, manifest, copies(setting.place, found))
+        made = _planned(setting.release, setting.axes, k, _RECIPIENTS, ratio, band=RiskBand(0.05, 2))
+        manifest = manifest_of(made, ratio, "release", setting.hierarchies, [()] * _RECIPIENTS)
+        rows += _trials(name, setting, manifest, copies(made.problem, list(made.demands), made.found))
         seconds, _ = _timed(partial(_sealed_and_opened, manifest))
         rows += [
             Row(figure=f"{name}: manifest sealed and opened", ours=round(seconds, 3), unit="s"),
@@ -244,12 +176,12 @@ def _tracing() -> list[Row]:
     return rows
 
 
-def _sealed_and_opened(manifest: Manifest) -> Manifest:
-    ring = KeyRing((new_key(),))
-    return open_sealed(seal(manifest, ring, bytes(32)).content, ring)
+def _sealed_and_opened(manifest: DecoyManifest) -> DecoyManifest:
+    ring = KeyRing((Fernet.generate_key(),))
+    return open_sealed(seal(manifest, ring, bytes(32))[0], ring)
 
 
-def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) -> list[Row]:
+def _trials(name: str, setting: _Setting, manifest: DecoyManifest, held: list[MarkedCopy]) -> list[Row]:
     promised = _TRIALS if name == "k=2" else _FEWER
     leaks: dict[str, tuple[int, Callable[[Codes, np.random.Generator], Codes]]] = {
         "leaked half": (promised, _half),
@@ -298,7 +230,7 @@ def _trials(name: str, setting: _Setting, manifest: Manifest, held: list[Copy]) 
     return rows
 
 
-def _traced(setting: _Setting, manifest: Manifest, incident: Incident) -> Trace:
+def _traced(setting: _Setting, manifest: DecoyManifest, incident: Incident) -> Trace:
     return trace(manifest, setting.axes, incident, adult.prepared().population)
 
 
@@ -351,7 +283,7 @@ def _raised(setting: _Setting, rows: Codes, axis: int, level: int) -> Codes:
 
 
 def _original(setting: _Setting) -> Codes:
-    real = setting.place.files[0]
+    real = setting.release.classes
     return np.repeat(real.cells, real.records, axis=0)
 
 
@@ -373,10 +305,10 @@ def _of_one_place(rng: np.random.Generator, axes: tuple[int, ...], size: int) ->
     return population.codes[rng.choice(alike, size, p=counts / counts.sum())]
 
 
-def _people(setting: _Setting, manifest: Manifest, trials: int) -> tuple[list[str], float]:
+def _people(setting: _Setting, manifest: DecoyManifest, trials: int) -> tuple[list[str], float]:
     """Three people of a recipient's decoys, among thirty who are somebody's subjects."""
     population, answers, slowest = adult.prepared().population, [], 0.0
-    inside = of_same_origin(population.codes, setting.place.real.cells, setting.axes)
+    inside = of_same_origin(population.codes, setting.release.classes.cells, setting.axes)
     subjects = population.codes[inside]
     for trial in range(trials):
         rng = np.random.default_rng(trial)

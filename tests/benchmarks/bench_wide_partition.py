@@ -92,7 +92,6 @@ def _rivals(problem: Problem, table: CountIndex) -> list[Row]:
             *(Row(figure=f"k-anonymity with local recoding, k = {k}, {one.metric}", ours=one.paid) for one in found),
             Row(figure=f"k-anonymity, k = {k}, the best: suppressed in the end, share", ours=best[k].suppressed),
             Row(figure=f"k-anonymity, k = {k}, the best: rounds of recoding", ours=best[k].rounds),
-            Row(figure=f"k-anonymity, k = {k}: nodes proven the best, of {len(METRICS)}", ours=_proven(found)),
             Row(figure=f"k-anonymity, k = {k}: all metrics", ours=seconds, unit="s"),
         ]
     return [
@@ -100,10 +99,6 @@ def _rivals(problem: Problem, table: CountIndex) -> list[Row]:
         Row(figure="No-Attack, the best local recoding", ours=best[safe].paid),
         Row(figure="Basic, the best local recoding", ours=best_of(list(best.values())).paid),
     ]
-
-
-def _proven(found: list[Recoded]) -> int:
-    return sum(one.proven for one in found)
 
 
 def _wide(problem: Problem, table: CountIndex) -> list[Row]:

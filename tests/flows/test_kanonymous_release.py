@@ -100,8 +100,7 @@ def test_what_was_demanded_and_done_is_recorded(made: Made) -> None:
         fact = made.fact(who)
         assert (fact.k, fact.people, fact.metric, fact.kinds) == (5, 75, "loss", ("diversity", "closeness"))
         assert fact.levels.keys() == set(QUASI_IDENTIFIERS)
-        assert fact.proven_optimal
-        assert fact.value <= fact.value_before_lifting == fact.lower_bound
+        assert fact.value <= fact.value_before_lifting
         assert fact.nodes_total == 4 * 2 * 3
     assert made.fact("clinic").value <= made.fact("university").value
     compared = made.record("clinic").risk

@@ -595,8 +595,9 @@ def test_who_has_a_key_must_sign(
     away = key.rename(tmp_path / "away.pem")
     assert releasegate(*voting, "--as", FIRST).code == 2
     assert Event.VOTED.value not in waiting.events()
-    monkeypatch.setenv("RELEASEGATE_KEY_FILE", str(away))
-    assert releasegate(*voting, "--as", FIRST).code == 4
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELEASEGATE_KEY_FILE", str(away))
+        assert releasegate(*voting, "--as", FIRST).code == 4
     assert releasegate(*voting, "--as", SECOND).code == 0, "nobody else needs one"
     assert releasegate("verify", "ledger", *place).code == 0
     signers = {entry.body.get("reviewer"): entry.signer for entry in waiting.entries() if entry.event is Event.VOTED}

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Budget, LimitUse, Plan
+from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Budget, LimitFact, Plan
 from tasks.generalization.budget.records import RecordPlan, plan_records
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
@@ -129,7 +129,7 @@ def check_plan(world: World, plan: RecordPlan, budget: Budget) -> None:
         assert all(spent.used <= spent.limit * (1 + 1e-9) + 1e-9 for spent in told)
 
 
-def uses(plan: Plan) -> tuple[LimitUse, ...]:
+def uses(plan: Plan) -> tuple[LimitFact, ...]:
     return plan.outcome(1, 1).limits
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.closeness import TCloseness
@@ -11,7 +10,7 @@ from tasks.generalization.constraints.diversity import EntropyDiversity
 from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.kanonymity import classes
 from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.kanonymity.optimum import Optimum, search
+from tasks.generalization.kanonymity.optimum import search
 from tasks.microdata.cube import DenseCube, dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.adult_lattice import adult_lattice
@@ -46,8 +45,6 @@ def _check_against_all_nodes(case: Case) -> None:
         assert found.value == pytest.approx(values[metric], rel=1e-9, abs=1e-9)
         assert found.levels == min(tied)[1] or min(tied)[0] == len(out)
         assert found.suppressed.tolist() == out.tolist()
-        assert found.proven_optimal
-        assert found.lower_bound == found.value
         assert found.nodes_evaluated <= found.nodes_total == len(case.nodes())
         _check_classes(case, found.levels, found.classes, found.class_sizes, out)
 
@@ -75,28 +72,6 @@ def test_counting_by_hash_with_little_kept_finds_the_same(case: Case) -> None:
         patch.setattr(classes, "_CELLS_AT_LEAST", 0)
         patch.setattr(classes, "_ROWS_KEPT", 10)
         _check_against_all_nodes(case)
-
-
-@settings(max_examples=examples(25), deadline=None)
-@given(cases(limits=[0.3, 1.0]), st.integers(1, 6), st.sampled_from(list(Metric)))
-def test_a_search_that_is_cut_short_bounds_the_optimum(case: Case, budget: int, metric: Metric) -> None:
-    allowed = case.allowed()
-    try:
-        found = _search(case, metric, max_nodes=budget)
-    except StageFailed as error:
-        none_found = error
-    else:
-        _check_bound(found, {levels: values[metric] for levels, (_, values) in allowed.items()}, budget)
-        return
-    assert not allowed or "raise max_nodes" in none_found.fix
-
-
-def _check_bound(found: Optimum, allowed: dict[tuple[int, ...], float], budget: int) -> None:
-    least = min(allowed.values())
-    assert found.nodes_evaluated <= budget
-    assert found.lower_bound <= least + 1e-9 * max(1, least)
-    assert found.value >= least - 1e-9 * max(1, least)
-    assert not found.proven_optimal or found.value == pytest.approx(least)
 
 
 def _small() -> tuple[np.ndarray, tuple]:
@@ -221,7 +196,6 @@ def _refusals() -> list[tuple[dict[str, object], str]]:
         ({"suppression_limit": 2}, "outside its range"),
         ({"suppression_limit": float("nan")}, "outside its range"),
         ({"metric": "height"}, "no such metric"),
-        ({"max_nodes": 0}, "cannot be used"),
         ({"constraints": [TCloseness(sensitive[:5], 0.1)]}, "do not fit the records"),
         ({"constraints": [TCloseness(sensitive - 1, 0.1)]}, "do not fit the records"),
         ({"constraints": [TCloseness(sensitive + 0.5, 0.1)]}, "do not fit the records"),
@@ -237,15 +211,3 @@ def test_what_cannot_be_searched_is_refused(change: dict[str, object], message: 
     given = {"codes": codes, "hierarchies": trees, "k": 2, "suppression_limit": 0.1, "metric": "loss"} | change
     with pytest.raises(ParameterError, match=message):
         search(**given)
-
-
-def test_metrics_are_named_as_people_write_them() -> None:
-    names = {
-        "Loss": Metric.LOSS,
-        "ARX's Loss": Metric.LOSS,
-        "non_uniform_entropy": Metric.NON_UNIFORM_ENTROPY,
-        "Non-Uniform Entropy": Metric.NON_UNIFORM_ENTROPY,
-        "DISCERNIBILITY": Metric.DISCERNIBILITY,
-        "precision": Metric.PRECISION,
-    }
-    assert {name: Metric.named(name) for name in names} == names

@@ -28,6 +28,7 @@ import tasks
 from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
 from tasks.request.part import RequestPart
+from tests.support.remembered import remembered
 
 __all__ = ["Door", "ReleaseRequest", "RequestPart", "Told", "opened", "request_from"]
 
@@ -93,6 +94,7 @@ def opened(home: Path) -> Iterator[Door]:
     with ExitStack() as stack:
         door = Door(home)
         stack.enter_context(threadpool_limits(1))
+        stack.enter_context(remembered())
         stack.enter_context(acting_as(_ACTOR))
         stack.enter_context(patch.dict(os.environ, {"RELEASEGATE_DECOY_KEYS": _DECOY_KEY}))
         stack.enter_context(patch.object(secrets, "token_bytes", lambda size=32: bytes(range(size))))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.attack import MASKED_ALONE, Attacks, uninformed_attempts
+from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, uninformed_attempts
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact
 from tasks.assessments.linkage.figure import Linkage, wilson
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes

@@ -26,8 +26,6 @@ FACT = KAnonymityFact(
     lifted_records=409,
     nodes_evaluated=10,
     nodes_total=288,
-    proven_optimal=True,
-    lower_bound=0.1413,
 )
 
 
@@ -68,11 +66,6 @@ def test_by_itself_it_follows_no_method() -> None:
     assert "Generalization follows optimal k-anonymity" in text
     assert "k-anonymity after it" not in text
     assert "cells may come to contain one another" not in text
-
-
-def test_what_is_not_proven_is_told_with_its_bound() -> None:
-    text = section(made(proven_optimal=False, lower_bound=0.12, nodes_evaluated=3))
-    assert "is not proven: 3 of 288 combinations were counted; none can lose less than 0.12" in text
 
 
 def test_without_demands_nothing_is_said() -> None:

@@ -36,8 +36,6 @@ class Recoded:
     suppressed: float
     """Share of the people who are suppressed in the end."""
     rounds: int
-    proven: bool
-    """Whether the search for the node went to its end."""
 
 
 def one_strategy(problem: Problem, table: CountIndex, rule: Rule) -> float | None:
@@ -54,17 +52,17 @@ def one_strategy(problem: Problem, table: CountIndex, rule: Rule) -> float | Non
     return float(people.counts @ problem.payoffs.publisher(value, groups) / people.total)
 
 
-def recoded(problem: Problem, table: CountIndex, k: int, metric: str, max_nodes: int | None = None) -> Recoded:
-    """The rival by one k and metric; ``max_nodes`` limits the search and each round of the recoding."""
+def recoded(problem: Problem, table: CountIndex, k: int, metric: str) -> Recoded:
+    """The rival by one k and metric."""
     people, trees = table.population, table.hierarchies
     codes = np.repeat(people.codes, people.counts, axis=0)
     whole, named = (own_information(problem, codes), Metric.PRECISION) if metric == OWN else (None, Metric(metric))
-    best = search(codes, trees, k, 1.0, named, whole=whole, max_nodes=max_nodes)
-    found = lift(codes, trees, k, best, whole=whole, max_nodes=max_nodes)
+    best = search(codes, trees, k, 1.0, named, whole=whole)
+    found = lift(codes, trees, k, best, whole=whole)
     kept = ~found.suppressed
     value = problem.payoffs.benefit * problem.loss.kept(cells_at(codes[kept], found.levels[kept], trees))
     paid = problem.payoffs.publisher(value, found.class_sizes[found.classes[kept]])
-    return Recoded(k, metric, float(paid.sum()) / people.total, 1 - kept.mean(), len(found.rounds), best.proven_optimal)
+    return Recoded(k, metric, float(paid.sum()) / people.total, 1 - kept.mean(), len(found.rounds))
 
 
 def own_information(problem: Problem, codes: Codes) -> Reference:

@@ -16,7 +16,14 @@ from tasks.assessments.combined.known_sets import KnownSet, checked_probabilitie
 from tasks.core.errors import ParameterError
 from tasks.generalization.problem import fold
 
-__all__ = ["Contribution", "MeanContributions", "contributions", "disclosure_risk", "known_sets", "mean_contributions"]
+__all__ = [
+    "MeanContributions",
+    "RecordContributions",
+    "contributions",
+    "disclosure_risk",
+    "known_sets",
+    "mean_contributions",
+]
 
 Floats = NDArray[np.float64]
 _Key = TypeVar("_Key")
@@ -30,7 +37,7 @@ _WORTH_LEAVING_OUT = 0.95
 
 
 @dataclass(frozen=True)
-class Contribution:
+class RecordContributions:
     """Contributions to the risk of one record."""
 
     row: int
@@ -155,14 +162,14 @@ def contributions(
     *,
     rows: Sequence[int] | NDArray[np.integer],
     exclusive: bool = False,
-) -> tuple[Contribution, ...]:
+) -> tuple[RecordContributions, ...]:
     """Contribution of each known set and each sensitive attribute to the risk of some records.
 
     Parameters are those of ``disclosure_risk``; ``rows`` are positions from 0.
 
     Returns
     -------
-    tuple of Contribution
+    tuple of RecordContributions
         One a row. Each of its lists adds up to the row's D; what adds nothing is left out.
 
     Raises
@@ -186,7 +193,7 @@ def contributions(
         for place, part in parts.items():
             by_attribute[place] += part
     return tuple(
-        Contribution(
+        RecordContributions(
             row=int(row),
             risk=float(sum(part[number] for part in by_set.values())),
             known_sets=_ranked({known: float(part[number]) for known, part in by_set.items()}),

@@ -9,7 +9,7 @@ The time of each policy is measured, so it differs between any two comparisons; 
 """
 
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
 from time import perf_counter
 from typing import Any
@@ -150,7 +150,7 @@ class ComparedPolicy:
             "left_out": found.left_out,
             "seconds": found.seconds,
             "division": None if found.division is None else _dumped(found.division),
-            "budget": None if found.played.budget is None else asdict(found.played.budget),
+            "budget": None if found.played.budget is None else found.played.budget.model_dump(mode="json"),
             "k_anonymity": _recoded(found.played),
         }
 
@@ -272,7 +272,7 @@ def _dumped(fact: Fact) -> dict[str, Any]:
 def _recoded(played: Generalization) -> dict[str, Any] | None:
     if played.k_anonymity is None:
         return None
-    return asdict(played.k_anonymity) | {"levels": dict(played.k_anonymity.levels)}
+    return played.k_anonymity.model_dump()
 
 
 def _reason(error: StageFailed | BadInput) -> str:

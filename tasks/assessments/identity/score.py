@@ -1,12 +1,12 @@
 """All figures of one recipient's release: risk before and after, the game, the fields, and the gate figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.budget_fact import BudgetFact
 from tasks.assessments.identity.facts import (
     FieldFact,
     GameFact,
@@ -262,7 +262,7 @@ def _k_anonymity(table: CountIndex, request: ReleaseRequest, played: Generalizat
         demands=in_words(terms),
         kinds=tuple(model.term for model, _ in demanded(terms) if model.sources),
         local_recoding=terms.local_recoding,
-        **asdict(outcome),
+        **outcome.model_dump(),
     )
 
 
@@ -274,12 +274,9 @@ def _budget(
         return None
     outcome = of_copy(played.budget, table.hierarchies, table.data, played.cells, kept)
     return BudgetFact(
-        limits=tuple(LimitFact(**asdict(one)) for one in outcome.limits),
+        **outcome.model_dump(),
         least_people=terms.least_people,
         least_records=terms.least_records,
-        payoff=outcome.payoff,
-        bound=outcome.bound,
-        without_budget=outcome.without_budget,
         suppressed_records=0 if played.withheld is None else int(table.data.counts[played.withheld].sum()),
     )
 

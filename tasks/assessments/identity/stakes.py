@@ -83,7 +83,7 @@ def stakes_fact(
     file = _file(table, generalization, released, generalization.people)
     informed = _file(table, generalization, released, generalization.effective)
     tried = _factors(method)
-    best = best_of(table, problem, request, recipient, tried)
+    best = best_of(table, problem, request, recipient, method)
     return StakesFact(
         map=StakesMap(
             benefits=_digits(payoffs.benefit * sides),
@@ -142,7 +142,7 @@ def _file(table: CountIndex, made: Generalization, released: NDArray[np.bool_], 
 
 
 def best_of(
-    table: CountIndex, problem: Problem, request: ReleaseRequest, recipient: Recipient, factors: Floats
+    table: CountIndex, problem: Problem, request: ReleaseRequest, recipient: Recipient, made_by: Method
 ) -> Best | None:
     """The game that made the file, at other stakes.
 
@@ -152,7 +152,7 @@ def best_of(
     one_shot = request.policy.generalization.adversary == "one-shot"
     if table.demands is not None or table.budget is not None or not one_shot or request.sharing(recipient):
         return None
-    method, payoffs = METHODS[request.method_for(recipient)], payoffs_of(recipient)
+    method, payoffs, factors = METHODS[made_by], payoffs_of(recipient), _factors(made_by)
     if method.partition is not None and recursion_fits(table):
         rule = method.partition
         weights = table.records if request.policy.generalization.cell_weights == "data" else table.people

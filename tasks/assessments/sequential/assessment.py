@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.assessments.sequential.sequential import (
-    beliefs,
     external_fact,
     gate_figures,
+    judged_belief,
     plan,
     sequential_by_coalition,
 )
@@ -39,6 +39,6 @@ class SequentialAssessment(Assessment[SequentialFact]):
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone."""
-        alone = gate_figures(beliefs(candidate.adversary.profile, candidate.groups))
+        alone = gate_figures((judged_belief(candidate.adversary.profile, candidate.groups),))
         pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
         return worst(alone, pooled)

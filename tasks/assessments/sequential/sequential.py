@@ -103,13 +103,18 @@ def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]
     """Risk of the records of some groups, by what the adversary knows of them and how often access is paid."""
     sizes, records = groups.candidates, groups.records
     unknown = _unknown(profile, groups)
-    shared = judged_risks(profile, groups)
     exploits = _by_size(exploits_made, profile, sizes)
     return (
         _belief("known group", _by_size(reidentification_probability, profile, sizes), exploits, records),
         _belief("unknown group", unknown, exploits, records),
-        _belief("access shared", shared, exploits, records),
+        judged_belief(profile, groups),
     )
+
+
+def judged_belief(profile: AdversaryProfile, groups: Groups) -> BeliefFact:
+    """Risk of the records of some groups from the adversary that the gates use: access is paid once per file."""
+    exploits = _by_size(exploits_made, profile, groups.candidates)
+    return _belief(JUDGED, judged_risks(profile, groups), exploits, groups.records)
 
 
 def judged_risks(profile: AdversaryProfile, groups: Groups) -> Floats:
@@ -236,5 +241,6 @@ def sequential_by_coalition(
     found = []
     for coalition in coalitions:
         profile = recipient_profile(recipient, coalition.copy, kept).profile
-        found.append(gate_figures(beliefs(profile, released_groups(table, coalition.copy, kept, profile.prior))))
+        groups = released_groups(table, coalition.copy, kept, profile.prior)
+        found.append(gate_figures((judged_belief(profile, groups),)))
     return tuple(found)

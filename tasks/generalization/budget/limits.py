@@ -5,12 +5,14 @@ the file may not exceed its capacity. A floor on what an attribute keeps is a li
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.core.fact import Fact
 from tasks.generalization.game import Floats, Follower
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
@@ -59,29 +61,25 @@ class Limit:
         return SLACK * max(self.capacity, 1.0) if self.capacity > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class LimitUse:
-    """One limit of a budget: its size, its use, and the value of raising it."""
+class LimitFact(Fact):
+    """One limit of the file."""
 
     name: str
-    limit: float
+    limit: float = Field(description="In expected re-identifications, records, or records' worth of an attribute.")
     used: float
-    price: float
-    """Payoff, in sum over the file, that one more of the limit is worth."""
-    kept: float | None = None
-    """Mean share of information kept, where the limit is on an attribute's loss."""
+    price: float = Field(description="Payoff, in sum over all weighed, that one more of it is worth.")
+    kept: float | None = Field(default=None, description="Mean share kept of the attribute that the limit is of.")
 
 
-@dataclass(frozen=True)
-class BudgetOutcome:
-    """Compliance with a budget; payoffs are means over the records, or over the people where these are weighed."""
+class BudgetOutcome(Fact):
+    """The payoff within the limits, with a proven bound and the payoff without limits; means."""
 
-    limits: tuple[LimitUse, ...]
-    payoff: float
-    bound: float
-    """No release of the same kind within the budget pays more."""
-    without_budget: float | None
-    """Payoff of the method without any budget; None where it allows no release."""
+    limits: tuple[LimitFact, ...]
+    payoff: float = Field(
+        description="By the group that matches, over the records; over the people where a partition is weighed by them."
+    )
+    bound: float = Field(description="No release of the same kind within the limits pays more.")
+    without_budget: float | None = Field(description="What the method pays without; None where it allows no release.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +121,14 @@ class BudgetedLevels:
     outcome: BudgetOutcome
 
 
-def _use(limit: Limit, used: float, price: float, n_records: int) -> LimitUse:
-    return LimitUse(limit.name, limit.capacity, used, price, None if limit.axis is None else 1.0 - used / n_records)
+def _use(limit: Limit, used: float, price: float, n_records: int) -> LimitFact:
+    return LimitFact(
+        name=limit.name,
+        limit=limit.capacity,
+        used=used,
+        price=price,
+        kept=None if limit.axis is None else 1.0 - used / n_records,
+    )
 
 
 def limits_of(budget: Budget, hierarchies: Sequence[Hierarchy], n_records: int) -> tuple[Limit, ...]:
@@ -232,14 +236,14 @@ def of_copy(
     missing = float(data.counts[~released].sum())
     axes = {LOST + tree.name: axis for axis, tree in enumerate(hierarchies)}
 
-    def of_copy(use: LimitUse) -> LimitUse:
+    def of_copy(use: LimitFact) -> LimitFact:
         if use.name == SUPPRESSED:
-            return replace(use, used=missing)
+            return use.model_copy(update={"used": missing})
         if use.name not in axes:
             return use
         share = lost_share(hierarchies[axes[use.name]])[cells[released, axes[use.name]]]
         used = missing + float(data.counts[released] @ share)
-        return replace(use, used=used, kept=1.0 - used / data.total)
+        return use.model_copy(update={"used": used, "kept": 1.0 - used / data.total})
 
     limits = tuple(map(of_copy, outcome.limits))
     broken = [use for use in limits if not within(np.array(use.used), np.array(use.limit))]
@@ -251,4 +255,4 @@ def of_copy(
             got="more, with the records that are missing from it for others' decoys",
             fix="widen the limit, or lower policy.decoys.missing_limit or the number of decoys",
         )
-    return replace(outcome, limits=limits)
+    return outcome.model_copy(update={"limits": limits})

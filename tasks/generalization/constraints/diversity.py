@@ -20,17 +20,21 @@ from tasks.request.model import Diversity
 
 
 @dataclass(frozen=True)
-class DistinctDiversity(ValueConstraint):
-    """At least ``l`` sensitive values in each class."""
-
+class _Diversity(ValueConstraint):
     l: float  # noqa: E741
-    name = "distinct l-diversity"
-    firm = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.l) and self.l >= 2):
             what = "the number of sensitive values is outside its range"
             raise refused(what, self.name, "l from 2", f"{self.l}")
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(_Diversity):
+    """At least ``l`` sensitive values in each class."""
+
+    name = "distinct l-diversity"
+    firm = True
 
     def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Whether each class has enough sensitive values."""
@@ -38,11 +42,10 @@ class DistinctDiversity(ValueConstraint):
 
 
 @dataclass(frozen=True)
-class EntropyDiversity(DistinctDiversity):
+class EntropyDiversity(_Diversity):
     """Entropy of the sensitive values of each class at least log ``l``; ``l`` need not be whole."""
 
     name = "entropy l-diversity"
-    firm = False
 
     def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Whether the entropy of each class is large enough."""
@@ -67,7 +70,7 @@ class RecursiveDiversity(ValueConstraint):
     name = "recursive (c, l)-diversity"
 
     def __post_init__(self) -> None:
-        _ = DistinctDiversity(self.sensitive, self.l)
+        _ = _Diversity(self.sensitive, self.l)
         if not (np.isfinite(self.c) and self.c > 0):
             raise refused("the factor c is outside its range", self.name, "a number above 0", f"{self.c}")
 

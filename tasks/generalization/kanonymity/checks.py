@@ -102,12 +102,3 @@ def checked_sensitive(codes: ArrayLike, n_records: int, where: str) -> Ints:
             "number the sensitive values from 0, in their order",
         )
     return given.astype(np.int64)
-
-
-def checked_budget(max_nodes: int | None) -> int | None:
-    """Nodes to evaluate at most, or a refusal."""
-    if max_nodes is not None and (isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < 1):
-        raise refused(
-            "the nodes to evaluate at most cannot be used", "max_nodes", "a whole number from 1", f"{max_nodes}"
-        )
-    return max_nodes

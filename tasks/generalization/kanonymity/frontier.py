@@ -31,11 +31,6 @@ class Frontier:
     def __bool__(self) -> bool:
         return bool(self._open.any())
 
-    @property
-    def least(self) -> float:
-        """Least bound of the open nodes; there must be some."""
-        return float(self._bounds[self._open].min())
-
     def close(self, levels: Levels) -> None:
         """Settle one node."""
         self._open[levels] = False

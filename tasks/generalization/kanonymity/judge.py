@@ -19,7 +19,7 @@ _COUNTS_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class Verdict:
+class NodeVerdict:
     """Records suppressed at a node."""
 
     classes: Classes
@@ -63,7 +63,7 @@ class Judge:
     people: tuple[PeopleConstraint, ...]
     sensitive: tuple[SensitiveCounts, ...]
 
-    def verdict(self, levels: Levels, limit: int) -> Verdict:
+    def verdict(self, levels: Levels, limit: int) -> NodeVerdict:
         """Evaluate a node; stop once firm constraints suppress more than ``limit`` records."""
         classes = self.tally.classes(levels)
         firm = classes.records < self.k
@@ -76,7 +76,9 @@ class Judge:
         if self.sensitive and classes.records[firm].sum() <= limit:
             self._judge_values(classes, levels, firm, withheld)
         withheld |= firm
-        return Verdict(classes, firm, withheld, int(classes.records[firm].sum()), int(classes.records[withheld].sum()))
+        return NodeVerdict(
+            classes, firm, withheld, int(classes.records[firm].sum()), int(classes.records[withheld].sum())
+        )
 
     def _people(self, constraint: PeopleConstraint, classes: Classes, levels: Levels) -> NDArray[np.int64]:
         codes = self.tally.codes(classes).astype(np.int32)

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from tasks.generalization.constraints.constraint import Constraint, refused
 from tasks.generalization.kanonymity.checks import (
     Ints,
-    checked_budget,
     checked_codes,
     checked_heights,
     checked_k,
@@ -75,7 +74,6 @@ def lift(
     optimum: Optimum,
     *,
     constraints: Sequence[Constraint] = (),
-    max_nodes: int | None = None,
     whole: Reference | None = None,
 ) -> Lifted:
     """Release suppressed records at more general nodes, as long as that loses less.
@@ -86,8 +84,6 @@ def lift(
         As given to ``search``.
     optimum : Optimum
         What it found.
-    max_nodes : int, optional
-        Nodes to evaluate at most in each round.
 
     Raises
     ------
@@ -95,7 +91,7 @@ def lift(
         If a parameter is outside its range or the optimum is not of these records.
     """
     given = checked_codes(codes, hierarchies)
-    least, budget = checked_k(k, len(given)), checked_budget(max_nodes)
+    least = checked_k(k, len(given))
     if optimum.suppressed.shape != (len(given),) or len(optimum.levels) != len(hierarchies):
         raise refused(
             "the optimum is not of these records",
@@ -115,7 +111,7 @@ def lift(
         part = tally(given[rows], hierarchies)
         cost = cost_of(part, file.whole, least, file.spent(levels, out))
         judged = judge(part, hierarchies, least, constraints, n_records=len(given), rows=rows)
-        found = minimise(cost, judged, heights, len(rows), budget)
+        found = minimise(cost, judged, heights, len(rows))
         back = rows[class_of_record(judged, found) >= 0]
         tried, still = levels.copy(), out.copy()
         tried[back], still[back] = found.levels, False

@@ -45,21 +45,18 @@ class Metric(StrEnum):
     DISCERNIBILITY = "discernibility"
     LOSS = "loss"
 
-    @classmethod
-    def named(cls, name: "str | Metric") -> "Metric":
-        """The metric with a name; capitals, hyphens and underscores do not matter, nor does a leading “ARX's”.
 
-        Raises
-        ------
-        ParameterError
-            If there is no such metric.
-        """
-        plain = str(name).casefold().replace("_", " ").replace("-", " ").replace("’", "'").strip()
-        plain = plain.removeprefix("arx's ").removeprefix("arx ")
-        for metric in cls:
-            if metric.value.replace("-", " ") == plain:
-                return metric
-        raise refused("there is no such metric", "metric", ", ".join(cls), "another name")
+def metric_named(name: str) -> Metric:
+    """The metric with a name.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such metric.
+    """
+    if name not in set(Metric):
+        raise refused("there is no such metric", "metric", ", ".join(Metric), "another name")
+    return Metric(name)
 
 
 @dataclass(frozen=True)

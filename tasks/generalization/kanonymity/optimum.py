@@ -22,7 +22,6 @@ from tasks.core.seed import one_thread
 from tasks.generalization.constraints.constraint import Constraint
 from tasks.generalization.kanonymity.checks import (
     Ints,
-    checked_budget,
     checked_codes,
     checked_heights,
     checked_k,
@@ -31,8 +30,8 @@ from tasks.generalization.kanonymity.checks import (
 from tasks.generalization.kanonymity.classes import Levels, tally
 from tasks.generalization.kanonymity.costs import Cost, cost_of
 from tasks.generalization.kanonymity.frontier import Frontier, beyond
-from tasks.generalization.kanonymity.judge import Judge, Verdict, judge
-from tasks.generalization.kanonymity.metrics import Metric, Reference, reference
+from tasks.generalization.kanonymity.judge import Judge, NodeVerdict, judge
+from tasks.generalization.kanonymity.metrics import Metric, Reference, metric_named, reference
 from tasks.microdata.hierarchy import Hierarchy
 
 
@@ -55,10 +54,6 @@ class Optimum:
     """Records of each class, shape (n_classes,)."""
     nodes_evaluated: int
     nodes_total: int
-    proven_optimal: bool
-    """False only where ``max_nodes`` ended the search."""
-    lower_bound: float
-    """No node that is allowed loses less; ``value`` itself where that is proven."""
 
     @property
     def suppressed_records(self) -> int:
@@ -67,15 +62,13 @@ class Optimum:
 
 
 @dataclass(frozen=True)
-class Found:
+class CheapestNode:
     """The best node of a search, by cost rather than metric."""
 
     levels: Levels
     cost: float
-    verdict: Verdict
+    verdict: NodeVerdict
     evaluated: int
-    bound: float
-    """Least cost that a node not evaluated may have, infinite where there is none."""
 
 
 def search(
@@ -86,7 +79,6 @@ def search(
     metric: str | Metric,
     *,
     constraints: Sequence[Constraint] = (),
-    max_nodes: int | None = None,
     whole: Reference | None = None,
 ) -> Optimum:
     """The full-domain generalization that loses least among those that are k-anonymous after suppression.
@@ -105,8 +97,6 @@ def search(
         ``precision``, ``non-uniform entropy``, ``discernibility`` or ``loss`` (ARX's Loss).
     constraints : sequence of Constraint, optional
         What a class must satisfy besides k; the records of classes that do not count towards the limit.
-    max_nodes : int, optional
-        Nodes to evaluate at most; the best node until then is returned with its bound.
     whole : Reference, optional
         What records cost by this metric, where that does not follow from the hierarchies: leaves that stand for groups
         of values have lost something already.
@@ -116,35 +106,31 @@ def search(
     ParameterError
         If a parameter is outside its range or does not fit the others.
     StageFailed
-        If no node suppresses so little, or none was found among ``max_nodes``.
+        If no node suppresses so little.
     """
     given = checked_codes(codes, hierarchies)
     least, limit = checked_k(k, len(given)), checked_limit(suppression_limit, len(given))
-    chosen, budget = Metric.named(metric), checked_budget(max_nodes)
+    chosen = metric_named(metric)
     table = tally(given, hierarchies)
     whole = reference(chosen, given, hierarchies) if whole is None else whole
     judged = judge(table, hierarchies, least, constraints, n_records=len(given))
     heights = checked_heights(hierarchies)
-    found = minimise(cost_of(table, whole, least), judged, heights, limit, budget)
+    found = minimise(cost_of(table, whole, least), judged, heights, limit)
     sizes = found.verdict.classes.records[~found.verdict.withheld].astype(np.int64)
     classes = class_of_record(judged, found)
-    value = whole.value(found.cost)
-    proven = found.bound > beyond(found.cost)
     return Optimum(
         levels=found.levels,
         metric=chosen,
-        value=value,
+        value=whole.value(found.cost),
         suppressed=classes < 0,
         classes=classes,
         class_sizes=sizes,
         nodes_evaluated=found.evaluated,
         nodes_total=prod(heights),
-        proven_optimal=proven,
-        lower_bound=value if proven else min(value, whole.value(found.bound)),
     )
 
 
-def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int | None = None) -> Found:
+def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int) -> CheapestNode:
     """The node that costs least among those that suppress at most ``limit`` records.
 
     On one thread: many small sums over a few ten thousand classes are slower when they are shared out, and equal costs
@@ -153,14 +139,14 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
     Raises
     ------
     StageFailed
-        If there is none, or none was found within the budget.
+        If there is none.
     """
     frontier = Frontier(cost.floor(heights), ranked=cost.ranked)
     allowed: list[tuple[float, int, Levels]] = []
     best = np.inf
     levels, evaluated = tuple(height - 1 for height in heights), 0
     with one_thread():
-        while frontier and (budget is None or evaluated < budget):
+        while frontier:
             if evaluated:
                 levels = frontier.pick()
             verdict, evaluated = judged.verdict(levels, limit), evaluated + 1
@@ -172,13 +158,18 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int, budget: int
                 best = min(best, own)
             frontier.close_over(best)
     if not allowed:
-        raise _nothing(limit, finished=not frontier)
+        raise StageFailed(
+            "no generalization satisfies the constraints within the suppression limit",
+            where="k-anonymity",
+            expected=f"at most {limit} records in classes that violate a constraint",
+            got="more at every node of the lattice",
+            fix="allow more suppression, ask for smaller classes or less of the sensitive values, or release more data",
+        )
     _, levels, own = min((records, node, own) for own, records, node in allowed if own <= beyond(best))
-    bound = frontier.least if frontier else np.inf
-    return Found(levels, own, judged.verdict(levels, limit), evaluated, bound)
+    return CheapestNode(levels, own, judged.verdict(levels, limit), evaluated)
 
 
-def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: Verdict, limit: int) -> None:
+def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: NodeVerdict, limit: int) -> None:
     """Close nodes and raise bounds by what a node implies for those below and above it."""
     unmet = verdict.firm_records > limit or (limit == 0 and verdict.records > 0)
     if unmet or verdict.firm.all():
@@ -189,28 +180,10 @@ def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: Verdict, li
         frontier.raise_above(levels, cost.above(verdict.classes))
 
 
-def class_of_record(judged: Judge, found: Found) -> Ints:
+def class_of_record(judged: Judge, found: CheapestNode) -> Ints:
     """Class of each record of the tally among those released, −1 where suppressed."""
     kept = np.flatnonzero(~found.verdict.withheld)
     number = np.full(len(found.verdict.classes), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     of_tuple = number[judged.tally.class_of_tuple(found.levels)]
     return of_tuple[judged.tally.tuple_of_record]
-
-
-def _nothing(limit: int, *, finished: bool) -> StageFailed:
-    if finished:
-        return StageFailed(
-            "no generalization satisfies the constraints within the suppression limit",
-            where="k-anonymity",
-            expected=f"at most {limit} records in classes that violate a constraint",
-            got="more at every node of the lattice",
-            fix="allow more suppression, ask for smaller classes or less of the sensitive values, or release more data",
-        )
-    return StageFailed(
-        "no generalization was found that satisfies the constraints within the suppression limit",
-        where="k-anonymity",
-        expected=f"at most {limit} records in classes that violate a constraint",
-        got="more at every node that was evaluated",
-        fix="raise max_nodes, or leave it out to search the whole lattice",
-    )

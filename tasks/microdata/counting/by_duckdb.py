@@ -122,13 +122,9 @@ def _query(names: Sequence[str], strides: Sequence[int]) -> str:
 
 def _leaves(tree: Hierarchy, missing: Sequence[str]) -> pa.Table:
     """Values of a hierarchy with their leaf numbers."""
-    leaves = [(label, leaf) for leaf, label in enumerate(tree.labels[0]) if label not in missing]
-    return pa.table(
-        {
-            "value": pa.array([label for label, _ in leaves], pa.string()),
-            "leaf": pa.array([leaf for _, leaf in leaves], pa.int64()),
-        }
-    )
+    leaves = {label: leaf for leaf, label in enumerate(tree.labels[0]) if label not in missing}
+    columns = {"value": pa.array(leaves.keys(), pa.string()), "leaf": pa.array(leaves.values(), pa.int64())}
+    return pa.table(columns)
 
 
 def _plain(kind: pa.DataType) -> bool:
