@@ -228,7 +228,6 @@ class DecisionRecord(Fact):
     utility: UtilityFact | None = Field(default=None, description="None where the stage did not finish.")
     further: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        exclude_if=lambda facts: not facts,
         description="Facts of assessments that have no place of their own in the record, by assessment.",
     )
     statistics: StatisticsFact | None = Field(
