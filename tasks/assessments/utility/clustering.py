@@ -99,6 +99,9 @@ def _labels(matrix: Floats, clusters: int, seed: int) -> NDArray[np.int32]:
     with warnings.catch_warnings():
         # Where k-means leaves clusters empty, the two partitions say so themselves.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KMeans(n_clusters=clusters, n_init=_RESTARTS, max_iter=_ITERATIONS, random_state=seed)
+        # Neither these starts nor this algorithm multiplies matrices, which rounds differently from machine to machine.
+        model = KMeans(
+            clusters, init="random", algorithm="elkan", n_init=_RESTARTS, max_iter=_ITERATIONS, random_state=seed
+        )
         labels: NDArray[np.int32] = model.fit_predict(matrix)
     return labels
