@@ -97,8 +97,8 @@ def _of_game(view: RecordView, risk: RiskFact) -> Iterator[Statement]:
         "currency. Only their ratios matter.",
     )
     attempts = (
-        "Each record is attempted once and by itself. A recipient who plans a sequence of attempts and learns from "
-        "each, or who is deterred by detection, was not modelled."
+        "Each record is attempted once and by itself. A sequential adversary, who tries one candidate after another "
+        "and learns from each, or who is deterred by detection, was not modelled."
     )
     if risk.sequential:
         single = (

@@ -127,7 +127,7 @@ def _thresholds(fact: SequentialFact) -> Text:
     lines = [
         f"Groups of the released records have {sizes} candidates in the external data.",
         f"Not worth access for one record: {_from(fact.threshold_known)}.",
-        f"Not worth an attempt once access is paid: {_from(fact.threshold_linked)}.",
+        f"Not worth attacking once access is paid: {_from(fact.threshold_linked)}.",
     ]
     if fact.exhausted_below is not None and fact.exhausted_below > 1:
         lines.append(f"Below {fact.exhausted_below:,} every candidate is tried.")

@@ -49,7 +49,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             "Mean risk of the records from an informed recipient", "probability", Scale.PROBABILITY
         ),
         Measure.TRANSPARENT_ATTACKED: MeasureText(
-            "Records worth an attempt to an informed recipient", "share of records", Scale.SHARE, counts_people=True
+            "Records worth attacking for an informed recipient", "share of records", Scale.SHARE, counts_people=True
         ),
         Measure.TRANSPARENT_EXPECTED: MeasureText(
             "Expected re-identifications by an informed recipient", "records", Scale.COUNT
@@ -70,23 +70,23 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         ),
         Measure.INFORMATION_KEPT: MeasureText("Information kept", "mean over records", Scale.SHARE),
         Measure.SEQUENTIAL_MAXIMUM: MeasureText(
-            "Highest risk of a record from a recipient who plans", "probability", Scale.PROBABILITY
+            "Highest risk of a record from a sequential adversary", "probability", Scale.PROBABILITY
         ),
         # Where every attacked record has the same risk, the mean discloses how many they are.
         Measure.SEQUENTIAL_MEAN: MeasureText(
-            "Mean risk of the records from a recipient who plans",
+            "Mean risk of the records from a sequential adversary",
             "probability",
             Scale.PROBABILITY,
             counts_people=True,
         ),
         Measure.SEQUENTIAL_ATTACKED: MeasureText(
-            "Records on which a recipient who plans makes an attempt",
+            "Records that a sequential adversary attacks",
             "share of records",
             Scale.SHARE,
             counts_people=True,
         ),
         Measure.SEQUENTIAL_EXPECTED: MeasureText(
-            "Expected re-identifications by a recipient who plans", "records", Scale.COUNT, counts_people=True
+            "Expected re-identifications by a sequential adversary", "records", Scale.COUNT, counts_people=True
         ),
         Measure.COMBINED_MAXIMUM: MeasureText(
             "Highest combined score of identity and attributes", "score", Scale.SCORE

@@ -55,7 +55,7 @@ class KeptRisk(Fact):
     highest: float = Field(description="Of a record, in one attempt.")
     expected: float = Field(description="Expected re-identifications.")
     planned: float | None = Field(
-        default=None, description="Highest from a recipient who plans; None where that was not measured."
+        default=None, description="Highest from a sequential adversary; None where that was not measured."
     )
 
 

@@ -25,7 +25,7 @@ BUDGET_TEXTS: Mapping[str, MeasureText] = MappingProxyType(
     {
         BUDGET_REIDENTIFICATIONS: MeasureText("Budget: expected re-identifications", "records", Scale.COUNT),
         BUDGET_ATTACKED: MeasureText(
-            "Budget: records worth an attempt", "share of records", Scale.SHARE, counts_people=True
+            "Budget: records worth attacking", "share of records", Scale.SHARE, counts_people=True
         ),
         BUDGET_LEAST_PEOPLE: MeasureText("Budget: people who match a released cell", "", Scale.COUNT),
     }

@@ -243,7 +243,7 @@ def reasons(record: Reassessment) -> tuple[str, ...]:
             else f"Every gate is open; {changed} of {len(record.gates)} figures are others than when it was released."
         )
         told += [
-            f"They stay open for whoever has what went to {', '.join(one.recipients)}: {len(one.releases)} releases."
+            f"They also stay open when the copies of {', '.join(one.recipients)} are pooled."
             for one in judged
             if one.gates
         ]

@@ -43,7 +43,7 @@ def run() -> Benchmark:
     """Thresholds beside the printed ones, and seconds by number of records and size of the external data."""
     return {
         "name": "fmdp",
-        "title": "The adversary who plans: exact recursion, nothing kept from earlier calls",
+        "title": "The sequential adversary: exact recursion, nothing kept from earlier calls",
         "rows": _thresholds() + _case_study() + _times(),
         "note": (
             "the paper's time is its Two-level LP under CPLEX on 24 cores; its plain LP took 13,444 s. "

@@ -1,4 +1,4 @@
-"""Whom the game on Adult-TN is played against: recipients who plan, and several who share a representation."""
+"""Whom the game on Adult-TN is played against: sequential adversaries, and several who share a representation."""
 
 import time
 from dataclasses import replace

@@ -121,7 +121,7 @@ def test_without_a_penalty_the_default_gate_on_the_sequential_adversary_blocks(t
     record = decided(loaded, replace(found(loaded), output=None))
     assert record.decision is Verdict.BLOCKED
     assert record.reasons == (
-        "Highest risk of a record from a recipient who plans: 0.99 measured; at most 0.09 allowed.",
+        "Highest risk of a record from a sequential adversary: 0.99 measured; at most 0.09 allowed.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What deters a recipient who plans, as levers, on the table of ``tests.support.explaining``.
+"""What deters a sequential adversary, as levers, on the table of ``tests.support.explaining``.
 
 The partition releases ab (30 people), c (30) and d (40). Half of all people are in the external data, so that the four
 records have 15, 15, 15 and 20 candidates. Nothing is discounted, and every attempt costs the same k: all candidates
@@ -44,7 +44,7 @@ NO_LIMIT = {"ends_on_breach": False}
 
 
 def planned(*, agreement: dict[str, Any] | None = None, **adversary: Any) -> ReleaseRequest:
-    """A request with a gate on the recipient who plans; half of the people listed, nothing discounted."""
+    """A request with a gate on the sequential adversary; half of the people listed, nothing discounted."""
     return asked(
         gates=GATES, agreement={**NO_LIMIT, **(agreement or {})}, adversary={"prior": 0.5, "discount": 1, **adversary}
     )

@@ -146,7 +146,7 @@ def test_no_two_texts_are_marked_alike_and_each_is_recovered(cells: list[str | N
 
 @pytest.mark.parametrize("changes", [(), (changed("policy", "generalization", "minimum_class_size", to=3),)])
 def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -> None:
-    """Of the quasi-identifiers, the adversary who plans and the combined score, with and without suppression."""
+    """Of the quasi-identifiers, the sequential adversary and the combined score, with and without suppression."""
     method = changed("policy", "generalization", "method", to="safe-harbor")
     release = released(tmp_path, ["a", None, "=1", "b"] * 4, ["x", "-5", "", None] * 4, method, *changes)
     request, recipient = release.loaded.request, release.loaded.request.recipients[0]

@@ -1,4 +1,4 @@
-"""Releases to recipients who plan: a penalty that lets one pass, terms that block one alone, and what may be left."""
+"""Releases to sequential adversaries: penalties that let one pass, terms that block one alone, what may be left."""
 
 import json
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ def test_without_a_penalty_the_recipient_who_plans_blocks_the_release(made: Made
     assert closed.measured is not None
     assert closed.measured > 0.09
     (reason,) = record.reasons
-    assert reason.startswith("Highest risk of a record from a recipient who plans: ")
+    assert reason.startswith("Highest risk of a record from a sequential adversary: ")
     assert reason.endswith(" measured; at most 0.09 allowed.")
 
 
@@ -142,7 +142,7 @@ def test_a_plan_that_cannot_be_solved_blocks_its_recipient_and_says_why(made: Ma
         "These stages did not finish: sequential adversary, combined risk, record linkage, utility, delivery."
         in record.reasons
     )
-    assert "Highest risk of a record from a recipient who plans: not measured; at most 0.09 allowed." in record.reasons
+    assert "Highest risk of a record from a sequential adversary: not measured; at most 0.09 allowed." in record.reasons
     assert "sequential adversary" in {one.stage for one in record.not_assessed}
     assert (made.outcome.bundle / "report" / "unsolvable.pdf").stat().st_size > 10_000
 

@@ -1,4 +1,4 @@
-"""A release whose game is played against recipients who plan and share one representation, from request to copies."""
+"""A release whose game is played against sequential adversaries who share one file, from request to copies."""
 
 from datetime import timedelta
 from pathlib import Path

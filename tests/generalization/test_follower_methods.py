@@ -1,4 +1,4 @@
-"""Every method under recipients who plan and under several at once, against exhaustive search in plain loops."""
+"""Every method under sequential adversaries and under several at once, against exhaustive search in plain loops."""
 
 import numpy as np
 import pytest

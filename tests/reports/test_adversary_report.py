@@ -1,4 +1,4 @@
-"""What a determination says of the recipient who plans and of the combined score."""
+"""What a determination says of the sequential adversary and of the combined score."""
 
 import re
 import xml.etree.ElementTree as ET

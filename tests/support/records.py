@@ -167,7 +167,7 @@ def blocked() -> DecisionRecord:
         reasons=(
             "Highest risk of a record from an informed recipient: 1 measured; at most 0.09 allowed.",
             "Records worth an attempt to an informed recipient: 23.38% measured; at most 0% allowed.",
-            "Highest risk of a record from a recipient who plans: 0.63 measured; at most 0.09 allowed.",
+            "Highest risk of a record from a sequential adversary: 0.63 measured; at most 0.09 allowed.",
         ),
         gates=_gates(1.0, 7_613 / ROWS, 0.0, 0.9961, planned=0.63),
         dataset=_without_file(record),
@@ -190,13 +190,13 @@ def blocked() -> DecisionRecord:
 
 
 def blocked_by_planning() -> DecisionRecord:
-    """No single attempt pays, a series of them does: the gate of the recipient who plans alone has failed."""
+    """No single attempt pays, a series of them does: the gate on the sequential adversary alone has failed."""
     record = approved()
     agreement = AgreementFact(id="DUA-2026-015", expires=date(2028, 12, 31))
     return changed(
         record,
         decision=Verdict.BLOCKED,
-        reasons=("Highest risk of a record from a recipient who plans: 0.99 measured; at most 0.09 allowed.",),
+        reasons=("Highest risk of a record from a sequential adversary: 0.99 measured; at most 0.09 allowed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=0.99),
         dataset=_without_file(record),
         recipient=record.recipient.model_copy(update={"agreement": agreement}),
@@ -214,7 +214,7 @@ def without_adversaries() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.BLOCKED,
-        reasons=("Highest risk of a record from a recipient who plans: not measured; at most 0.09 allowed.",),
+        reasons=("Highest risk of a record from a sequential adversary: not measured; at most 0.09 allowed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=None),
         dataset=_without_file(record),
         fields=tuple(

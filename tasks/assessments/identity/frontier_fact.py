@@ -17,7 +17,7 @@ class FrontierPoint(Fact):
     gain: float = Field(description="Recipient's gain G of this point; it keeps its ratio to L.")
     publisher_payoff: float | None = Field(description="Mean over the records that came in, units a record.")
     attacked_share: float | None = Field(
-        description="Of the records that came in, those that are released and worth an attempt."
+        description="Of the records that came in, those that are released and worth attacking."
     )
     information_kept: float | None = Field(description="Mean over the records that came in, 0 to 1.")
 

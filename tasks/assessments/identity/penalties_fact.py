@@ -28,9 +28,11 @@ class PenaltiesFact(Fact):
     """Value of fines and detection: the publisher's best response to each pair, all other terms unchanged."""
 
     method: str
-    belief: str = Field(description="What the recipient who plans knows of groups, or that access is paid anyway.")
+    belief: str = Field(description="What the sequential adversary knows of groups, or that access is paid anyway.")
     penalties: tuple[float, ...] = Field(description="Of the rows, ascending.")
     detections: tuple[float, ...] = Field(description="Of the columns, ascending.")
     points: tuple[PenaltyPoint, ...] = Field(description="Row by row: all detections of the first penalty, and so on.")
-    own: PenaltyPoint = Field(description="Under the recipient's own penalty and detection, against one who plans.")
+    own: PenaltyPoint = Field(
+        description="Under the recipient's own penalty and detection, against a sequential adversary."
+    )
     games: int = Field(description="Games solved; pairs that change nothing for the recipient share one.")

@@ -43,7 +43,7 @@ THREATS = (
     "Journalist: picks any target in the population.",
     "Marketer: links as many records as possible.",
     "Informed recipient: knows the hierarchies, the rule and the stakes, and has the population's counts.",
-    "Recipient who plans: tries one candidate after another for as long as it pays, at the risk of a penalty.",
+    "Sequential adversary: tries one candidate after another for as long as it pays, at the risk of a penalty.",
     "Acquaintance: knows that a person is in the file, and some of its attributes, and learns the rest.",
     "Holder of the original file: links it to the release, with or without the rule and the maskings known.",
 )

@@ -15,7 +15,7 @@ class GameFigures(Fact):
     method: str
     publisher_payoff: tuple[float | None, ...] = Field(description=f"Units a record. {_FIGURES}")
     adversary_payoff: tuple[float | None, ...] = Field(description=f"Units a record. {_FIGURES}")
-    attacked_share: tuple[float | None, ...] = Field(description=f"Of the records, those worth an attempt. {_FIGURES}")
+    attacked_share: tuple[float | None, ...] = Field(description=f"Of the records, those worth attacking. {_FIGURES}")
     mean_generalization: tuple[float | None, ...] = Field(
         description=f"Generalization intensity GI, 0 to 1. {_FIGURES}"
     )
@@ -43,7 +43,7 @@ class ReachFact(Fact):
 
     stake: Literal["benefit", "loss", "cost"]
     figure: Literal["attacked_share", "regret", "mean_generalization", "best_attacked_share"] = Field(
-        description="Of the file as made: records worth an attempt to an informed recipient, and what its publisher "
+        description="Of the file as made: records worth attacking for an informed recipient, and what its publisher "
         "loses against the best file for the moved stakes, over V; of that best file: mean GI and records worth an "
         "attempt."
     )

@@ -119,7 +119,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
     found = [_penalty(place, recipient, declared, profile), _detection(place, recipient, declared, profile)]
     found.append(replace(fee, moved=Term.ACCESS_COST))
     if declared.exploit_cost is not None:
-        name = "cost of an attempt to the recipient who plans"
+        name = "cost of an attempt for the sequential adversary"
         cost = _money(name, f"{place}.adversary.exploit_cost", profile.exploit_cost)
         found.append(replace(cost, moved=Term.EXPLOIT_COST))
     return tuple(found)
