@@ -74,7 +74,6 @@ def test_the_outcome_tells_payoff_bound_and_gap_and_is_kept(monkeypatch: pytest.
 def test_it_beats_one_strategy_for_all_and_local_recoding(rule: Rule, method: Method, k: int) -> None:
     """By the metric of the policy that pays most at this size under No-Attack."""
     common, local = one_strategy(problem(), table(), rule), recoded(problem(), table(), k, "loss")
-    assert local.proven
     assert common is not None
     assert paid(played(method)) > max(common, local.paid)
 
