@@ -144,7 +144,7 @@ def announced_to(workspace: Workspace) -> int | None:
 
 
 def _note_of(workspace: Workspace) -> Path:
-    return workspace.private / "queue" / "announced.json"
+    return workspace.private / "queue" / "news.json"
 
 
 def prefect_event(kind: NewsKind, entry: Entry, service: str) -> dict[str, Any]:

@@ -101,13 +101,13 @@ def test_health_names_what_is_not_well(service: Service) -> None:
     assert (answer.json()["inbox"], answer.json()["news"]) == ("cannot be read", "cannot be announced")
     queue = service.workspace.private / "queue"
     queue.mkdir(exist_ok=True)
-    (queue / "announced.json").write_text('{"sequence": 2}')
+    (queue / "news.json").write_text('{"sequence": 2}')
     assert client(service).get("/health").json()["ledger"] == "is gone"
     with open_ledger(service.workspace, create=True) as ledger:
         for state in ("is shorter than it was", "ok"):
             ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=NOW)
             assert client(service).get("/health").json()["ledger"] == state
-    (queue / "announced.json").write_text("{")
+    (queue / "news.json").write_text("{")
     assert client(service).get("/health").json()["ledger"] == "ok"
     (queue / f"{'0' * 64}.json").write_text("")
     assert client(service).get("/health").json()["queue"] == "an entry is damaged"
