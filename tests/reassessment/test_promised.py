@@ -84,7 +84,7 @@ def test_limits_are_gates_then_and_today() -> None:
     assert compare.reasons(found) == (
         "Budget: expected re-identifications: 3.2 records; at most 2 records allowed. When it was released: "
         "1.5 records.",
-        "Budget: records worth an attempt: 25%; at most 20% allowed. When it was released: 15%.",
+        "Budget: records worth attacking: 25%; at most 20% allowed. When it was released: 15%.",
         "Budget: people who match a released cell: 2; at least 3 allowed. When it was released: 4.",
     )
 
