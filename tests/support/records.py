@@ -166,7 +166,7 @@ def blocked() -> DecisionRecord:
         decision=Verdict.BLOCKED,
         reasons=(
             "Highest risk of a record from an informed recipient: 1 measured; at most 0.09 allowed.",
-            "Records worth an attempt to an informed recipient: 23.38% measured; at most 0% allowed.",
+            "Records worth attacking for an informed recipient: 23.38% measured; at most 0% allowed.",
             "Highest risk of a record from a sequential adversary: 0.63 measured; at most 0.09 allowed.",
         ),
         gates=_gates(1.0, 7_613 / ROWS, 0.0, 0.9961, planned=0.63),
