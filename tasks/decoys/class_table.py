@@ -42,11 +42,6 @@ def joined(tables: Sequence[ClassTable]) -> ClassTable:
     )
 
 
-def no_classes(n_attributes: int) -> ClassTable:
-    """A table without rows."""
-    return ClassTable(np.empty((0, n_attributes), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
-
-
 def half_octaves(people: Counts) -> NDArray[np.int64]:
     """Half-octave of each number of people, ⌊2 log₂ n⌋; −1 for no people.
 
