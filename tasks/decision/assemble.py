@@ -284,14 +284,10 @@ def _recipient_fact(recipient: Recipient) -> RecipientFact:
 def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:
     """The fields of a release whose generalization was not reached."""
     return tuple(
-        FieldFact(
-            name=name,
-            role=attribute.role.value,
-            type=attribute.type.value,
-            description=attribute.description or "",
-            safe_harbor=attribute.safe_harbor.value,
-            known_probability=attribute.known_probability,
-            distinct_values=prepared.distinct_values[name],
+        FieldFact.of(
+            name,
+            attribute,
+            prepared.distinct_values[name],
             treatment="removed" if attribute.role is Role.DIRECT else "not released",
         )
         for name, attribute in request.attributes.items()

@@ -1,6 +1,6 @@
 """Facts of identity disclosure, of the game, and of each field."""
 
-from typing import Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Sha256
+from tasks.request.attribute import Attribute
 
 
 class FieldFact(Fact):
@@ -32,6 +33,21 @@ class FieldFact(Fact):
     records_per_level: tuple[int, ...] = Field(default=(), description="Released records by level of generalization.")
     information_kept: float | None = Field(default=None, description="1 − loss, between 0 and 1 (quasi-identifiers).")
     treatment: str
+
+    @classmethod
+    def of(cls, name: str, attribute: Attribute, distinct_values: int, treatment: str, **generalized: Any) -> Self:
+        """A column as the request declares it, with its treatment."""
+        return cls(
+            name=name,
+            role=attribute.role.value,
+            type=attribute.type.value,
+            description=attribute.description or "",
+            safe_harbor=attribute.safe_harbor.value,
+            known_probability=attribute.known_probability,
+            distinct_values=distinct_values,
+            treatment=treatment,
+            **generalized,
+        )
 
 
 class RiskFigure(Fact):

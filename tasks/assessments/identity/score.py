@@ -299,19 +299,8 @@ def _fields(
     for name, attribute in request.attributes.items():
         details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
         crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
-        fields.append(
-            FieldFact(
-                name=name,
-                role=attribute.role.value,
-                type=attribute.type.value,
-                description=attribute.description or "",
-                safe_harbor=attribute.safe_harbor.value,
-                known_probability=attribute.known_probability,
-                distinct_values=distinct_values[name],
-                treatment=_treatment(attribute.role, played, masked_by.get(name), crossing=crossing),
-                **details,
-            )
-        )
+        treatment = _treatment(attribute.role, played, masked_by.get(name), crossing=crossing)
+        fields.append(FieldFact.of(name, attribute, distinct_values[name], treatment, **details))
     return tuple(fields)
 
 
