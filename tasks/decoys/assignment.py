@@ -31,9 +31,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.decoys.class_table import ClassTable, Flags, Rows, joined, looks
-from tasks.decoys.lineage import Lineage
-from tasks.decoys.same_origin import same_origin_pairs
+from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks, same_origin_pairs
 
 _SEED = 1
 _SPARE = 2

@@ -16,8 +16,8 @@ from scipy.linalg.lapack import dpstrf
 
 from tasks.assessments.utility.numeric_change import cramers_v, varies
 from tasks.decision.decoy_facts import StatisticChange, StatisticsFact
+from tasks.decoys.classes import Floats
 from tasks.decoys.decoy_records import at_rows
-from tasks.decoys.linked_release import Floats
 from tasks.decoys.outbound import outbound_columns
 from tasks.decoys.value_rules import Column, Columns
 from tasks.masking.masked_columns import MaskedColumns

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.candidate.candidate import Candidate
-from tasks.decoys.class_table import ClassTable, Rows
-from tasks.decoys.linked_release import Floats, LinkedRelease, finite
+from tasks.decoys.classes import ClassTable, Floats, Rows
+from tasks.decoys.linked_release import LinkedRelease, finite
 from tasks.decoys.manifest import Record
 from tasks.decoys.outbound import OutboundColumns
 from tasks.decoys.sensitive_values import draw_values

@@ -32,10 +32,10 @@ from sklearn.model_selection import StratifiedKFold
 from tasks.assessments.utility.features import features
 from tasks.core.seed import one_thread
 from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
-from tasks.decoys.class_table import ClassTable, Flags, Rows
+from tasks.decoys.classes import ClassTable, Flags, Floats, Rows
 from tasks.decoys.decoy_cells import boosting
 from tasks.decoys.decoy_records import ClassRecords, at_rows
-from tasks.decoys.linked_release import Floats, LinkedRelease
+from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.separation import area, size_p_value
 from tasks.decoys.value_features import noticed
 from tasks.decoys.value_rules import Columns, Kinds

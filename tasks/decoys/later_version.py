@@ -16,11 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import Flags
-from tasks.decoys.lineage import Lineage
+from tasks.decoys.classes import Flags, Lineage, of_same_origin
 from tasks.decoys.manifest import DecoyManifest, Holder, Version, canonical_table, hierarchies_digest
 from tasks.decoys.planning import CopyToMark, check_missing
-from tasks.decoys.same_origin import of_same_origin
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from tasks.core.errors import TamperingFound
-from tasks.decoys.class_table import ClassTable
-from tasks.decoys.lineage import Lineage, canonical_cells
+from tasks.decoys.classes import ClassTable, Lineage, canonical_cells
 from tasks.decoys.planning import DecoyPlan
 from tasks.microdata.hierarchy import Hierarchy
 
@@ -53,7 +52,7 @@ class Version:
 
 @dataclass(frozen=True, eq=False)
 class DecoyManifest:
-    """All holders and versions; cells are canonical (``tasks.decoys.lineage.canonical_cells``)."""
+    """All holders and versions; cells are canonical (``tasks.decoys.classes.canonical_cells``)."""
 
     hierarchies: str
     """Digest of the hierarchies that give axis positions their meaning."""

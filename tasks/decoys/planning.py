@@ -14,11 +14,9 @@ import numpy as np
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.class_table import ClassTable, Flags
+from tasks.decoys.classes import ClassTable, Flags, Lineage, lineages, of_same_origin
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells, offered, ranked
-from tasks.decoys.lineage import Lineage, lineages
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.decoys.same_origin import of_same_origin
 from tasks.request.model import DecoyPolicy, DecoyTerms
 
 
@@ -48,7 +46,7 @@ def copies_to_mark(candidates: Sequence[Candidate]) -> tuple[CopyToMark, ...]:
     for candidate in candidates:
         release = LinkedRelease.of(candidate)
         form = hashlib.sha256(
-            b"".join(part.tobytes() for part in (release.cells, release.kept, release.own))
+            b"".join(part.tobytes() for part in (release.cells, release.released, release.own))
         ).hexdigest()
         # Who asks for none may hold some of a version before; detection is then measured on the usual band.
         terms = candidate.recipient.decoys or DecoyTerms(classes=1)

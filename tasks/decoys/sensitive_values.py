@@ -22,8 +22,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import Rows
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Floats, Rows
 from tasks.decoys.value_rules import (
     LEAST_RECORDS,
     Column,

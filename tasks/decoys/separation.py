@@ -5,8 +5,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 from scipy.stats import rankdata
 
-from tasks.decoys.class_table import Flags
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats
 from tasks.microdata.tuples import Counts
 
 CONFIDENCE = 0.95

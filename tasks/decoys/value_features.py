@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.class_table import Rows
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Floats, Rows
 from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
 from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
 

@@ -14,8 +14,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.class_table import Flags
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats
 
 Units = NDArray[np.int64]
 Span = tuple[Units, Units]

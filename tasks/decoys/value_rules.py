@@ -11,8 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.class_table import Flags, Rows
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats, Rows
 from tasks.decoys.value_grid import ValueKind, decimals_of, weekdays
 
 Column = NDArray[np.number]

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tasks.decoys.class_table import Flags, Rows
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats, Rows
 from tasks.decoys.value_grid import ValueGrid, ValueKind, weekdays
 from tasks.decoys.value_rules import Column, Columns, Kinds, Sum, differences, kind_of, leader_of, sums
 

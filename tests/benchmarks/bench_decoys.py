@@ -118,7 +118,7 @@ def _partition() -> LinkedRelease:
         hierarchies=table.hierarchies,
         data=table.data,
         cells=cells,
-        kept=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
+        released=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
         population=table.population,
         own=own,
         axis_sizes=table.axis_sizes,
@@ -158,7 +158,7 @@ def _decoys(
         release.seen(decoys.cells, links=False)[of_decoy],
     )
     values, drawn = _timed(lambda: draw_values(columns, *context, generator, common_from=common_from))
-    kept = release.kept[place]
+    kept = release.released[place]
     real = {column: entries[kept] for column, entries in columns.items()}
     of_real = release.class_of_tuple[place][kept]
     judging, judged = _timed(

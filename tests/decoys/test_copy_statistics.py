@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
-from tasks.decoys.class_table import ClassTable
+from tasks.decoys.classes import ClassTable
 from tasks.decoys.copy_statistics import counted_codes, statistics_fact, statistics_of_copy
 from tasks.decoys.stage import attempts
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
-from tasks.decoys.class_table import ClassTable
+from tasks.decoys.classes import ClassTable
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
 from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability

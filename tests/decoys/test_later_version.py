@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable, Flags
+from tasks.decoys.classes import ClassTable, Flags
 from tasks.decoys.later_version import continued
 from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_of
 from tasks.decoys.planning import CopyToMark, plan
