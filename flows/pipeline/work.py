@@ -101,9 +101,12 @@ def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> di
     Decoys are drawn from the system's randomness, unlike anything else: nobody who has the workspace's key can draw
     them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
-    from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
     from tasks.decoys.stage import plant, withheld_with  # noqa: PLC0415
-    from tasks.decoys.vault import Vault  # noqa: PLC0415
+    from tasks.decoys.vault import (  # noqa: PLC0415  imports solvers
+        NONCE_BYTES,
+        Vault,
+        seal,
+    )
 
     run, continues = bench.run, inputs["continues"]
     generalizations = inputs["generalizations"]
