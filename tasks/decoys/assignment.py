@@ -122,8 +122,7 @@ class AssignmentProblem:
     @cached_property
     def alone(self) -> Flags:
         """Whether each real class has no relative but itself."""
-        alone: Flags = np.bincount(self.relatives[0], minlength=len(self.real)) == 1
-        return alone
+        return np.asarray(np.bincount(self.relatives[0], minlength=len(self.real)) == 1)
 
     @cached_property
     def bins(self) -> tuple[list[Rows], list[Rows]]:

@@ -180,8 +180,7 @@ class _Predictor(NamedTuple):
     def of(self, columns: Columns, rows: NDArray[np.intp]) -> Floats:
         values = columns[self.column][rows]
         plain = values.astype(np.float64) if self.code is None else (values == self.code).astype(np.float64)
-        standardised: Floats = np.nan_to_num((plain - self.mean) / self.spread, nan=0.0)
-        return standardised
+        return np.asarray(np.nan_to_num((plain - self.mean) / self.spread, nan=0.0))
 
 
 def _regression(before: Columns, after: Columns, target: str) -> _Regression | None:

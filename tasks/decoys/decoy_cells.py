@@ -61,8 +61,7 @@ class RiskBand:
 
     def holds(self, factors: Floats) -> Flags:
         """Whether each factor lies in the band; a rounding error at its ends does not matter."""
-        inside: Flags = (factors >= self.minimum * (1 - 1e-12)) & (factors <= self.maximum * (1 + 1e-12))
-        return inside
+        return np.asarray((factors >= self.minimum * (1 - 1e-12)) & (factors <= self.maximum * (1 + 1e-12)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,8 +168,7 @@ def ranked(
     if len(eligible) == 0:
         raise _nothing_to_offer(cells, int(usable.sum()), len(inside), ratio)
     keys = log_likeness(cells, eligible, generator) + generator.gumbel(size=len(eligible))
-    ordered: Rows = eligible[np.argsort(-keys, kind="stable")]
-    return ordered
+    return np.asarray(eligible[np.argsort(-keys, kind="stable")])
 
 
 def log_likeness(cells: DecoyCells, eligible: Rows, generator: np.random.Generator) -> Floats:

@@ -15,7 +15,7 @@ from tasks.decoys.classes import ClassTable, Floats, Rows
 from tasks.decoys.linked_release import LinkedRelease, finite
 from tasks.decoys.manifest import Record
 from tasks.decoys.outbound import OutboundColumns
-from tasks.decoys.sensitive_values import draw_values
+from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Column
 from tasks.generalization.transparency import cell_numbers
 
@@ -66,7 +66,7 @@ def draw_records(
     generator : numpy.random.Generator
         The same generator gives the same records.
     common_from : int, optional
-        As of ``tasks.decoys.sensitive_values.draw_values``.
+        As of ``tasks.decoys.value_model.draw_values``.
 
     Raises
     ------

@@ -21,8 +21,8 @@ from tasks.decoys.detectability import View, detectability
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, plan
 from tasks.decoys.prospect import room_at
-from tasks.decoys.sensitive_values import draw_values
 from tasks.decoys.stage import plant
+from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Column
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of

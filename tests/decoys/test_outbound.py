@@ -15,7 +15,7 @@ from tasks.decoys.outbound import (
     outbound_columns,
     refuse_own_values,
 )
-from tasks.decoys.sensitive_values import draw_values
+from tasks.decoys.value_model import draw_values
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.request.model import ReleaseRequest
 from tests.support.examples import examples

@@ -10,8 +10,8 @@ from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
 from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability, noticed, varying
 from tasks.decoys.outbound import outbound_columns
-from tasks.decoys.sensitive_values import draw_values
 from tasks.decoys.value_grid import ValueKind, weekdays
+from tasks.decoys.value_model import draw_values
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import ReleaseRequest
 from tests.support.decoy_grid import grid
