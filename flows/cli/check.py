@@ -109,7 +109,7 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
     """Notes on why recipients might not get the decoys asked for, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
-    from tasks.decoys.outbound import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
+    from tasks.decoys.records import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
 
     try:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))

@@ -177,6 +177,11 @@ def canonical_cells(cells: Codes, axes: Sequence[Lineage]) -> Codes:
     return np.column_stack([line.canonical[cells[:, axis]] for axis, line in enumerate(axes)]).astype(np.int32)
 
 
+def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:
+    """Classes with canonical cells."""
+    return ClassTable(canonical_cells(table.cells, axes), table.records, table.people)
+
+
 def same_origin_pairs(left: Codes, right: Codes, axes: Sequence[Lineage]) -> tuple[Rows, Rows]:
     """All pairs of a class of one file and a class of another that are of the same origin.
 

@@ -42,8 +42,8 @@ from tasks.core.seed import one_thread
 from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows
 from tasks.decoys.decoy_cells import boosting
-from tasks.decoys.decoy_records import ClassRecords, at_rows
 from tasks.decoys.linked_release import LinkedRelease
+from tasks.decoys.records import ClassRecords, at_rows
 from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
 from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
 from tasks.microdata.tuples import Counts

@@ -18,8 +18,7 @@ import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from tasks.core.errors import TamperingFound
-from tasks.decoys.classes import ClassTable, Lineage, canonical_cells
-from tasks.decoys.planning import DecoyPlan
+from tasks.decoys.classes import ClassTable
 from tasks.microdata.hierarchy import Hierarchy
 
 FORMAT = "releasegate/decoys/1"
@@ -97,42 +96,6 @@ def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
         digest.update(len(text).to_bytes(8, "big") + text.encode())
         digest.update(np.ascontiguousarray(hierarchy.groups, dtype="<i4").tobytes())
     return digest.hexdigest()
-
-
-def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:
-    """Classes with canonical cells."""
-    return ClassTable(canonical_cells(table.cells, axes), table.records, table.people)
-
-
-def manifest_of(
-    made: DecoyPlan, ratio: int, release: str, hierarchies: Sequence[Hierarchy], rows: Sequence[Sequence[Record]]
-) -> DecoyManifest:
-    """The manifest of a first version.
-
-    Parameters
-    ----------
-    made : DecoyPlan
-    ratio : int
-        Kept classes a decoy, t.
-    release : str
-        Release id.
-    hierarchies : sequence of Hierarchy
-    rows : sequence
-        Decoy records of each share, seats included.
-    """
-    files, axes = made.problem.files, made.problem.axes
-    holders = tuple(
-        Holder(
-            recipient=made.holders[number] if number < len(made.holders) else None,
-            generalization=share.file,
-            decoys=canonical_table(made.decoys(number), axes),
-            kept=canonical_table(files[share.file].take(share.kept), axes),
-            rows=tuple(rows[number]),
-        )
-        for number, share in enumerate(made.found.shares)
-    )
-    version = Version(release, tuple(canonical_table(table, axes) for table in files))
-    return DecoyManifest(hierarchies_digest(hierarchies), ratio, (version,), holders)
 
 
 def canonical_bytes(manifest: DecoyManifest) -> bytes:

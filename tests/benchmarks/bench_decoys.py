@@ -16,11 +16,11 @@ from tasks.decision.decoy_facts import DetectabilityFact
 from tasks.decoys.collusion import collusion
 from tasks.decoys.copy_statistics import statistics_fact
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
-from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, plan
 from tasks.decoys.prospect import room_at
+from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import plant
 from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Column

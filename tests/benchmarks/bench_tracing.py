@@ -14,11 +14,11 @@ from tasks.decoys.assignment import AssignmentProblem, Demand, Offer, assign
 from tasks.decoys.classes import Lineage, joined, lineages, of_same_origin
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
-from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_of
-from tasks.decoys.planning import DecoyPlan
+from tasks.decoys.manifest import DecoyManifest, canonical_bytes
+from tasks.decoys.planning import DecoyPlan, manifest_of
+from tasks.decoys.records import ClassRecords
 from tasks.decoys.tracing import Incident, Trace, incident_of_cells, incident_of_labels, trace
 from tasks.decoys.vault import KeyRing, open_sealed, seal
 from tasks.generalization.play import play, population_cells

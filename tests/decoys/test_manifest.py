@@ -14,8 +14,8 @@ from tasks.decoys.manifest import (
     canonical_bytes,
     hierarchies_digest,
     manifest_from_bytes,
-    manifest_of,
 )
+from tasks.decoys.planning import manifest_of
 from tasks.decoys.vault import (
     NONCE_BYTES,
     VARIABLE,

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.outbound import (
+from tasks.decoys.records import (
     OutboundColumn,
     OutboundColumns,
     outbound_columns,

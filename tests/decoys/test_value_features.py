@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
-from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability, noticed, varying
-from tasks.decoys.outbound import outbound_columns
+from tasks.decoys.records import ClassRecords, outbound_columns
 from tasks.decoys.value_grid import ValueKind, weekdays
 from tasks.decoys.value_model import draw_values
 from tasks.masking.masked_columns import NOTHING_MASKED
