@@ -163,7 +163,7 @@ def test_one_rotation_at_a_time(sealed: Sealed) -> None:
     ("spoil", "words"),
     [
         (lambda vault: vault.key_file.unlink(), "cannot be read"),
-        (lambda vault: vault.key_file.chmod(0o644), "others may read the keys"),
+        (lambda vault: vault.key_file.chmod(0o644), "other users may read"),
         (lambda vault: vault.key_file.write_text("QuollMark\n"), "cannot be used"),
     ],
 )
