@@ -153,7 +153,7 @@ def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: boo
         recorder = _recorder_of(bundle, named)
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
-            cases = cases_of(bundle, opened, utc_now())
+            cases = cases_of(report, opened, utc_now())
             states = {who: _state(case) for who, case in cases.items()}
     signers = {}
     if trust is not None:

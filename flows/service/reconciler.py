@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from flows.actor import Clock, utc_now
+from flows.cases import case_of
 from flows.ledger import has_ledger, open_ledger
-from flows.recall import read_records
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
 from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
 from flows.service.worker import follow_reviews, retry_or_fail, write
 from tasks.core.errors import ReleasegateError, StageCrashed, WorkspaceError
-from tasks.core.files import file_sha256
-from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.states import State
 from tasks.decision.verdict import utc_day
@@ -186,9 +184,9 @@ class Reconciler:
     def _awaits_votes(self, ledger: Ledger, entry: QueuedRequest) -> bool:
         bundle = self._service.workspace.bundle(str(entry.release_id))
         try:
-            for record in read_records(bundle):
-                sha256 = file_sha256(bundle / DECISIONS / f"{record.recipient.id}.json")
-                if read_standing(ledger, record, sha256, self._clock()).state is State.AWAITING_REVIEW:
+            for path in sorted((bundle / DECISIONS).glob("*.json")):
+                case = case_of(self._service.workspace, ledger, bundle.name, path.stem, self._clock())
+                if case.standing.state is State.AWAITING_REVIEW:
                     return True
         except WorkspaceError:
             raise

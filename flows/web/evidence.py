@@ -22,7 +22,7 @@ from tasks.core.people import same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
-from tasks.delivery.approval import APPROVALS
+from tasks.delivery.additions import approval_files
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import DECISIONS
 from tasks.ledger.entry import Entry, Event
@@ -166,7 +166,7 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
     for entry in since:
         if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
             named = str(entry.body["certificate_sha256"])
-            approval = f"{APPROVALS}/{recipient}.json"
+            approval = approval_files(recipient)["approval_sha256"]
             found.append(EvidenceFile("approval.json", "Approval", approval, str(entry.body["approval_sha256"])))
         elif entry.event is Event.SIGNED:
             short = str(entry.body["certificate_sha256"])[:16]
