@@ -33,8 +33,7 @@ from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, Val
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, played_against
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.masking.masked_file import save_masked
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
 from tasks.microdata.counting.choice import Counting
 from tasks.microdata.prepared import prepare_file, save
 

@@ -4,19 +4,16 @@ Records appear only as numbers: of their tuple, and of their values in columns t
 the workspace and removed with the run.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.core.errors import DataError, PopulationError, raised_as, row_positions, unreadable_intermediate
-from tasks.core.files import file_sha256
+from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
+from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import CodedColumn, Prepared, Register
 from tasks.microdata.columns import code_columns, coded_attributes
@@ -185,7 +182,7 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
 
 
 def save(prepared: Prepared, path: Path) -> None:
-    """Write to an ``.npz`` file without pickled objects."""
+    """Keep the codes between the stages of a run."""
     register, columns = prepared.register, prepared.columns.values()
     about = {
         "labels": {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()},
@@ -193,17 +190,17 @@ def save(prepared: Prepared, path: Path) -> None:
         "columns": list(prepared.columns),
         "register": register and register.sha256,
     }
-    arrays: dict[str, Any] = {
-        "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-        "tuple_of_record": prepared.tuple_of_record,
-        "listed": register.listed if register else np.empty(0, dtype=np.int64),
+    save_arrays(
+        path,
+        about,
+        tuple_of_record=prepared.tuple_of_record,
+        listed=register.listed if register else np.empty(0, dtype=np.int64),
         **{f"{name}_data": array for name, array in vars(prepared.data).items()},
         **{f"{name}_population": array for name, array in vars(prepared.population).items()},
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
         **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
         **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
-    }
-    np.savez(path, **arrays)
+    )
 
 
 def load(path: Path) -> Prepared:
@@ -214,27 +211,23 @@ def load(path: Path) -> Prepared:
     StageFailed
         If the file is missing or damaged.
     """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            about = json.loads(arrays["about"].tobytes())
-            data, population = (
-                Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
-                for kind in ("data", "population")
-            )
-            return Prepared(
-                {
-                    name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
-                    for axis, (name, levels) in enumerate(about["labels"].items())
-                },
-                data,
-                population,
-                arrays["tuple_of_record"],
-                about["distinct_values"],
-                columns={
-                    name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
-                    for place, name in enumerate(about["columns"])
-                },
-                register=Register(arrays["listed"], about["register"]) if about["register"] else None,
-            )
-    except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
-        raise unreadable_intermediate(path.name, "preparation", error) from None
+    with saved_arrays(path, "preparation") as (about, arrays):
+        data, population = (
+            Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
+            for kind in ("data", "population")
+        )
+        return Prepared(
+            {
+                name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
+                for axis, (name, levels) in enumerate(about["labels"].items())
+            },
+            data,
+            population,
+            arrays["tuple_of_record"],
+            about["distinct_values"],
+            columns={
+                name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
+                for place, name in enumerate(about["columns"])
+            },
+            register=Register(arrays["listed"], about["register"]) if about["register"] else None,
+        )

@@ -15,11 +15,12 @@ from tasks.core.errors import DataError, StageFailed
 from tasks.masking.masked_columns import (
     NOTHING_MASKED,
     MaskedColumns,
+    load_masked,
     mask_columns,
+    save_masked,
     with_masked,
     written_number,
 )
-from tasks.masking.masked_file import load_masked, save_masked
 from tasks.masking.registry import METHODS
 from tasks.microdata.columns import code_column, sensitivities
 from tasks.microdata.prepared import prepare
