@@ -1,7 +1,7 @@
 """Points from which groups are taken away: the farthest that is left, and the nearest.
 
 The answers are those of a search through all points, of equal distances the lowest row. Only distinct points are
-searched, each with its rows. They lie in the leaves of a k-d tree; bounding boxes shrink as points are taken, and a leaf
+searched, each with its rows, in the leaves of a k-d tree. Bounding boxes shrink as points are taken, and a leaf
 is searched only where its box may hold an answer. Bounds are summed in the order in which distances are, so that
 rounding, which is monotone, never puts a bound on the wrong side of a distance.
 """

@@ -13,8 +13,7 @@ from tasks.core.files import save_arrays, saved_arrays
 from tasks.masking.fact import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import code_column, sensitivities
+from tasks.microdata.coded import Prepared, code_column, sensitivities
 from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
 _LARGEST_EXACT = 2.0**53

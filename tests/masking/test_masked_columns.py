@@ -22,7 +22,7 @@ from tasks.masking.masked_columns import (
     written_number,
 )
 from tasks.masking.registry import METHODS
-from tasks.microdata.columns import code_column, sensitivities
+from tasks.microdata.coded import code_column, sensitivities
 from tasks.microdata.prepared import prepare
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
 from tests.support.numeric import STRENGTH, Maskings, drawn, masking, numeric_request
