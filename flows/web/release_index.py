@@ -12,7 +12,7 @@ from typing import Self
 
 from flows.ledger import has_ledger, open_ledger
 from flows.workspace import Workspace
-from tasks.audit.cases import AuditCase, case_of
+from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.people import same_person
 from tasks.decision.overrides import is_gate_override
@@ -107,10 +107,8 @@ class ReleaseIndex:
         with self._lock, open_ledger(self._workspace) as ledger:
             now = (ledger.head(), today)
             if now != self._made_from:
-                releases = History(ledger.entries(), (), {}).releases
-                cases = (case_of(one, recipient, today) for one in releases for recipient in one.recipients)
-                newest_first = sorted(cases, key=lambda case: case.decided.sequence, reverse=True)
-                self._found = tuple(IndexedRelease.of(case) for case in newest_first)
+                cases = audit_cases(History(ledger.entries(), (), {}), today)
+                self._found = tuple(IndexedRelease.of(case) for case in reversed(cases))
                 self._made_from = now
             return self._found
 
