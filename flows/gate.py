@@ -22,7 +22,7 @@ from typing import Any
 from flows.actor import Clock, actor, utc_now
 from flows.cases import ReleaseCase, cases_of, drop, finish_additions, open_release, settled_cases
 from flows.earlier import decoys_to_continue, what_was_asked
-from flows.engine import starting_server
+from flows.engine import prefect_server
 from flows.identity import Inputs, code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.overriding import Named, last_decided, named
@@ -103,18 +103,14 @@ class _GateCall:
 def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     """A Prefect server of our own, and worker processes, for as long as one release runs.
 
-    Both start in the background; the first stage waits for them.
+    The workers start in the background, while this process imports Prefect.
     """
     from flows.pipeline.workers import working  # noqa: PLC0415
 
-    with starting_server(home, results) as server, working() as workers:
+    with working() as workers, prefect_server(home, results):
+        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
         def take(run: Run, terms: RunTerms) -> dict[str, Any]:
-            import prefect  # noqa: F401, PLC0415  while the server starts
-
-            from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
-
-            server.wait()
             return take_with(workers, run, terms)
 
         yield take
