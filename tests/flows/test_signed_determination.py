@@ -25,9 +25,8 @@ from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.signature.credentials import fingerprint
-from tasks.signature.inspection import inspect_pdf
-from tasks.signature.library import asn1_certificate, asn1_key
-from tasks.signature.pades import sign_pdf
+from tasks.signature.inspection import asn1_certificate, inspect_pdf
+from tasks.signature.pades import asn1_key, sign_pdf
 from tests.support.certificates import EXPERT, SECRET, UNTIL, key_pem, p12, pem, pki, private, root
 from tests.support.determined import NAME, NOON, Determined, Noon, determined
 
