@@ -20,8 +20,7 @@ from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
 from tasks.masking.fact import MaskingFact
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import absent_values
+from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
@@ -109,7 +108,7 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
     """Notes on why recipients might not get the decoys asked for, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
-    from tasks.decoys.outbound import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
+    from tasks.decoys.records import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
 
     try:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))

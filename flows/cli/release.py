@@ -43,7 +43,10 @@ def release(
     Asked again, it shows where the release stands now. Exit code 0 if every recipient is approved, 3 if one is blocked,
     revoked or superseded or its decision has lapsed, 4 if one awaits review and none of these is the case.
     """
-    from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
+    from flows.pipeline.workers import start_fork_server  # noqa: PLC0415
+
+    start_fork_server()
+    from flows.gate import run_release  # noqa: PLC0415  imports for a second, while the workers' process does the same
 
     with Progress(
         SpinnerColumn(),

@@ -11,7 +11,7 @@ from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from tasks.decision.measures import write_result
 
 if TYPE_CHECKING:
-    from flows.revoking import ChangedRelease
+    from flows.overruling import ChangedRelease
 
 
 def revoke(
@@ -34,7 +34,7 @@ def revoke(
     Delivered files stay in the bundle as evidence; ask the recipient to destroy their copy. After its validity has
     ended, only an officer may revoke a release.
     """
-    from flows.revoking import revoke as revoke_release  # noqa: PLC0415  quicker help
+    from flows.overruling import revoke as revoke_release  # noqa: PLC0415  quicker help
 
     return _answer(revoke_release(action_on(release, workspace, by, reason, recipient)), as_json=as_json)
 
@@ -61,7 +61,7 @@ def override(
     overridden, by whom and why, covers no figure worse than the one you saw, and still needs its reviews. Without
     --gate, the reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
     """
-    from flows.overriding import override_gates, reopen  # noqa: PLC0415  quicker help
+    from flows.overruling import override_gates, reopen  # noqa: PLC0415  quicker help
 
     action = action_on(release, workspace, officer, reason, recipient)
     if not gate:

@@ -20,7 +20,7 @@ from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.chain import Checkpoints
-from tasks.signature.credentials import all_certificates
+from tasks.signature.credentials import read_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +153,7 @@ def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: boo
         recorder = _recorder_of(bundle, named)
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
-            cases = cases_of(bundle, opened, utc_now())
+            cases = cases_of(report, opened, utc_now())
             states = {who: _state(case) for who, case in cases.items()}
     signers = {}
     if trust is not None:
@@ -182,7 +182,10 @@ def _pdf(pdf: Path, named: Workspace, trust: "Trust", *, alone: bool) -> dict[st
 def _trust(roots: list[Path], as_of: datetime | None) -> "Trust":
     from flows.pdf_checking import Trust  # noqa: PLC0415  pyHanko takes a second to import
 
-    return Trust(all_certificates(roots), as_of.replace(tzinfo=UTC) if as_of is not None else None)
+    return Trust(
+        tuple(one for root in roots for one in read_certificates(root)),
+        as_of.replace(tzinfo=UTC) if as_of is not None else None,
+    )
 
 
 def _document(checked: "CheckedPdf") -> dict[str, object]:
