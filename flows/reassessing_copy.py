@@ -11,7 +11,7 @@ from typing import Literal
 from flows.delivered import Departures, Left, ReleasedCopy, settle
 from flows.identity import code_fact
 from flows.progress import step
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256

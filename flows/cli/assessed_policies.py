@@ -7,7 +7,7 @@ from rich.text import Text
 
 from flows.cli.tables import seconds, titled_table, untitled_table
 from reports import numbers
-from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.score import adversary_of
 from tasks.generalization.game import TIE

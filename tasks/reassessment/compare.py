@@ -7,7 +7,7 @@ Pure; nothing here measures anything or reads a clock.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import count, downward, upward
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share

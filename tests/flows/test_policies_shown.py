@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from flows.cli.assessed_policies import policy_legend, policy_tables, proof_in_words
-from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, Comparison
 from tasks.generalization.setting import game_table
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
