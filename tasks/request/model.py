@@ -1,6 +1,6 @@
 """The release request: dataset, recipients, policy and requester.
 
-The parts of a request are imported from here. Only shape and ranges are checked; ``tasks.request.load`` reads a document,
+The parts of a request are imported from here. Only shape and ranges are checked: ``tasks.request.load`` reads documents,
 ``tasks.microdata`` and ``tasks.validation`` check the data against the request.
 """
 
