@@ -1,7 +1,7 @@
 """The release request: dataset, recipients, policy and requester.
 
-The parts of a request are imported from here. Only shape and ranges are checked: ``tasks.request.load`` reads documents,
-``tasks.microdata`` and ``tasks.validation`` check the data against the request.
+The parts of a request are imported from here. Only shape and ranges are checked: ``tasks.request.load`` reads
+documents, ``tasks.validation`` checks the data.
 """
 
 from collections.abc import Iterable

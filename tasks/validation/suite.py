@@ -159,8 +159,8 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     )
     share = request.policy.validation.minimum_population_coverage
     words = f"quasi-identifiers found in the population, at least {_percent(share)} of records"
-    ones = {"min_value": 1, "max_value": 1}
-    yield Check("population coverage", words, "", "covered", _BETWEEN, ones, mostly=share, counts_tolerated=True)
+    ends = {"min_value": 1, "max_value": 1}
+    yield Check("population coverage", words, "", "covered", _BETWEEN, ends, mostly=share, counts_tolerated=True)
 
 
 def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
@@ -171,8 +171,7 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
         yield Check("present", "record id present", column, "code", PRESENCE)
     elif rate < 1:
         words = f"missing in at most {_percent(rate)} of records" if rate else "no missing value"
-        least = float(1 - Decimal(repr(rate)))
-        yield Check("missing rate", words, column, "code", PRESENCE, mostly=least, counts_tolerated=True)
+        yield Check("missing rate", words, column, "code", PRESENCE, mostly=_rest(rate), counts_tolerated=True)
     if attribute.type in _FORMS:
         words, regex = _FORMS[attribute.type]
         yield Check("type", words, column, "text", "ExpectColumnValuesToMatchRegex", {"regex": regex})
@@ -190,9 +189,8 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     """Checks on what no released column may hold."""
     policy, is_text = request.policy.validation, attribute.type is ValueType.TEXT
     if is_text:
-        longest = policy.maximum_text_length
-        words, most = f"text of at most {longest:,} characters", {"max_value": longest}
-        yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", most)
+        words, longest = f"text of at most {policy.maximum_text_length:,} characters", policy.maximum_text_length
+        yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", {"max_value": longest})
     if attribute.scan:
         patterns = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(attribute.type, NUMBER_PATTERNS)
         for name in (pattern for pattern in policy.patterns if pattern in patterns):
@@ -200,15 +198,14 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
             yield Check(name.value, PATTERN_TITLES[name], column, "text", "ExpectColumnValuesToNotMatchRegex", found)
     if attribute.role is Role.QUASI:  # generalization treats its identifiers and its ages
         return
-    zeros = {"min_value": 0, "max_value": 0}
-    least = float(1 - Decimal(repr(COPY_SHARE)))
-    yield Check("identifier copy", "not a copy of a direct identifier", column, "copied", _BETWEEN, zeros, mostly=least)
+    none, most = {"min_value": 0, "max_value": 0}, _rest(COPY_SHARE)
+    yield Check("identifier copy", "not a copy of a direct identifier", column, "copied", _BETWEEN, none, mostly=most)
     if is_text and attribute.scan:
         words = "no direct identifier of the same record in the text"
-        yield Check("identifier in text", words, column, "named", _BETWEEN, zeros)
+        yield Check("identifier in text", words, column, "named", _BETWEEN, none)
     if is_age(column, attribute):
-        under = {"max_value": OLDEST_AGE + 1, "strict_max": True}
-        yield Check("age", f"no age over {OLDEST_AGE}", column, "age", _BETWEEN, under)
+        words, under = f"no age over {OLDEST_AGE}", {"max_value": OLDEST_AGE + 1, "strict_max": True}
+        yield Check("age", words, column, "age", _BETWEEN, under)
 
 
 def _observations(request: ReleaseRequest) -> Iterator[Observation]:
@@ -218,6 +215,11 @@ def _observations(request: ReleaseRequest) -> Iterator[Observation]:
             yield Observation("age", description, column, "age", OLDEST_AGE + 1)
         if attribute.role in (Role.SENSITIVE, Role.INSENSITIVE) and attribute.type is ValueType.DATE:
             yield Observation("full date", "full dates in a column declared as dates", column, "day", None)
+
+
+def _rest(share: float) -> float:
+    """What a share leaves, exact for it as it is written in decimal."""
+    return float(1 - Decimal(repr(share)))
 
 
 def _percent(share: float) -> str:
