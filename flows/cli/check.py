@@ -15,12 +15,11 @@ from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
-from tasks.decoys.outbound import outbound_columns, refuse_own_values
+from tasks.decoys.records import outbound_columns, refuse_own_values
 from tasks.generalization.setting import check_setting
 from tasks.masking.fact import MaskingFact
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import absent_values
+from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request

@@ -39,7 +39,10 @@ def release(
     Run again, it shows the present state of the release. Exit code 0 if every recipient is approved, 3 if one is
     blocked, revoked or superseded or its decision has lapsed, 4 if one awaits review and none of these is the case.
     """
-    from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
+    from flows.pipeline.workers import start_fork_server  # noqa: PLC0415
+
+    start_fork_server()
+    from flows.gate import run_release  # noqa: PLC0415  imports for a second, while the workers' process does the same
 
     with progress(quiet=as_json, begun="reading the request") as say:
 

@@ -6,9 +6,8 @@ import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption, action_on
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
-from flows.overriding import override_gates, reopen
-from flows.revoking import ChangedRelease
-from flows.revoking import revoke as revoke_release
+from flows.overruling import ChangedRelease, override_gates, reopen
+from flows.overruling import revoke as revoke_release
 from tasks.decision.measures import write_result
 
 

@@ -22,7 +22,7 @@ from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.chain import Checkpoints
-from tasks.signature.credentials import all_certificates
+from tasks.signature.credentials import read_certificates
 
 _NOTED = re.compile(r"(\d+:)?[0-9a-f]{64}")
 """The number of a ledger entry and its SHA-256, or the fingerprint of a key."""
@@ -88,7 +88,8 @@ def verify(
     checkpoints = checkpoints_of([one for one in anchor or [] if _NOTED.fullmatch(one)])
     named = Workspace(workspace.resolve())
     with guarded("verification"):
-        trusted = Trust(all_certificates(trust), as_of.replace(tzinfo=UTC) if as_of else None) if trust else None
+        roots = [one for file in trust or () for one in read_certificates(file)]
+        trusted = Trust(roots, as_of.replace(tzinfo=UTC) if as_of else None) if trust else None
         if is_ledger:
             found = _ledger(named, checkpoints, documents, trusted)
         elif is_pdf and trusted is not None:
@@ -144,7 +145,7 @@ def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool)
         recorder = _with_ledger(named, recorder_of(bundle, named))
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
-            states = {who: _state(case) for who, case in cases_of(bundle, opened, utc_now()).items()}
+            states = {who: _state(case) for who, case in cases_of(report, opened, utc_now()).items()}
     signers = {} if trust is None else check_signed(bundle, report, recorder, trust)
     return {
         "release_id": report.release_id,

@@ -149,9 +149,18 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
             _assess_and_write(run, recipient, judged, runner)
         step(f"deciding and reporting for {recipient}")
         record = runner.call(stages.DECIDE, run, judged, recipient)
-    reports = runner.call(stages.REPORT, run, {"record": record}, recipient)
+    documents = [
+        partial(runner.call, stage, run, {"record": record}, recipient) for stage in (stages.REPORT, stages.CERTIFY)
+    ]
+    report, certificate = runner.at_once(documents)
     written = found["written"] or {"file": None, "kept": None}
-    return {"record": record, "released": written["file"], "kept": written["kept"], **reports}
+    return {
+        "record": record,
+        "released": written["file"],
+        "kept": written["kept"],
+        "report": report,
+        "certificate": certificate,
+    }
 
 
 def _assess_and_write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> None:

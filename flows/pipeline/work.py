@@ -33,10 +33,8 @@ from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, Val
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, played_against
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.masking.masked_file import save_masked
-from tasks.microdata.counting.choice import Counting
-from tasks.microdata.prepared import prepare_file, save
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
+from tasks.microdata.prepared import Counting, prepare_file, save
 
 
 def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Artifact:
@@ -101,9 +99,12 @@ def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> di
     Decoys are drawn from the system's randomness, unlike anything else: nobody who has the workspace's key can draw
     them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
-    from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
     from tasks.decoys.stage import plant, withheld_with  # noqa: PLC0415
-    from tasks.decoys.vault import Vault  # noqa: PLC0415
+    from tasks.decoys.vault import (  # noqa: PLC0415  imports solvers
+        NONCE_BYTES,
+        Vault,
+        seal,
+    )
 
     run, continues = bench.run, inputs["continues"]
     generalizations = inputs["generalizations"]
@@ -222,16 +223,22 @@ def _output(output: Mapping[str, Any]) -> Output:
     )
 
 
-def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Artifact | None]:
-    """The determination and, for an approved release, the recipient's certificate."""
-    from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
-    from reports.determination import render_determination  # noqa: PLC0415
+def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """The determination."""
+    from reports.determination import render_determination  # noqa: PLC0415  WeasyPrint takes a second to import
 
-    record = DecisionRecord.model_validate_json(checked(inputs["record"]).read_bytes())
-    pages = {"report": render_determination(record)}
-    if record.decision is Verdict.APPROVED:
-        pages["certificate"] = render_certificate(record)
-    stored: dict[str, Artifact | None] = {"report": None, "certificate": None}
-    for name, content in pages.items():
-        stored[name] = _stored_bytes(bench, f"{name}-{recipient}.pdf", content)
-    return stored
+    return _stored_bytes(bench, f"report-{recipient}.pdf", render_determination(_record(inputs)))
+
+
+def certify(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact | None:
+    """The recipient's certificate, for an approved release."""
+    from reports.certificate import render_certificate  # noqa: PLC0415
+
+    record = _record(inputs)
+    if record.decision is not Verdict.APPROVED:
+        return None
+    return _stored_bytes(bench, f"certificate-{recipient}.pdf", render_certificate(record))
+
+
+def _record(inputs: Inputs) -> DecisionRecord:
+    return DecisionRecord.model_validate_json(checked(inputs["record"]).read_bytes())

@@ -13,8 +13,7 @@ from flows.incident_file import IncidentTable
 from flows.tracing import Traced, safe_harbor_groups
 from reports.terminal import show
 from tasks.core.errors import BadInput
-from tasks.decoys.incident import Incident, Kind
-from tasks.decoys.tracing import Hits, Trace
+from tasks.decoys.tracing import Hits, Incident, Kind, Trace
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.decoy_tables import table
 from tests.support.records import approved

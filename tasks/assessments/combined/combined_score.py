@@ -18,8 +18,7 @@ from tasks.assessments.combined.known_sets import KnownSet
 from tasks.candidate.coalition import Coalition
 from tasks.core.fact import Bin
 from tasks.generalization.play import Generalization
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
 
