@@ -32,10 +32,8 @@ from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, Val
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, played_against
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.masking.masked_file import save_masked
-from tasks.microdata.counting.choice import Counting
-from tasks.microdata.prepared import prepare_file, save
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
+from tasks.microdata.prepared import Counting, prepare_file, save
 
 
 def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Artifact:
@@ -101,9 +99,12 @@ def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> di
     Decoys are drawn from the system's randomness, unlike anything else: nobody who has the workspace's key can draw
     them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
-    from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
     from tasks.decoys.stage import plant, withheld_with  # noqa: PLC0415
-    from tasks.decoys.vault import Vault  # noqa: PLC0415
+    from tasks.decoys.vault import (  # noqa: PLC0415  imports solvers
+        NONCE_BYTES,
+        Vault,
+        seal,
+    )
 
     run, continues = bench.run, inputs["continues"]
     generalizations = inputs["generalizations"]

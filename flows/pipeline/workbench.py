@@ -18,8 +18,7 @@ from tasks.core.seed import derive_seed
 from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import game_table
-from tasks.masking.masked_columns import MaskedColumns
-from tasks.masking.masked_file import load_masked
+from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import load
 from tasks.microdata.read import read_microdata

@@ -23,8 +23,7 @@ from tasks.delivery.released_file import as_read, read_cells, read_columns
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import CodedColumn
-from tasks.microdata.columns import code_column, known_probabilities, sensitivities
+from tasks.microdata.coded import CodedColumn, code_column, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import ReleaseRequest, ValueType
 

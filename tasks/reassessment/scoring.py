@@ -37,11 +37,10 @@ from tasks.generalization.raised import matching_people
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.reassessment.population import TodaysPopulation, positions_today, prepared_on, ruled, table_of
+from tasks.reassessment.population import TodaysPopulation, positions_today, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]
@@ -154,7 +153,7 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     The position is −1 for a decoy. Parameters and errors are those of ``score_with_originals``.
     """
     request, kept = today.request, delivered.kept
-    prepared = prepared_on(today.ground, frame, request)
+    prepared = today.ground.with_frame(frame, request)
     index, then = table_of(today.ground, request, prepared.data), _tuples_then(kept, request, frame, prepared)
     made, released = kept.played, kept.released[then]
     rows = released_rows(prepared.tuple_of_record, released, delivered.order, len(delivered.decoys))
