@@ -1,30 +1,28 @@
-"""The service's HTTP interface: submission and state of requests, health, metrics.
+"""The service's HTTP interface to submit requests and ask for their state.
 
-Submitting a request takes the bearer token in the service's environment; without one, nobody can. Health and metrics
-reveal nothing about people, and need no token.
+It takes the bearer token in the service's environment; without one, nobody can submit.
 """
 
 import hmac
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
-from flows.service.metrics import CONTENT_TYPE, Metrics
-from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.service.queue import QueuedRequest, RequestState
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN = 24
-_ID_DIGITS = frozenset("0123456789abcdef")
-Health = Callable[[], tuple[bool, Mapping[str, str]]]
+_ID = re.compile(r"[0-9a-f]{64}")
 
 
 def requests_router(service: Service, token: str | None = None) -> APIRouter:
@@ -58,27 +56,10 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
 
     @router.get("/{name}")
     def show(name: str) -> JSONResponse:
-        entry = _found(Queue(service.workspace), name)
+        entry = service.queue.get(name) if _ID.fullmatch(name) else None
+        if entry is None:
+            raise HTTPException(404, "there is no such request")
         return JSONResponse(_shown(entry))
-
-    return router
-
-
-def status_router(health: Health, metrics: Metrics) -> APIRouter:
-    """``GET /health`` and ``GET /metrics``."""
-    router = APIRouter()
-
-    @router.get("/health")
-    def healthy() -> JSONResponse:
-        ok, parts = health()
-        return JSONResponse({"ok": ok, **parts}, 200 if ok else 503)
-
-    @router.get("/metrics")
-    def scrape() -> Response:
-        try:
-            return Response(metrics.scrape(), media_type=CONTENT_TYPE)
-        except ReleasegateError as error:
-            return JSONResponse({"error": error.fields()}, 503)
 
     return router
 
@@ -104,13 +85,6 @@ async def _limited_body(request: Request) -> bytes:
         if len(content) > MAXIMUM_BYTES:
             raise HTTPException(413, f"a request has at most {MAXIMUM_BYTES} bytes")
     return bytes(content)
-
-
-def _found(queue: Queue, name: str) -> QueuedRequest:
-    entry = queue.get(name) if len(name) == 64 and set(name) <= _ID_DIGITS else None
-    if entry is None:
-        raise HTTPException(404, "there is no such request")
-    return entry
 
 
 def _shown(entry: QueuedRequest) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from flows.service.queue import Queue
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.seed import derive_seed
-from tasks.service.load import load_settings
-from tasks.service.settings import DEFAULTS, ServiceSettings
+from tasks.service.settings import DEFAULTS, ServiceSettings, load_settings
 
 VARIABLE = "RELEASEGATE_SERVICE"
 SETTINGS = "service.yaml"
@@ -42,6 +42,11 @@ class Service:
     def name(self) -> str:
         """Distinguishes this workspace from others on one Prefect server; reveals nothing else."""
         return f"workspace-{derive_seed(self.workspace.key_file, 'service', 'name').hex()[:8]}"
+
+    @cached_property
+    def queue(self) -> Queue:
+        """The requests of the workspace."""
+        return Queue(self.workspace)
 
     @property
     def solver_limit(self) -> str:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, actor, utc_now
-from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.identity import Inputs, code_fact, named, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.overriding import named
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
@@ -93,8 +92,15 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
             if existing is not None and _is_same(existing, entry):
                 return Received(existing, folded=True)
             if entry.is_open:
-                if existing is None or not existing.is_open:
-                    _check_room(queue, most_queued)
+                waiting = len(queue.open_entries())
+                if waiting >= most_queued and (existing is None or not existing.is_open):
+                    raise WorkspaceError(
+                        "the queue of requests is full",
+                        where="limits.queued",
+                        expected=f"fewer than {most_queued:,} requests without a verdict",
+                        got=f"{waiting:,}",
+                        fix="wait until some are decided or reviewed, then submit the request again",
+                    )
                 if not document.is_file():  # dropped by a refusal of the same bytes with other folders
                     write_whole(document, arrival.content)
             queue.put(entry)
@@ -160,7 +166,6 @@ def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -
         request_sha256=sha256,
         roots=tuple(str(folder.resolve()) for folder in arrival.folders),
         arrival=arrival.id or new_token(),
-        token=new_token(),
         accepted_at=at,
     )
     try:
@@ -188,18 +193,6 @@ def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
     if existing.state in {RequestState.REFUSED, RequestState.FAILED}:
         return existing.arrival == entry.arrival
     return entry.is_open
-
-
-def _check_room(queue: Queue, most_queued: int) -> None:
-    waiting = len(queue.open_entries())
-    if waiting >= most_queued:
-        raise WorkspaceError(
-            "the queue of requests is full",
-            where="limits.queued",
-            expected=f"fewer than {most_queued:,} requests without a verdict",
-            got=f"{waiting:,}",
-            fix="wait until some are decided or reviewed, then submit the request again",
-        )
 
 
 def _drop(queue: Queue, entry: QueuedRequest) -> None:

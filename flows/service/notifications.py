@@ -10,7 +10,9 @@ import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from prefect.client.orchestration import SyncPrefectClient
 
 from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
@@ -21,9 +23,6 @@ from tasks.core.files import write_whole
 from tasks.decision.overrides import is_gate_override
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import NewsKind, Notification
-
-if TYPE_CHECKING:
-    from prefect.client.orchestration import SyncPrefectClient
 
 _NAMESPACE = uuid.UUID("6f0c3f0e-63f8-4f5e-9a55-0d7a6b0f2d11")
 _MOST_AT_ONCE = 50
@@ -79,7 +78,7 @@ class Notifier:
         announced = announced_to(self._service.workspace)
         return announced is not None and self._head() > announced
 
-    def tick(self, client: "SyncPrefectClient") -> None:
+    def tick(self, client: SyncPrefectClient) -> None:
         """Announce what is new.
 
         Raises
@@ -96,19 +95,18 @@ class Notifier:
         for entry in entries:
             kind = news_of(entry)
             if kind is not None:
-                self._announce(client, kind, entry)
+                client.request("POST", "/events", json=[prefect_event(kind, entry, self._service.name)])
+                self._notify(kind, entry)
             self._note(entry.sequence)
 
-    def _announce(self, client: "SyncPrefectClient", kind: NewsKind, entry: Entry) -> None:
-        client.request("POST", "/events", json=[prefect_event(kind, entry, self._service.name)])
+    def _notify(self, kind: NewsKind, entry: Entry) -> None:
         log("announced", what=kind.value, release=entry.release_id, recipient=entry.recipient, entry=entry.sequence)
         for one in self._service.settings.notifications:
             if kind in one.events:
                 try:
                     notify(one, f"releasegate: {kind.value}", sentence(kind, entry))
                 except Exception as error:
-                    name = one.variable
-                    log_problem("a notification could not be sent", error, by=name, entry=entry.sequence)
+                    log_problem("a notification could not be sent", error, by=one.variable, entry=entry.sequence)
 
     def _head(self) -> int:
         if not has_ledger(self._service.workspace):
@@ -178,17 +176,15 @@ def notify(notification: Notification, subject: str, body: str, environment: Map
     address = (os.environ if environment is None else environment).get(notification.variable)
     messenger = apprise.Apprise()
     if not address or not messenger.add(address):
-        got = "a text that is no address" if address else "no value"
-        raise _not_sent(f"an Apprise address in {notification.variable}", got)
-    if not messenger.notify(body=body, title=subject):
-        raise _not_sent("a server that accepts it", "a refusal, or no answer")
-
-
-def _not_sent(expected: str, got: str) -> WorkspaceError:
-    return WorkspaceError(
+        got = "a variable that holds no address"
+    elif not messenger.notify(body=body, title=subject):
+        got = "a refusal, or no answer"
+    else:
+        return
+    raise WorkspaceError(
         "a notification could not be sent",
         where="notifications",
-        expected=expected,
+        expected=f"an Apprise address in {notification.variable}, and a server that accepts the message",
         got=got,
         fix="correct the settings or the variable",
     )

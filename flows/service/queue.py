@@ -22,7 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flows.locking import alone, is_held
 from flows.workspace import Workspace
@@ -52,6 +52,11 @@ class RequestState(StrEnum):
 OPEN = frozenset({RequestState.ACCEPTED, RequestState.AWAITING_REVIEW})
 
 
+def new_token() -> str:
+    """A random identifier."""
+    return secrets.token_hex(16)
+
+
 class QueuedRequest(BaseModel):
     """One request; it holds no data."""
 
@@ -72,7 +77,7 @@ class QueuedRequest(BaseModel):
     """Digest of the program that its id depends on."""
     arrival: str
     """Identifies one arrival of a file, so that a file taken in twice counts once."""
-    token: str
+    token: str = Field(default_factory=new_token)
     """Identifies this entry in the ledger and to the orchestrator."""
     accepted_at: datetime
     attempt: int = 1
@@ -146,21 +151,15 @@ class Queue:
 
     def open_entries(self) -> tuple[QueuedRequest, ...]:
         """Requests without a verdict, oldest first."""
-        return _readable(self._folder)
+        return _oldest_first(self._folder)
 
     def done_entries(self) -> tuple[QueuedRequest, ...]:
         """Requests with a verdict, oldest first."""
-        return _readable(self._done)
+        return _oldest_first(self._done)
 
     def damaged(self) -> tuple[Path, ...]:
         """Entries that cannot be read; they are skipped until somebody has looked at them."""
-        found = []
-        for path in (*_entry_files(self._folder), *_entry_files(self._done)):
-            try:
-                _read(path)
-            except WorkspaceError:
-                found.append(path)
-        return tuple(found)
+        return tuple(path for folder in (self._folder, self._done) for path, entry in _scan(folder) if entry is None)
 
     def put(self, entry: QueuedRequest) -> None:
         """Write an entry to the folder of its state; call it while `changing`."""
@@ -182,11 +181,10 @@ class Queue:
     def tidy(self) -> None:
         """Finish what a crash between two renames left: a request with a verdict is no longer open."""
         with self.changing():
-            for path in _entry_files(self._folder):
-                with suppress(WorkspaceError):
-                    entry, done = _read(path), _read(self._done / path.name)
-                    if entry is not None and done is not None and entry.token == done.token:
-                        path.unlink()
+            done = {(path.name, entry.token) for path, entry in _scan(self._done) if entry is not None}
+            for path, entry in _scan(self._folder):
+                if entry is not None and (path.name, entry.token) in done:
+                    path.unlink()
             for draft in [*self._folder.glob(".*.json-*"), *self._done.glob(".*.json-*")]:
                 draft.unlink(missing_ok=True)
             for lock in self._folder.glob("run-*.lock"):
@@ -228,23 +226,21 @@ def run_name(run: object) -> str:
     return f"run-{run}"
 
 
-def new_token() -> str:
-    """A random identifier of a new entry."""
-    return secrets.token_hex(16)
-
-
-def _readable(folder: Path) -> tuple[QueuedRequest, ...]:
-    found = []
-    for path in _entry_files(folder):
-        with suppress(WorkspaceError):
-            entry = _read(path)
-            if entry is not None:
-                found.append(entry)
+def _oldest_first(folder: Path) -> tuple[QueuedRequest, ...]:
+    found = [entry for _, entry in _scan(folder) if entry is not None]
     return tuple(sorted(found, key=lambda one: (one.accepted_at, one.id)))
 
 
-def _entry_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("[0-9a-f]*.json"))
+def _scan(folder: Path) -> Iterator[tuple[Path, QueuedRequest | None]]:
+    """Files of entries, each with its entry; None if it is damaged."""
+    for path in sorted(folder.glob("[0-9a-f]*.json")):
+        try:
+            entry = _read(path)
+        except WorkspaceError:
+            yield path, None
+        else:
+            if entry is not None:  # not moved away meanwhile
+                yield path, entry
 
 
 def _read(path: Path) -> QueuedRequest | None:

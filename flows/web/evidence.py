@@ -9,9 +9,9 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Never
+from typing import Never, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from flows.ledger import open_ledger
 from flows.reviewing import answering
@@ -22,11 +22,13 @@ from tasks.core.people import same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
-from tasks.delivery.approval import APPROVALS
+from tasks.delivery.additions import approval_files
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import DECISIONS
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import RegisteredKey
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         if not decided or sealed.get(path) != decided[-1].body.get("record_sha256"):
             _differs(path)
         record_sha256 = sealed[path]
-        content = _read(bundle, path, record_sha256)
-        try:
-            record = DecisionRecord.model_validate_json(content)
-        except ValidationError:
-            _unreadable(path)
+        record = _parsed(DecisionRecord, bundle, path, record_sha256)
         stands = read_standing(ledger, record, record_sha256, now)
         return Evidence(
             bundle,
@@ -142,38 +140,32 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
             got="no bundle",
             fix="wait until its run has ended; if it was interrupted, releasegate release finishes it",
         )
-    content = _read(bundle, MANIFEST_FILE, str(published[-1].body.get("manifest_sha256")))
-    try:
-        return Manifest.model_validate_json(content)
-    except ValidationError:
-        _unreadable(MANIFEST_FILE)
+    return _parsed(Manifest, bundle, MANIFEST_FILE, str(published[-1].body.get("manifest_sha256")))
 
 
 def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[EvidenceFile, ...]:
     """Files that visitors may open, oldest first."""
+    report, record = f"report/{recipient}.pdf", f"{DECISIONS}/{recipient}.json"
+    certificate = sealed.get(f"certificate/{recipient}.pdf", "")
+    added = []
     last = max(entry.sequence for entry in own if entry.event is Event.DECIDED)
-    since = [entry for entry in own if entry.sequence > last]
-    found = [
-        EvidenceFile(
-            "report.pdf", "Determination", f"report/{recipient}.pdf", sealed.get(f"report/{recipient}.pdf", "")
-        ),
-        EvidenceFile(
-            "decision.json", "Decision record", f"{DECISIONS}/{recipient}.json", sealed[f"{DECISIONS}/{recipient}.json"]
-        ),
-    ]
-    certificate = f"certificate/{recipient}.pdf"
-    named = sealed.get(certificate, "")
-    for entry in since:
+    for entry in (one for one in own if one.sequence > last):
         if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
-            named = str(entry.body["certificate_sha256"])
-            approval = f"{APPROVALS}/{recipient}.json"
-            found.append(EvidenceFile("approval.json", "Approval", approval, str(entry.body["approval_sha256"])))
+            certificate = str(entry.body["certificate_sha256"])
+            approval = str(entry.body["approval_sha256"])
+            path = approval_files(recipient)["approval_sha256"]
+            added.append(EvidenceFile("approval.json", "Approval", path, approval))
         elif entry.event is Event.SIGNED:
             short = str(entry.body["certificate_sha256"])[:16]
             title = f"Determination signed by {entry.body['subject']}"
             path = f"signed/{recipient}/{short}.pdf"
-            found.append(EvidenceFile(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
-    found.insert(1, EvidenceFile("certificate.pdf", "Certificate", certificate, named))
+            added.append(EvidenceFile(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
+    found = (
+        EvidenceFile("report.pdf", "Determination", report, sealed.get(report, "")),
+        EvidenceFile("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf", certificate),
+        EvidenceFile("decision.json", "Decision record", record, sealed[record]),
+        *added,
+    )
     return tuple(one for one in found if one.sha256)
 
 
@@ -187,15 +179,18 @@ def _read(bundle: Path, path: str, sha256: str) -> bytes:
     return content
 
 
-def _unreadable(path: str) -> Never:
-    """Raise for bytes that are as recorded, but that this program cannot read."""
-    raise WorkspaceError(
-        "a file of this release is intact, but this version of the program cannot read it",
-        where=path,
-        expected="a file of this version, or of one that it can read",
-        got="a file of another version",
-        fix="show the release with the version that decided it",
-    )
+def _parsed(model: type[Model], bundle: Path, path: str, sha256: str) -> Model:
+    """A file as recorded, which this program may yet be unable to read."""
+    try:
+        return model.model_validate_json(_read(bundle, path, sha256))
+    except ValidationError:
+        raise WorkspaceError(
+            "a file of this release is intact, but this version of the program cannot read it",
+            where=path,
+            expected="a file of this version, or of one that it can read",
+            got="a file of another version",
+            fix="show the release with the version that decided it",
+        ) from None
 
 
 def _differs(path: str) -> Never:
