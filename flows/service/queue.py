@@ -16,7 +16,7 @@ are the truth: the orchestrator's state may be lost without losing a request.
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -120,8 +120,7 @@ class Queue:
         """Path of a document, in a folder of its own so that relative paths in it lead to no other document."""
         return self._documents / sha256 / "request.yaml"
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
+    def changing(self) -> AbstractContextManager[None]:
         """Exclude other changes of the queue.
 
         Raises
@@ -136,8 +135,7 @@ class Queue:
             got="a process that does not release the lock",
             fix="end the process that holds queue/.lock",
         )
-        with alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT):
-            yield
+        return alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT)
 
     def get(self, name: str) -> QueuedRequest | None:
         """A request by its id; None if there is none.

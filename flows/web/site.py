@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.web.release_index import ReleaseIndex
+from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
