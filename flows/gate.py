@@ -14,21 +14,19 @@ The steps of one call, in order:
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
 from flows.cases import ReleaseCase, cases_of, drop, finish_additions, open_release, settled_cases
-from flows.earlier import decoys_to_continue, what_was_asked
+from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
-from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.overriding import Named, last_decided, named
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
-from flows.superseding import what_is_superseded
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
@@ -183,20 +181,18 @@ def run_release(
 def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
     _recover(call.workspace, call.ledger, call.release_id)
-    if call.workspace.bundle(call.release_id).exists():
-        return _decided(call)
-    made = _run(call, engine, dask)
-    if call.named.overrides:
-        return replace(_decided(call), repeated=False, positions=made.positions)
-    return made
+    repeated = call.workspace.bundle(call.release_id).exists()
+    if not repeated:
+        _run(call, engine, dask)
+    return _decided(call, repeated=repeated)
 
 
 def _recover(workspace: Workspace, ledger: Ledger, name: str) -> None:
     finish_additions(workspace, ledger, name)
-    recover(workspace.releases, workspace.staging / name, ledger)
+    recover(workspace.staging / name / name, workspace.bundle(name), ledger)
 
 
-def _run(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
+def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
     requested_at = _requested(call)
     try:
@@ -211,7 +207,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
                 decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
                 context=CONTEXT.dump_python(context, mode="json"),
             )
-            return _taken(call, terms, context, engine, dask)
+            _take(call, terms, context, engine, dask)
     except ReleasegateError as error:
         shown = _disk_full_instead(error, workspace)
         _record_error(ledger, name, shown, call.clock())
@@ -238,7 +234,7 @@ def _context(call: _GateCall, requested_at: datetime) -> DecisionContext:
     )
 
 
-def _taken(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> Outcome:
+def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
     if dask is not None:
@@ -254,9 +250,7 @@ def _taken(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: E
         finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")
-    records, standings, positions = publish_release(workspace, call.ledger, call.loaded.request, finished, context)
-    bundle = workspace.bundle(call.release_id)
-    return Outcome(call.release_id, bundle, records, repeated=False, standings=standings, positions=positions)
+    publish_release(workspace, call.ledger, call.loaded.request, finished, context)
 
 
 def _drop_undecided(call: _GateCall) -> None:
@@ -269,7 +263,7 @@ def _drop_undecided(call: _GateCall) -> None:
                 drop(call.workspace.kept(call.release_id, recipient))
 
 
-def _decided(call: _GateCall) -> Outcome:
+def _decided(call: _GateCall, *, repeated: bool) -> Outcome:
     """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
     workspace, name, at = call.workspace, call.release_id, call.clock()
     last = last_decided(call.ledger, call.named.inputs)
@@ -278,11 +272,11 @@ def _decided(call: _GateCall) -> Outcome:
         with nullcontext() if release == name else workspace.alone(release):
             if release != name:
                 _recover(workspace, call.ledger, release)
-            verify_bundle(workspace.bundle(release), call.ledger)
-            found = settled_cases(workspace, call.ledger, release, at)
+            report = verify_bundle(workspace.bundle(release), call.ledger)
+            found = settled_cases(workspace, call.ledger, report, at)
         cases |= {who: case for who, case in found.items() if last.get(who) == release}
     workspace.clear(name)
-    return _as_it_stands(name, workspace, [cases[who] for who in call.recipients if who in cases], at)
+    return _as_it_stands(name, workspace, [cases[who] for who in call.recipients if who in cases], at, repeated)
 
 
 def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
@@ -302,14 +296,16 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
         return _as_it_stands(release_id, workspace, list(opened.cases.values()), at)
 
 
-def _as_it_stands(name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime) -> Outcome:
-    """Earlier decisions, and where they stand today."""
+def _as_it_stands(
+    name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime, repeated: bool = True
+) -> Outcome:
+    """Decisions, and where they stand today."""
     positions = workspace.positions(name)
     return Outcome(
         name,
         workspace.bundle(name),
         tuple(case.record for case in cases),
-        repeated=True,
+        repeated=repeated,
         standings={case.recipient: case.standing for case in cases},
         lapsed={case.recipient: why for case in cases if (why := _no_longer(case, utc_day(at)))},
         positions=positions if positions.is_file() else None,
@@ -342,8 +338,7 @@ def _check_overrides(call: _GateCall) -> None:
     for name in sorted({one.release_id for one in call.named.overrides}):
         with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
             _recover(workspace, ledger, name)
-            verify_bundle(workspace.bundle(name), ledger)
-            cases = cases_of(workspace.bundle(name), ledger, call.clock())
+            cases = cases_of(verify_bundle(workspace.bundle(name), ledger), ledger, call.clock())
         for one in call.named.overrides:
             if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
                 raise TamperingFound(

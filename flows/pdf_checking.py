@@ -21,8 +21,8 @@ from flows.workspace import Workspace
 from tasks.core.errors import SignatureRefused, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
-from tasks.delivery.signed import report_path, since_publication
-from tasks.delivery.verification import DECISIONS, BundleReport, verify_bundle
+from tasks.delivery.additions import since_publication
+from tasks.delivery.verification import DECISIONS, BundleReport, report_path, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.signature.findings import Inspection, refuse_unless_sound

@@ -11,15 +11,14 @@ from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
-from flows.recall import read_records, request_of
+from flows.recall import request_of
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.incident import Incident, incident_of_labels
-from tasks.decoys.lineage import lineages
+from tasks.decoys.classes import lineages
 from tasks.decoys.manifest import DecoyManifest, hierarchies_digest
-from tasks.decoys.tracing import Trace, trace
+from tasks.decoys.tracing import Incident, Trace, incident_of_labels, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
@@ -97,7 +96,7 @@ def trace_incident(
     """
     say("verifying the bundle")
     report = verify_bundle(bundle, ledger)
-    records = read_records(bundle)
+    records = tuple(report.records.values())
     commitment = _commitment(records, bundle)
     hierarchies = _hierarchies(records[0], bundle)
     groups = safe_harbor_groups(records, hierarchies)
@@ -109,7 +108,7 @@ def trace_incident(
     outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
     incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
     say("reading the population")
-    population, reason = _population(report.release_id, records[0], hierarchies, ledger)
+    population, reason = _population(records[0], hierarchies, ledger)
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
     enter = partial(_enter, ledger, report.release_id, asked, clock)
@@ -196,12 +195,12 @@ def safe_harbor_groups(
 
 
 def _population(
-    release_id: str, record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
+    record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
 ) -> tuple[Tuples | None, str | None]:
     """Tuples of the population; or none, and why."""
     try:
         with guarded("population"):
-            loaded = request_of(release_id, record, ledger)
+            loaded = request_of(record, ledger)
             path = loaded.resolve(loaded.request.population.path, "population.path")
             if file_sha256(path) != record.population.sha256:
                 return None, "the population changed since the decision"

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, actor, utc_now
-from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.identity import Inputs, code_fact, named, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.overriding import named
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token

@@ -30,7 +30,7 @@ from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
-from tasks.delivery.approval import APPROVALS
+from tasks.delivery.additions import approval_files
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import DECISIONS
 from tasks.ledger.entry import Entry, Event, Head
@@ -259,7 +259,8 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
         if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
             certificate = str(entry.body["certificate_sha256"])
             approval = str(entry.body["approval_sha256"])
-            added.append(EvidenceFile("approval.json", "Approval", f"{APPROVALS}/{recipient}.json", approval))
+            path = approval_files(recipient)["approval_sha256"]
+            added.append(EvidenceFile("approval.json", "Approval", path, approval))
         elif entry.event is Event.SIGNED:
             short = str(entry.body["certificate_sha256"])[:16]
             title = f"Determination signed by {entry.body['subject']}"

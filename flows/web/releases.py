@@ -16,8 +16,8 @@ from fastapi.responses import Response
 from flows.accounts import Duty
 from flows.actor import acting_as
 from flows.cases import ReleaseAction
+from flows.overruling import revoke
 from flows.reviewing import Voted, cast_vote
-from flows.revoking import revoke
 from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.evidence import Evidence, IndexedRelease, evidence

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tasks.core.errors import BadInput
-from tasks.delivery.bundle import verify_bundle
+from tasks.delivery.verification import verify_bundle
 from tasks.microdata.counting import by_dask
 from tasks.microdata.parts import pieces
 from tests.support.world import World

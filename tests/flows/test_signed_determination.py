@@ -111,7 +111,7 @@ def test_a_signed_determination_is_an_addition_that_verifies(made: Determined) -
     }
     assert str(done.named).startswith("A. Lindqvist, PhD")
     assert entry.actor != done.expert
-    assert not made.workspace.signed(NAME).exists()
+    assert not made.workspace.additions(NAME).exists()
 
 
 def test_several_experts_may_sign_and_each_once(made: Determined) -> None:
@@ -171,7 +171,7 @@ def test_a_chain_that_does_not_lead_from_the_certificate_signs_nothing(made: Det
     with pytest.raises(StageFailed, match="would not verify"):
         made.sign(stranger)
     assert made.entries(Event.SIGNED) == ()
-    assert not made.workspace.signed(NAME).exists()
+    assert not made.workspace.additions(NAME).exists()
 
 
 def test_what_was_interrupted_is_finished(made: Determined, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,12 +192,12 @@ def test_what_was_staged_and_not_recorded_is_removed(made: Determined, monkeypat
     monkeypatch.setattr("flows.cases.OpenRelease.append", killed)
     with pytest.raises(KeyboardInterrupt):
         made.sign()
-    assert list(made.workspace.signed(NAME).rglob("*.pdf"))
+    assert list(made.workspace.additions(NAME).rglob("*.pdf"))
     made.verified()
     monkeypatch.undo()
     made.sign(recipient="registry")
     assert len(made.verified().signed) == 1
-    assert not made.workspace.signed(NAME).exists()
+    assert not made.workspace.additions(NAME).exists()
 
 
 def problems(made: Determined) -> str:
