@@ -30,7 +30,7 @@ from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
-from tasks.delivery.additions import approval_files
+from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import DECISIONS
 from tasks.ledger.entry import Entry, Event, Head
@@ -250,29 +250,21 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
 
 
 def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[EvidenceFile, ...]:
-    """Files that visitors may open, oldest first."""
-    report, record = f"report/{recipient}.pdf", f"{DECISIONS}/{recipient}.json"
-    certificate = sealed.get(f"certificate/{recipient}.pdf", "")
-    added = []
-    last = max(entry.sequence for entry in own if entry.event is Event.DECIDED)
-    for entry in (one for one in own if one.sequence > last):
-        if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
-            certificate = str(entry.body["certificate_sha256"])
-            approval = str(entry.body["approval_sha256"])
-            path = approval_files(recipient)["approval_sha256"]
-            added.append(EvidenceFile("approval.json", "Approval", path, approval))
-        elif entry.event is Event.SIGNED:
-            short = str(entry.body["certificate_sha256"])[:16]
+    """Files that visitors may open: the papers of the decision, then signed determinations, oldest first."""
+    files, signed = dict(sealed), []
+    for entry in since_publication(own):
+        files |= recorded_files(entry)
+        if entry.event is Event.SIGNED:
             title = f"Determination signed by {entry.body['subject']}"
-            path = f"signed/{recipient}/{short}.pdf"
-            added.append(EvidenceFile(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
-    found = (
-        EvidenceFile("report.pdf", "Determination", report, sealed.get(report, "")),
-        EvidenceFile("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf", certificate),
-        EvidenceFile("decision.json", "Decision record", record, sealed[record]),
-        *added,
+            signed += [(f"signed-{path.rsplit('/', 1)[1]}", title, path) for path in recorded_files(entry)]
+    papers = (
+        ("report.pdf", "Determination", f"report/{recipient}.pdf"),
+        ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
+        ("decision.json", "Decision record", f"{DECISIONS}/{recipient}.json"),
+        ("approval.json", "Approval", f"approval/{recipient}.json"),
+        *signed,
     )
-    return tuple(one for one in found if one.sha256)
+    return tuple(EvidenceFile(key, title, path, files[path]) for key, title, path in papers if path in files)
 
 
 def _read(bundle: Path, path: str, sha256: str) -> bytes:
