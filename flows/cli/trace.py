@@ -190,12 +190,9 @@ def notes(traced: Traced) -> Iterator[str]:
     if traced.unmarked:
         yield f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}"
     pointed = {*traced.trace.named, *traced.trace.suspected}
-    for one in traced.undelivered:
-        if one in pointed:
-            yield f"{one} was never given its copy of this release: look at who else could read it"
-    for one in traced.earlier:
-        if one in pointed:
-            yield f"{one} has copies of another version of this release"
+    never = "was never given its copy of this release: look at who else could read it"
+    yield from (f"{one} {never}" for one in traced.undelivered if one in pointed)
+    yield from (f"{one} has copies of another version of this release" for one in traced.earlier if one in pointed)
 
 
 def _noun(traced: Traced) -> str:
