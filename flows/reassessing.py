@@ -23,7 +23,8 @@ from datetime import date
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
-from flows.delivered import Departures, Left, ReleasedCopy, settle
+from flows.cases import wait_and_settle
+from flows.delivered import Departures, Left, ReleasedCopy
 from flows.ledger import last_body, open_ledger
 from flows.progress import step
 from flows.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles
@@ -166,7 +167,7 @@ def reassess_all(
 def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Wait for other processes; an addition that is not as recorded is found with the bundle."""
     with suppress(TamperingFound):
-        settle(workspace, ledger, release_id)
+        wait_and_settle(workspace, ledger, release_id)
 
 
 def _check(options: TodaysFiles) -> None:

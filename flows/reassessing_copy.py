@@ -8,7 +8,8 @@ from math import comb
 from pathlib import Path
 from typing import Literal
 
-from flows.delivered import Departures, Left, ReleasedCopy, settle
+from flows.cases import wait_and_settle
+from flows.delivered import Departures, Left, ReleasedCopy
 from flows.identity import code_fact
 from flows.progress import step
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
@@ -374,7 +375,7 @@ class CopyReassessment:
         memory = self.request.policy.generalization.memory_limit_mb * 2**20
         copy, holder = self.own, self.request.recipients[0]
         if one != self.copy:
-            settle(copy.workspace, copy.ledger, one.release_id)
+            wait_and_settle(copy.workspace, copy.ledger, one.release_id)
             copy = replace(copy, left=one)
             holder = copy.loaded().request.recipient(one.recipient)
         self._laid[one.name] = copy_of(copy.delivered, world.ground, memory), holder, copy.record.decoys is not None

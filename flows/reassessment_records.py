@@ -61,7 +61,7 @@ def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> t
     repeated : bool
         Whether one was there.
     """
-    path = workspace.reassessments(record.release_id, record.recipient) / f"{digest(record.inputs)}.json"
+    path = workspace.reassessments / record.release_id / record.recipient / f"{digest(record.inputs)}.json"
     if path.is_file():
         entries = ledger.entries(release_id=record.release_id, recipient=record.recipient, event=Event.REASSESSED)
         sha256 = file_sha256(path)
@@ -105,7 +105,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
 
 
 def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
-    root = workspace.all_reassessments
+    root = workspace.reassessments
     files = {(*path.parts[-3:-1], file_sha256(path)): path for path in sorted(root.glob("*/*/[!.]*.json"))}
     named: dict[tuple[str, ...], Entry] = {}
     for entry in ledger.entries(event=Event.REASSESSED):

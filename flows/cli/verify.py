@@ -159,7 +159,7 @@ def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: boo
     if trust is not None:
         from flows.pdf_checking import check_signed  # noqa: PLC0415  pyHanko takes a second to import
 
-        signers = check_signed(bundle, report, recorder, trust)
+        signers = check_signed(report, recorder, trust)
     return {
         "release_id": report.release_id,
         "files": report.files,
