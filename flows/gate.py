@@ -288,7 +288,6 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
 def _as_it_stands(
     name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime, repeated: bool = True
 ) -> Outcome:
-    """Decisions, and where they stand today."""
     positions = workspace.positions(name)
     return Outcome(
         name,

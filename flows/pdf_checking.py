@@ -212,7 +212,6 @@ def _signatures(ledger: Ledger, release_id: str) -> list[Entry]:
 
 
 def _signature_of(entries: Sequence[Entry], record: DecisionRecord, found: Inspection) -> Entry | None:
-    """The entry of this recipient's signature with this certificate."""
     key = (record.recipient.id, found.signatory and found.signatory.fingerprint)
     own = [entry for entry in entries if (entry.recipient, entry.body.get("certificate_sha256")) == key]
     return own[-1] if own else None

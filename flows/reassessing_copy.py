@@ -118,7 +118,6 @@ class CopyReassessment:
             return None
 
     def _overrides(self) -> tuple[GateOverrides, ...]:
-        """Overrides of gates that the release rests on."""
         entries = {one.sha256: one for one in self.own.ledger.entries(event=Event.OVERRIDDEN)}
         found = [entries[name] for name in self.decided.overrides if name in entries]
         return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
@@ -270,7 +269,6 @@ class CopyReassessment:
         return compare.compared_gates(then, not_measured(then), [gate.id for gate in then]), None
 
     def _conditions(self) -> tuple[GateResult, ...]:
-        """Gates that need no figure of today."""
         agreement = agreement_gate(self.request.recipients[0].agreement, utc_day(self.now))
         if self.decided.decoys is None:
             return (agreement,)

@@ -91,7 +91,6 @@ def open_members(source: Path, key: bytes) -> dict[str, bytes]:
 
 @contextmanager
 def _sealing(target: Path, key: bytes) -> Iterator[tarfile.TarFile]:
-    """An archive that is written into a sealed file."""
     with written(target) as partial:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
         with os.fdopen(descriptor, "wb") as stream:
