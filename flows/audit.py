@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
@@ -148,6 +148,12 @@ def _check_free(folder: Path, *, force: bool) -> None:
             got="something else",
             fix="move it away",
         )
+
+
+def month_before(day: date) -> tuple[date, date]:
+    """First and last day of the month before a day's."""
+    last = day.replace(day=1) - timedelta(days=1)
+    return last.replace(day=1), last
 
 
 def as_pdf(report: AuditReport) -> bytes:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tasks.core.errors import DataError, row_positions
 from tasks.core.files import file_sha256
-from tasks.decoys.incident import Kind
+from tasks.decoys.tracing import Kind
 from tasks.microdata.read import read_text
 
 _DELIMITERS = ",;\t|"

@@ -15,10 +15,9 @@ from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.incident import Incident, incident_of_labels
-from tasks.decoys.lineage import lineages
+from tasks.decoys.classes import lineages
 from tasks.decoys.manifest import DecoyManifest, hierarchies_digest
-from tasks.decoys.tracing import Trace, trace
+from tasks.decoys.tracing import Incident, Trace, incident_of_labels, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis

@@ -1,7 +1,9 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the values that follow from them."""
 
+import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,7 @@ import typer
 from tasks.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from flows.cases import ReleaseAction
     from tasks.ledger.chain import Checkpoints
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
@@ -22,8 +25,10 @@ WorkspaceOption = Annotated[
         help="Folder of the ledger and the bundles; made if absent.",
     ),
 ]
-ReleaseArgument = Annotated[
-    str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
+RELEASE = typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
+ReleaseArgument = Annotated[str, RELEASE]
+RecipientOption = Annotated[
+    str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
 ]
 ReasonOption = Annotated[
     str, typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False)
@@ -76,3 +81,36 @@ def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
             got="another id",
             fix="name one of these, or leave the option out for all of them",
         )
+
+
+def action_on(
+    release: str, workspace: Path, by: str, reason: str = "", recipient: str | None = None
+) -> "ReleaseAction":
+    """An action of a person on a release; their key for the ledger is in its usual place or in RELEASEGATE_KEY_FILE."""
+    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
+    from flows.workspace import Workspace  # noqa: PLC0415
+
+    file = os.environ.get("RELEASEGATE_KEY_FILE")
+    place = Workspace(workspace.resolve())
+    return ReleaseAction(release, place, by, reason, recipient, Path(file) if file else None, ask_passphrase)
+
+
+def ask_passphrase(*, confirm: bool = False) -> str:
+    """Ask for the passphrase of a signing key at the terminal.
+
+    Raises
+    ------
+    WorkspaceError
+        If there is no terminal.
+    """
+    from flows.signing import nobody_to_ask  # noqa: PLC0415  quicker help
+
+    return asked("Passphrase of the key", nobody_to_ask, confirm=confirm)
+
+
+def asked(prompt: str, otherwise: Callable[[], str], *, confirm: bool = False) -> str:
+    """A secret from the terminal, which does not show it; `otherwise` gives it, or refuses, where there is none."""
+    if not sys.stdin.isatty():
+        return otherwise()
+    typed: str = typer.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True)
+    return typed
