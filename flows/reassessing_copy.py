@@ -8,7 +8,8 @@ from math import comb
 from pathlib import Path
 from typing import Literal
 
-from flows.delivered import Departures, Left, ReleasedCopy, settle
+from flows.cases import wait_and_settle
+from flows.delivered import Departures, Left, ReleasedCopy
 from flows.identity import code_fact
 from flows.progress import step
 from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
@@ -117,7 +118,6 @@ class CopyReassessment:
             return None
 
     def _overrides(self) -> tuple[GateOverrides, ...]:
-        """Overrides of gates that the release rests on."""
         entries = {one.sha256: one for one in self.own.ledger.entries(event=Event.OVERRIDDEN)}
         found = [entries[name] for name in self.decided.overrides if name in entries]
         return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
@@ -269,7 +269,6 @@ class CopyReassessment:
         return compare.compared_gates(then, not_measured(then), [gate.id for gate in then]), None
 
     def _conditions(self) -> tuple[GateResult, ...]:
-        """Gates that need no figure of today."""
         agreement = agreement_gate(self.request.recipients[0].agreement, utc_day(self.now))
         if self.decided.decoys is None:
             return (agreement,)
@@ -374,7 +373,7 @@ class CopyReassessment:
         memory = self.request.policy.generalization.memory_limit_mb * 2**20
         copy, holder = self.own, self.request.recipients[0]
         if one != self.copy:
-            settle(copy.workspace, copy.ledger, one.release_id)
+            wait_and_settle(copy.workspace, copy.ledger, one.release_id)
             copy = replace(copy, left=one)
             holder = copy.loaded().request.recipient(one.recipient)
         self._laid[one.name] = copy_of(copy.delivered, world.ground, memory), holder, copy.record.decoys is not None

@@ -31,7 +31,7 @@ from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
-from tasks.delivery.reread import decoys_as_sealed, figures_of_file, score_again
+from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
 from tasks.generalization.setting import payoffs_of, weights_of
