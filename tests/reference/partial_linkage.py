@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.assessments.linkage.closest import closest_linkage
 from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
+from tasks.assessments.linkage.generalized import (
+    OwnCells,
+    closest_linkage,
+    likely_linkage,
+    matching_linkage,
+    own_cell_linkage,
+)
 from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, people_matching
 from tasks.assessments.linkage.hierarchy_distance import AxisGroups, index_groups
 from tasks.generalization.game import Floats, Follower

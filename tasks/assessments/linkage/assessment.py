@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.linkage.attack import attack
-from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import LinkageFact, gate_figures, gate_intervals
 from tasks.candidate.candidate import Candidate
 from tasks.core.fact import Interval
 from tasks.request.model import Measure, Method

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, Attempt, Outcome, all_made, sample_of
-from tasks.assessments.linkage.closest import closest_linkage
 from tasks.assessments.linkage.facts import (
     LearnedFact,
     LinkageFact,
     PartialKnowledgeFact,
     PolicyLinkage,
+    link_figure,
+    strongest,
 )
 from tasks.assessments.linkage.families import FEWEST_LEARNED_FROM, drawn_people, half_of, mixed_components
 from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import Positions
-from tasks.assessments.linkage.generalized import likely_linkage, matching_linkage, own_cell_linkage
+from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
 from tasks.assessments.linkage.generalized_files import generalized_files
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, linkable_release
-from tasks.assessments.linkage.judged import link_figure, strongest
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import Learned, learn
 from tasks.assessments.linkage.mixed import mixed_linkage

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import distinct_rows, tie_limit
 from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, common_scale
+from tasks.assessments.linkage.files import Files, Positions, common_scale, distinct_rows, tie_limit
 from tasks.core.errors import ParameterError, row_positions
 from tasks.masking.method import MaskedRange
 from tasks.masking.rank_swapping import window_bounds

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Floats
+from tasks.assessments.linkage.files import distance_linkage
 from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.method_knowledge import MaskedPart
 from tasks.assessments.utility.facts import CurvePointFact, MaskingCurve
