@@ -17,8 +17,7 @@ from tasks.assessments.linkage.generalized import (
     matching_linkage,
     own_cell_linkage,
 )
-from tasks.assessments.linkage.generalized_files import LinkableRelease, people_matching
-from tasks.assessments.linkage.hierarchy_distance import axis_groups
+from tasks.assessments.linkage.generalized_files import LinkableRelease, axis_groups, people_matching
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.reference.sampled_persons import sampled_persons
 from tests.support.examples import examples

@@ -13,8 +13,13 @@ from tasks.assessments.linkage.generalized import (
     matching_linkage,
     own_cell_linkage,
 )
-from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, people_matching
-from tasks.assessments.linkage.hierarchy_distance import AxisGroups, index_groups
+from tasks.assessments.linkage.generalized_files import (
+    AxisGroups,
+    LinkableRelease,
+    generalized_files,
+    index_groups,
+    people_matching,
+)
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import CountIndex, Generalization, population_cells
 from tasks.microdata.tuples import Counts

@@ -15,8 +15,7 @@ import numpy as np
 
 from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Positions, tie_limit
-from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs
-from tasks.assessments.linkage.hierarchy_distance import distance_table
+from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs, distance_table
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Files, Positions, distinct_rows, tie_limit
-from tasks.assessments.linkage.method_knowledge import MaskedPart
-from tasks.assessments.linkage.within import PairScore, candidate_pairs, linkage_within
+from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
 from tasks.generalization.problem import fold
 from tasks.masking.method import MaskedRange
