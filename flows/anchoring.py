@@ -45,13 +45,8 @@ def anchors_of_bundles(workspace: Workspace) -> tuple[Anchor, ...]:
     TamperingFound
         If a decision cannot be read as one.
     """
-    return tuple(anchor for bundle in _bundles(workspace.releases) for anchor in _of_bundle(bundle))
-
-
-def _bundles(releases: Path) -> list[Path]:
-    if not releases.is_dir():
-        return []
-    return sorted(path for path in releases.iterdir() if RELEASE_ID.fullmatch(path.name) and path.is_dir())
+    bundles = sorted(path for path in workspace.releases.glob("*") if RELEASE_ID.fullmatch(path.name))
+    return tuple(anchor for bundle in bundles for anchor in _of_bundle(bundle))
 
 
 def _of_bundle(bundle: Path) -> Iterator[Anchor]:
