@@ -51,10 +51,8 @@ class Mistake:
     expected: str
     got: str
     fix: str
-    position: Position | None = None
-    """Line and column, where they do not follow from the location."""
-    at_key: bool = False
-    """Whether the mistake is in the key, not in its value."""
+    position: Position = (1, 1)
+    """Line and column."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,6 @@ class YamlDocument:
     positions: Mapping[Location, Position]
     keys: Mapping[Location, Position]
     mistakes: tuple[Mistake, ...]
-
-    def position(self, mistake: Mistake) -> Position:
-        """Line and column of a mistake."""
-        if mistake.position is not None:
-            return mistake.position
-        if mistake.at_key and mistake.location in self.keys:
-            return self.keys[mistake.location]
-        return self.position_of(mistake.location)
 
     def position_of(self, location: Location) -> Position:
         """Line and column of a place, or of the nearest part around it that the document has."""
@@ -141,7 +131,7 @@ def _composed(text: str) -> Node | None:
             ((got, fix) for sign, got, fix in _SYNTAX if sign in message),
             ("text that YAML does not allow there", "compare the line and those above it with an example request"),
         )
-        position = None if mark is None else (mark.line + 1, mark.column + 1)
+        position = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
         raise NotYaml(Mistake((), "not a YAML document", "well-formed YAML", got, fix, position)) from None
     except YAMLError:
         raise NotYaml(
