@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import CountIndex, Generalization, play_if_possible

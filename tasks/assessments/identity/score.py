@@ -22,7 +22,7 @@ from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.assessments.identity.pooled import coalition_fact
 from tasks.assessments.identity.sharing import sharing_fact
 from tasks.candidate.coalition import Coalition, coalitions_of, worst
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
 from tasks.generalization.demands import demanded, in_words
