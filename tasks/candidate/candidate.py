@@ -1,7 +1,7 @@
 """A candidate: one recipient's copy as it would leave. Everything else about the copy is derived from it, once.
 
-It decides nothing, writes nothing and reads no file but through ``source``. ``CandidateSource`` makes the candidates of a
-request for whoever assesses it without releasing anything.
+It decides nothing, writes nothing and reads no file but through ``source``. ``CandidateSource`` makes the candidates of
+a request for whoever assesses it without releasing anything.
 """
 
 from collections.abc import Callable, Mapping

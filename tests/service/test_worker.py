@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from flows.audit import month_before
 from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
@@ -169,8 +170,6 @@ def test_what_is_not_as_recorded_is_counted_and_stops_nothing(service: Service, 
 
 
 def test_the_month_before_is_audited() -> None:
-    from flows.service.deployments import month_before
-
     assert month_before(date(2026, 3, 1)) == (date(2026, 2, 1), date(2026, 2, 28))
     assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
 
