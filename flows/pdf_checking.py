@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
-from tasks.core.errors import SignatureRefused, WorkspaceError
+from tasks.core.errors import SignatureRefused
+from tasks.core.files import read_content
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.additions import since_publication
@@ -102,7 +103,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
         If the file, or the ledger, cannot be read.
     """
     with guarded("verification of a PDF"):
-        content = read_pdf(path)
+        content = read_content(path, "the PDF")
         found = inspect_pdf(content)
         if not found.is_whole:
             refuse_unless_sound(found, str(path))
@@ -151,32 +152,12 @@ def check_signed(bundle: Path, report: BundleReport, recorder: Workspace | None,
     signed_at = {entry.body.get("signed_sha256"): entry for entry in entries if entry.event is Event.SIGNED}
     signers = {}
     for path in report.signed:
-        content = read_pdf(bundle / path)
+        content = read_content(bundle / path, "the PDF")
         entry = signed_at.get(hashlib.sha256(content).hexdigest())
         signatory = trust.checked(content, entry, str(bundle / path)).inspection.signatory
         if signatory is not None:
             signers[path] = signatory.name
     return signers
-
-
-def read_pdf(path: Path) -> bytes:
-    """The bytes of a file.
-
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            "the PDF cannot be read",
-            where=str(path),
-            expected="a file that you may read",
-            got=error.strerror or "the system refused",
-            fix="check the path and its permissions",
-        ) from None
 
 
 def record_of(found: Inspection, where: str) -> DecisionRecord:

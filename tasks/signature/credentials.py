@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tasks.core.errors import BadInput, ParameterError, WorkspaceError
-from tasks.core.files import check_private
+from tasks.core.files import check_private, read_content
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
 Ask = Callable[[], str]
@@ -68,7 +68,7 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
     WorkspaceError
         If it cannot be read, other users may read it, the passphrase is wrong, or it lacks a key or its certificate.
     """
-    content = _content(path, "the private key")
+    content = read_content(path, "the private key")
     check_private(path)
     found = _opened(pkcs12.load_pkcs12, content, ask)
     if found is None:
@@ -100,7 +100,7 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
     WorkspaceError
         If a file cannot be read as such, other users may read the key, or the passphrase is wrong.
     """
-    contents = {path: _content(path, "a PEM file") for path in files}
+    contents = {path: read_content(path, "a PEM file") for path in files}
     keys = [(path, found[0]) for path, content in contents.items() if (found := _PRIVATE.search(content))]
     if len(keys) != 1:
         raise WorkspaceError(
@@ -137,7 +137,7 @@ def read_certificates(path: Path) -> list[x509.Certificate]:
     WorkspaceError
         If it cannot be read, or holds none.
     """
-    content = _content(path, "a certificate")
+    content = read_content(path, "a certificate")
     try:
         if b"-----BEGIN" in content:
             return x509.load_pem_x509_certificates(content)
@@ -229,16 +229,3 @@ def _cannot_be_opened(what: str, path: Path, expected: str) -> WorkspaceError:
         got="a different passphrase, a different kind of file, or damage",
         fix="check the passphrase; restore the file from your backup",
     )
-
-
-def _content(path: Path, what: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            f"{what} cannot be read",
-            where=str(path),
-            expected="a file that you may read",
-            got=error.strerror or "the system refused",
-            fix="check the path and its permissions",
-        ) from None
