@@ -148,7 +148,6 @@ def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | 
 
 
 def _of_record(content: bytes, source: str) -> Anchor | None:
-    """Anchor of a decision record; None for anything else."""
     try:
         document = json.loads(content)
         named = (document["schema_version"], document["release_id"], document["prev_record_sha256"])

@@ -35,18 +35,8 @@ from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import Recipient
 
-
-class AssessedMethod(StrEnum):
-    """Methods that can be assessed alone."""
-
-    GAME = "game"
-    FMDP = "fmdp"
-    COMBINED = "combined"
-    LINKAGE = "linkage"
-    UTILITY = "utility"
-    DECOYS = "decoys"
-
-
+AssessedMethod = StrEnum("AssessedMethod", ["GAME", "FMDP", "COMBINED", "LINKAGE", "UTILITY", "DECOYS"])
+"""Methods that can be assessed alone."""
 ALGORITHMS = {
     AssessedMethod.GAME: ("exact", "bis", "lbs"),
     AssessedMethod.FMDP: ("recursion", "two-level-lp", "value-iteration"),

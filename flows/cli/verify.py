@@ -146,7 +146,7 @@ def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool)
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
             states = {who: _state(case) for who, case in cases_of(report, opened, utc_now()).items()}
-    signers = {} if trust is None else check_signed(bundle, report, recorder, trust)
+    signers = {} if trust is None else check_signed(report, recorder, trust)
     return {
         "release_id": report.release_id,
         "files": report.files,
@@ -214,7 +214,5 @@ def _written(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {part}" for key, part in value.items())
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+        return ", ".join(map(str, value)) or "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -3,15 +3,16 @@
 Only sequences. Whatever runs the stages is a ``Runner``; paths and hashes cross the borders between them, never data.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from flows.pipeline import stages
-from flows.pipeline.run import Run, RunTerms
-from flows.pipeline.stages import Inputs, Stage
+from flows.pipeline.run import Run, RunTerms, Take
+from flows.pipeline.stages import Inputs, Stage, perform
 from flows.progress import step
 from tasks.core.errors import ParameterError, ReleasegateError, StageCrashed, StageFailed
 
@@ -208,3 +209,25 @@ def _copy(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _failure(stage: str, failure: ReleasegateError) -> dict[str, str]:
     return {"stage": stage, "reason": failure.in_one_line()}
+
+
+class InProcess:
+    """Runs every stage here; nothing is kept for a run that is interrupted."""
+
+    def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
+        """Result of a stage."""
+        return perform(stage, run, inputs, recipient)
+
+    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Results of several pieces of work, one after the other."""
+        return [work() for work in works]
+
+    def together(self) -> AbstractContextManager[None]:
+        """Nothing to hold."""
+        return nullcontext()
+
+
+@contextmanager
+def in_process(_home: Path, _results: Path) -> Iterator[Take]:
+    """An engine that needs nothing and keeps nothing."""
+    yield partial(take, runner=InProcess())

@@ -17,7 +17,7 @@ from flows.cases import ReleaseAction
 from flows.engine import EmbeddedServer, prefect_server
 from flows.gate import run_release
 from flows.identity import code_fact
-from flows.pipeline.in_process import in_process
+from flows.pipeline.sequence import in_process
 from flows.reviewing import cast_vote
 from flows.service.config import VARIABLE, Service, service_of
 from flows.service.deployments import is_served, register

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.division_fact import DivisionFact
-from tasks.assessments.identity.facts import PolicyOutcome
+from tasks.assessments.identity.facts import DivisionFact, PolicyOutcome
 from tasks.assessments.identity.identity import transparent_risk
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.assessments.identity.score import adversary_of
